@@ -1,0 +1,1 @@
+"""Our time and result beside a peer in one run, one thread."""

@@ -1,0 +1,1 @@
+"""Our results beside the figures that the sources published."""

@@ -1,0 +1,54 @@
+"""The command group: finds subcommands lazily and turns our errors into one line."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from parsimon import __version__
+from parsimon.exceptions import ParsimonError
+
+# name -> (module under parsimon.cli, attribute, help shown in the list)
+COMMANDS = {
+    "front": ("front", "front", "Find the Pareto front of a table of results."),
+    "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are imported when they run, so that `--help` is instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(
+            importlib.import_module(f"parsimon.cli.{module}"), attribute
+        )
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry[2]) for name, entry in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ParsimonError as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(1)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="parsimon")
+def main() -> None:
+    """Search a table for structure, keep every useful trade-off, and explain it.
+
+    \b
+    Try it:
+        parsimon front --demo
+    """

@@ -1,0 +1,30 @@
+"""Errors that say what was seen and what to do.
+
+Every error of the package is a `ParsimonError`; each is also the built-in error a Python
+programmer would expect, so that `except ValueError` works as usual. The command line prints the
+message of a `ParsimonError` as one line and exits with code 1.
+"""
+
+
+class ParsimonError(Exception):
+    """Base of every error that Parsimon raises on purpose."""
+
+
+class InvalidInputError(ParsimonError, ValueError):
+    """Data or an option that cannot be used; the message says what to change."""
+
+
+class EmptyFrontError(ParsimonError, ValueError):
+    """A choice was asked of a front without solutions."""
+
+
+class DatasetNotFoundError(ParsimonError, LookupError):
+    """No data set of that name can be loaded here."""
+
+
+class MissingDependencyError(ParsimonError, ImportError):
+    """An optional package is needed; the message names the extra that installs it."""
+
+
+class CheckpointError(ParsimonError, ValueError):
+    """A checkpoint file does not belong to the run that wants to resume from it."""
