@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 BLUE = "#0072B2"
 ORANGE = "#E69F00"
@@ -50,13 +51,23 @@ _RC: dict[str, Any] = {
 }
 
 
+def sequential_colours() -> "Colormap":
+    """Return viridis without its ends, which vanish on a dark and on a white page."""
+    import numpy as np
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["viridis"](np.linspace(0.2, 0.9, 256)), name="parsimon")
+
+
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Apply the house style to the figures drawn inside the block."""
     import matplotlib as mpl
     from cycler import cycler
 
-    with mpl.rc_context({**_RC, "axes.prop_cycle": cycler(color=list(CYCLE))}):
+    settings: Any = {**_RC, "axes.prop_cycle": cycler(color=list(CYCLE))}
+    with mpl.rc_context(settings):
         yield
 
 

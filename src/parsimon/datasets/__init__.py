@@ -1,1 +1,32 @@
-"""To come."""
+"""Small tables to try things on, larger ones by name, and generators with known truth.
+
+`load` gives scikit-learn's Bunch for a name, `names` says which names can be loaded, and the
+``make_*`` functions draw samples whose best possible classifier is known. Licences and sources of
+the bundled tables are in ``SOURCES.md`` beside this file.
+"""
+
+from parsimon.datasets.catalogue import names
+from parsimon.datasets.loading import load
+from parsimon.datasets.mixtures import make_banana, make_clutter, make_crescent, make_ripley
+from parsimon.datasets.shapes import (
+    make_checkerboard,
+    make_global_and_local,
+    make_spiral,
+    make_waveform,
+)
+from parsimon.datasets.transductive import make_four_clusters, make_three_clusters
+
+__all__ = [
+    "load",
+    "make_banana",
+    "make_checkerboard",
+    "make_clutter",
+    "make_crescent",
+    "make_four_clusters",
+    "make_global_and_local",
+    "make_ripley",
+    "make_spiral",
+    "make_three_clusters",
+    "make_waveform",
+    "names",
+]

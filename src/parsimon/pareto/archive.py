@@ -1,0 +1,249 @@
+"""The unbounded elite archive: everything non-dominated that a search has ever seen.
+
+Bounded archives shrink and oscillate (Fieldsend, Everson and Singh 2003, IEEE Trans. Evol.
+Comput. 7:305-323), so this one keeps all. With the extra `fast` (numba) the members live in a
+compiled index (`parsimon.pareto.boxes`), otherwise they are filtered again with moocore's C code;
+the result is the same.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.directions import Directions
+from parsimon.pareto.dominance import check_ties, nondominated_rows
+from parsimon.pareto.front import Front
+
+
+class Insertion(NamedTuple):
+    """What one batch changed: who entered, and the running numbers of the members who left."""
+
+    entered: Mask
+    left: AnyArray
+
+
+class Archive:
+    """Keep every non-dominated solution, however many there are.
+
+    The set of objective vectors does not depend on the order of insertion. Candidates are
+    numbered from 0 in the order in which they are offered; members are listed in that order.
+
+    Parameters
+    ----------
+    names : sequence of str, or int
+        The objectives, or how many there are (then they are called f1, f2, ...).
+    maximise : sequence of str, or bool
+        Which objectives are to be maximised.
+    ties : {"first", "keep"}
+        What happens to a candidate whose objectives equal a member's: with "first" it is
+        refused, so that a search that stalls can notice it; with "keep" it enters.
+
+    Examples
+    --------
+    >>> archive = Archive(["error", "size"])
+    >>> archive.insert([[0.3, 1], [0.2, 5], [0.4, 2]], solutions=["stump", "tree", "worse"])
+    Insertion(entered=array([ True,  True, False]), left=array([], dtype=int64))
+    >>> archive.insert([[0.1, 5]], solutions=["better tree"])
+    Insertion(entered=array([ True]), left=array([1]))
+    >>> archive.solutions
+    ['stump', 'better tree']
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str] | int,
+        *,
+        maximise: Sequence[str] | bool = (),
+        ties: str = "first",
+    ) -> None:
+        self.directions = Directions.of(names, maximise)
+        self.n_offered = 0
+        self._n_objectives = len(self.directions)
+        self._index = _new_index(len(self.directions), keep_ties=check_ties(ties))
+        self._solutions: dict[int, Any] = {}
+        self._sign = self.directions.sign if any(self.directions.maximise) else None
+
+    def insert(self, values: Any, solutions: Sequence[Any] | None = None) -> Insertion:
+        """Offer a batch of candidates.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, m)
+            Their objectives, in the archive's directions.
+        solutions : sequence of length n, optional
+            What is remembered for those that enter; their running number if left out.
+
+        Returns
+        -------
+        Insertion
+            `entered`, shape (n,), and the running numbers of the members that `left`.
+        """
+        batch = self._checked(values)
+        first = self.n_offered
+        if solutions is not None and len(solutions) != len(batch):
+            raise InvalidInputError(
+                f"{len(batch)} rows of values came with {len(solutions)} solutions; "
+                "give one solution for each row."
+            )
+        entered, left = self._index.insert(batch, first)
+        self.n_offered = first + len(batch)
+        if solutions is not None:
+            for row in entered.nonzero()[0].tolist():
+                self._solutions[first + row] = solutions[row]
+        if self._solutions:
+            for number in left.tolist():
+                self._solutions.pop(number, None)
+        return Insertion(entered, left)
+
+    def _checked(self, values: Any) -> Array:
+        """Return the batch as minimised numbers; the index itself refuses what is not finite."""
+        batch = np.ascontiguousarray(values, dtype=np.float64)
+        if batch.ndim != 2 or batch.shape[1] != self._n_objectives:
+            raise InvalidInputError(
+                f"The archive has {self._n_objectives} objectives "
+                f"({', '.join(self.directions.names)}), got values of shape {batch.shape}."
+            )
+        return batch if self._sign is None else batch * self._sign
+
+    def __len__(self) -> int:
+        return self._index.size
+
+    @property
+    def values(self) -> Array:
+        """Objectives of the members, shape (n, m), in the archive's directions."""
+        return self._index.members()[0] * self.directions.sign
+
+    @property
+    def numbers(self) -> AnyArray:
+        """Running numbers of the members, shape (n,)."""
+        return self._index.members()[1]
+
+    @property
+    def solutions(self) -> list[Any]:
+        """What was remembered for each member."""
+        return [self._solutions.get(number, number) for number in self.numbers.tolist()]
+
+    def front(self) -> Front:
+        """Return the members as an immutable `Front`."""
+        return Front(
+            self.values,
+            self.directions.names,
+            maximise=self.directions.maximised,
+            solutions=self.solutions,
+        )
+
+    def __repr__(self) -> str:
+        return f"Archive: {len(self)} of {self.n_offered} candidates, {self.directions}"
+
+
+_NOT_FINITE = "Objective values must be finite; leave out the rows of failed candidates."
+
+
+_NOBODY = np.empty(0, dtype=np.int64)
+_NOBODY.flags.writeable = False
+
+
+class _Index(Protocol):
+    """Members by value and running number; everything is minimised."""
+
+    @property
+    def size(self) -> int: ...
+    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]: ...
+    def members(self) -> tuple[Array, AnyArray]: ...
+
+
+def _new_index(n_objectives: int, *, keep_ties: bool) -> _Index:
+    if _numba_is_installed():
+        return _BoxIndex(n_objectives, keep_ties=keep_ties)
+    return _PlainIndex(n_objectives, keep_ties=keep_ties)
+
+
+@cache
+def _numba_is_installed() -> bool:
+    return find_spec("numba") is not None
+
+
+class _PlainIndex:
+    """Filter members and batch together again each time."""
+
+    def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
+        self._values, self._numbers = np.empty((0, n_objectives)), np.empty(0, dtype=np.int64)
+        self._keep_ties = keep_ties
+
+    @property
+    def size(self) -> int:
+        return len(self._numbers)
+
+    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]:
+        if not np.isfinite(batch).all():
+            raise InvalidInputError(_NOT_FINITE)
+        values = np.concatenate([self._values, batch])
+        numbers = np.concatenate([self._numbers, np.arange(first, first + len(batch))])
+        mask = (
+            nondominated_rows(values, keep_ties=self._keep_ties)
+            if len(values)
+            else np.zeros(0, dtype=np.bool_)
+        )
+        left = self._numbers[~mask[: self.size]]
+        entered = mask[self.size :]
+        self._values, self._numbers = values[mask], numbers[mask]
+        return entered, left
+
+    def members(self) -> tuple[Array, AnyArray]:
+        return self._values, self._numbers
+
+
+class _BoxIndex:
+    """The compiled index; its arrays grow by doubling."""
+
+    def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
+        from parsimon.pareto import boxes
+
+        self._insert: Callable[..., tuple[int, int, int]] = boxes.insert_batch
+        self._keep_ties = keep_ties
+        self._n_boxes, self.size, self._room = 1, 0, 128
+        self._points = np.empty((self._room, boxes.BOX_SIZE + 2, n_objectives))
+        self._points[0] = np.inf
+        self._numbers = np.empty((self._room, boxes.BOX_SIZE + 1), dtype=np.int64)
+        self._left = np.empty(0, dtype=np.int64)
+
+    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]:
+        n = len(batch)
+        if self._n_boxes + n >= self._room:
+            self._grow(2 * (self._n_boxes + n))
+        if self.size > len(self._left):
+            self._left = np.empty(2 * self.size, dtype=np.int64)
+        entered = np.empty(n, dtype=np.bool_)
+        self._n_boxes, n_left, growth = self._insert(
+            self._points,
+            self._numbers,
+            self._n_boxes,
+            batch,
+            first,
+            self._keep_ties,
+            entered,
+            self._left,
+        )
+        if n_left < 0:
+            raise InvalidInputError(_NOT_FINITE)
+        self.size += growth
+        return entered, self._left[:n_left].copy() if n_left else _NOBODY
+
+    def _grow(self, room: int) -> None:
+        extra = room - self._room
+        self._points = np.concatenate([self._points, np.empty((extra, *self._points.shape[1:]))])
+        grown = np.empty((extra, self._numbers.shape[1]), dtype=np.int64)
+        self._numbers = np.concatenate([self._numbers, grown])
+        self._room = room
+
+    def members(self) -> tuple[Array, AnyArray]:
+        numbers = self._numbers[1 : self._n_boxes]
+        filled = np.arange(numbers.shape[1] - 1) < numbers[:, :1]
+        values, order = self._points[1 : self._n_boxes, 2:][filled], numbers[:, 1:][filled]
+        by_number = np.argsort(order)
+        return values[by_number], order[by_number]

@@ -1,0 +1,271 @@
+"""The compiled index behind `Archive`: members kept in boxes, so that most are never looked at.
+
+Neighbouring members share a box of at most `BOX_SIZE` points whose corners are known. A candidate
+compares itself with the corners first: if the box's worst corner dominates it, it is out; if
+neither side can win, the box is skipped; only the few boxes in between are read. The idea is that
+of the ND-tree (Jaszkiewicz and Lust 2018, IEEE Trans. Evol. Comput. 22:778-791) with one level,
+which suits the front sizes of model selection.
+
+Before any box, a candidate meets the guards: points that rejected others most recently, because
+the next one is likely to fail at them too. A guard stays valid even after it has left the archive:
+whatever pushed it out dominates it, hence dominates all that it dominates.
+
+The index is two arrays, because every further argument costs more than a rejection:
+
+- ``points[b]``: best corner, worst corner, then the members of box b; shape (BOX_SIZE + 2, m)
+- ``numbers[b]``: how many members box b has, then their running numbers; shape (BOX_SIZE + 1,)
+
+Box 0 holds the guards (in the places of members, infinite where unused); boxes 1 .. n_boxes - 1
+hold the members.
+"""
+
+import numpy as np
+from numba import njit
+
+from parsimon._typing import AnyArray, Array, Mask
+
+BOX_SIZE = 64
+N_GUARDS = 8
+
+# Where things stand inside a box; global constants, so that numba folds them.
+_BEST, _WORST, _MEMBERS = 0, 1, 2
+
+_INCOMPARABLE, _BETTER, _WORSE, _EQUAL = 0, 1, 2, 3
+_UNDECIDED = _EQUAL
+
+
+@njit(cache=True)
+def insert_batch(
+    points: Array,
+    numbers: AnyArray,
+    n_boxes: int,
+    batch: Array,
+    first: int,
+    keep_ties: bool,
+    entered: Mask,
+    left: AnyArray,
+) -> tuple[int, int, int]:
+    """Offer every row; fill `entered` and `left`; return n_boxes, how many left, and the growth.
+
+    Nothing changes and -1 left if a value is not finite. `first` is the running number of
+    the batch's first row. The arrays must have room for one more box per row.
+    """
+    if not _all_finite(batch):
+        return n_boxes, -1, 0
+    n_left, growth = 0, 0
+    for row in range(batch.shape[0]):
+        accepted = not _guarded(points, batch, row)
+        box = 1
+        while accepted and box < n_boxes:
+            relation = _box_relation(points, box, batch, row)
+            if relation == _WORSE:
+                accepted = False
+                _post_guard(points, box, _WORST)
+            elif relation == _UNDECIDED:
+                count = numbers[box, 0]
+                accepted, n_left = _meet_members(
+                    points, numbers, box, batch, row, first, keep_ties, entered, left, n_left
+                )
+                growth -= count - numbers[box, 0]
+                if numbers[box, 0] == 0:
+                    n_boxes -= 1
+                    _copy_box(points, numbers, n_boxes, box)
+                    continue
+                if numbers[box, 0] < count:
+                    _tighten(points, numbers, box)
+            box += 1
+        entered[row] = accepted
+        if accepted:
+            growth += 1
+            n_boxes = _place(points, numbers, n_boxes, batch, row, first + row)
+    return n_boxes, n_left, growth
+
+
+@njit(cache=True)
+def _all_finite(batch: Array) -> bool:
+    finite = True
+    for value in batch.ravel():
+        finite &= abs(value) < np.inf  # no early exit, so that it runs on vectors
+    return finite
+
+
+@njit(cache=True)
+def _guarded(points: Array, batch: Array, row: int) -> bool:
+    """Tell whether a guard dominates the row; one that succeeds moves towards the head."""
+    for guard in range(_MEMBERS, _MEMBERS + N_GUARDS):
+        if _relation(points, 0, guard, batch, row) == _WORSE:
+            ahead = _MEMBERS + (guard - _MEMBERS) // 2
+            if ahead < guard:
+                for k in range(batch.shape[1]):
+                    points[0, guard, k], points[0, ahead, k] = (
+                        points[0, ahead, k],
+                        points[0, guard, k],
+                    )
+            return True
+    return False
+
+
+@njit(cache=True)
+def _post_guard(points: Array, box: int, place: int) -> None:
+    """Let a point take the place of the least successful guard."""
+    for k in range(points.shape[2]):
+        points[0, _MEMBERS + N_GUARDS - 1, k] = points[box, place, k]
+
+
+@njit(cache=True)
+def _relation(points: Array, box: int, place: int, batch: Array, row: int) -> int:
+    """Return how the candidate stands to one stored point."""
+    # No early exit: which objective decides is unpredictable, and a wrong guess of the processor
+    # costs more than comparing all of a few objectives.
+    no_better, no_worse = True, True
+    for k in range(batch.shape[1]):
+        no_better &= batch[row, k] >= points[box, place, k]
+        no_worse &= batch[row, k] <= points[box, place, k]
+    return _WORSE * no_better + _BETTER * no_worse
+
+
+@njit(cache=True)
+def _box_relation(points: Array, box: int, batch: Array, row: int) -> int:
+    """Return _WORSE if all of the box dominates the candidate, _INCOMPARABLE if none can."""
+    may_lose, may_win, lost = True, True, True
+    for k in range(batch.shape[1]):
+        may_lose &= points[box, _BEST, k] <= batch[row, k]
+        may_win &= points[box, _WORST, k] >= batch[row, k]
+        lost &= points[box, _WORST, k] < batch[row, k]
+    if lost:
+        return _WORSE
+    return _UNDECIDED if may_lose or may_win else _INCOMPARABLE
+
+
+@njit(cache=True)
+def _meet_members(
+    points: Array,
+    numbers: AnyArray,
+    box: int,
+    batch: Array,
+    row: int,
+    first: int,
+    keep_ties: bool,
+    entered: Mask,
+    left: AnyArray,
+    n_left: int,
+) -> tuple[bool, int]:
+    """Compare the candidate with the members of one box, removing those that it dominates."""
+    i = 0
+    while i < numbers[box, 0]:
+        relation = _relation(points, box, _MEMBERS + i, batch, row)
+        if relation == _WORSE or (relation == _EQUAL and not keep_ties):
+            _post_guard(points, box, _MEMBERS + i)
+            return False, n_left
+        if relation == _BETTER:
+            number = numbers[box, 1 + i]
+            if number >= first:  # it came with this very batch, so it never really entered
+                entered[number - first] = False
+            else:
+                left[n_left] = number
+                n_left += 1
+            numbers[box, 0] -= 1
+            _copy_member(points, numbers, box, numbers[box, 0], box, i)
+        else:
+            i += 1
+    return True, n_left
+
+
+@njit(cache=True)
+def _place(
+    points: Array, numbers: AnyArray, n_boxes: int, batch: Array, row: int, number: int
+) -> int:
+    """Store the candidate in the box nearest to it, splitting a full one; return n_boxes."""
+    if n_boxes == 1:
+        numbers[1, 0] = 0
+        points[1, _BEST, :] = np.inf
+        points[1, _WORST, :] = -np.inf
+        n_boxes = 2
+    box = _nearest(points, n_boxes, batch, row)
+    if numbers[box, 0] == BOX_SIZE:
+        _split(points, numbers, box, n_boxes)
+        if _distance(points, n_boxes, batch, row) < _distance(points, box, batch, row):
+            box = n_boxes
+        n_boxes += 1
+    count = numbers[box, 0]
+    for k in range(batch.shape[1]):
+        value = batch[row, k]
+        points[box, _MEMBERS + count, k] = value
+        points[box, _BEST, k] = min(points[box, _BEST, k], value)
+        points[box, _WORST, k] = max(points[box, _WORST, k], value)
+    numbers[box, 1 + count] = number
+    numbers[box, 0] = count + 1
+    return n_boxes
+
+
+@njit(cache=True)
+def _nearest(points: Array, n_boxes: int, batch: Array, row: int) -> int:
+    best, least = 1, np.inf
+    for box in range(1, n_boxes):
+        distance = _distance(points, box, batch, row)
+        if distance < least:
+            best, least = box, distance
+    return best
+
+
+@njit(cache=True)
+def _distance(points: Array, box: int, batch: Array, row: int) -> float:
+    """Return four times the squared distance to the middle of the box."""
+    total = 0.0
+    for k in range(batch.shape[1]):
+        gap = 2.0 * batch[row, k] - points[box, _BEST, k] - points[box, _WORST, k]
+        total += gap * gap
+    return total
+
+
+@njit(cache=True)
+def _split(points: Array, numbers: AnyArray, box: int, new: int) -> None:
+    """Move the members beyond the middle of the box's widest side into the box `new`."""
+    widest, width = 0, 0.0
+    for k in range(points.shape[2]):
+        if points[box, _WORST, k] - points[box, _BEST, k] > width:
+            widest, width = k, points[box, _WORST, k] - points[box, _BEST, k]
+    middle = points[box, _BEST, widest] + 0.5 * width
+    stay, move = 0, 0
+    for i in range(numbers[box, 0]):
+        # Equal members (ties that are kept) have no middle: every second one moves.
+        beyond = points[box, _MEMBERS + i, widest] > middle if width > 0 else i % 2 == 1
+        if beyond:
+            _copy_member(points, numbers, box, i, new, move)
+            move += 1
+        else:
+            _copy_member(points, numbers, box, i, box, stay)
+            stay += 1
+    numbers[box, 0], numbers[new, 0] = stay, move
+    _tighten(points, numbers, box)
+    _tighten(points, numbers, new)
+
+
+@njit(cache=True)
+def _tighten(points: Array, numbers: AnyArray, box: int) -> None:
+    """Draw the corners of a box close around its members."""
+    for k in range(points.shape[2]):
+        best = worst = points[box, _MEMBERS, k]
+        for i in range(1, numbers[box, 0]):
+            best = min(best, points[box, _MEMBERS + i, k])
+            worst = max(worst, points[box, _MEMBERS + i, k])
+        points[box, _BEST, k], points[box, _WORST, k] = best, worst
+
+
+@njit(cache=True)
+def _copy_member(
+    points: Array, numbers: AnyArray, box: int, i: int, target: int, place: int
+) -> None:
+    for k in range(points.shape[2]):
+        points[target, _MEMBERS + place, k] = points[box, _MEMBERS + i, k]
+    numbers[target, 1 + place] = numbers[box, 1 + i]
+
+
+@njit(cache=True)
+def _copy_box(points: Array, numbers: AnyArray, box: int, target: int) -> None:
+    for i in range(numbers[box, 0]):
+        _copy_member(points, numbers, box, i, target, i)
+    numbers[target, 0] = numbers[box, 0]
+    for k in range(points.shape[2]):
+        points[target, _BEST, k] = points[box, _BEST, k]
+        points[target, _WORST, k] = points[box, _WORST, k]

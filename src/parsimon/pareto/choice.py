@@ -1,0 +1,180 @@
+"""Rules that choose points of a front: functions of minimised values, shape (n, m).
+
+Every rule first scales each objective to [0, 1] over the front (`unit_scaled`), so that units do
+not matter: multiplying an objective by a positive number, or adding one, changes no choice.
+"""
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+
+_TINY = 1e-12
+
+
+def unit_scaled(values: Array) -> Array:
+    """Return each column scaled to [0, 1]; a constant column becomes 0.
+
+    Examples
+    --------
+    >>> unit_scaled(np.array([[1.0, 5], [3, 5], [2, 5]]))[:, 0]
+    array([0. , 1. , 0.5])
+    """
+    best = values.min(axis=0)
+    width = values.max(axis=0) - best
+    scaled: Array = (values - best) / np.where(width > 0, width, 1.0)
+    return scaled
+
+
+def chord_knee(values: Array) -> int:
+    """Return the point that bulges furthest beyond the plane through the extreme points.
+
+    With two objectives the plane is the chord between both ends of the front [1]_. Where the
+    extremes do not span a plane, the point with the least sum of scaled objectives is taken,
+    which is the same thing for a plane that meets all axes at 1.
+
+    References
+    ----------
+    .. [1] Das (1999), Structural Optimization 18:107-115.
+
+    Examples
+    --------
+    >>> chord_knee(np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]]))
+    1
+    """
+    scaled = unit_scaled(values)
+    extremes = scaled[[_best_row(scaled, column) for column in range(scaled.shape[1])]]
+    try:
+        normal = np.linalg.solve(extremes, np.ones(len(extremes)))
+    except np.linalg.LinAlgError:
+        normal = np.ones(scaled.shape[1])
+    if (normal <= 0).any() or not np.isfinite(normal).all():
+        normal = np.ones(scaled.shape[1])
+    return _first_minimum(scaled @ normal)
+
+
+def gain_knee(values: Array) -> int:
+    """Return the last point worth its price by normalised performance gain [1]_.
+
+    The second objective is the price (complexity). Going from the cheapest point to dearer ones,
+    the gain of a step is the fall of the first objective over the rise of the second, both scaled
+    to [0, 1]. Of the points whose step gained at least 1, the knee is the one after which the gain
+    falls by the largest factor. Without such a point the chord decides.
+
+    References
+    ----------
+    .. [1] Jin, Sendhoff and Koerner (2006), in Multi-Objective Machine Learning, Springer.
+
+    Examples
+    --------
+    >>> gain_knee(np.array([[0.30, 1], [0.20, 2], [0.15, 3], [0.14, 4], [0.138, 10]]))
+    2
+    """
+    if values.shape[1] != 2:
+        raise InvalidInputError(
+            f"The gain knee needs two objectives, got {values.shape[1]}; use project first."
+        )
+    scaled = unit_scaled(values)
+    order = np.lexsort((scaled[:, 0], scaled[:, 1]))
+    steps = np.diff(scaled[order], axis=0)
+    gains = -steps[:, 0] / np.maximum(steps[:, 1], _TINY)
+    worthwhile = np.flatnonzero(gains[:-1] >= 1)  # step i leads to the point i + 1
+    if not len(worthwhile):
+        return chord_knee(values)
+    falls = gains[worthwhile] / np.maximum(gains[worthwhile + 1], _TINY)
+    return int(order[worthwhile[_first_minimum(-falls)] + 1])
+
+
+def tradeoff_knee(values: Array) -> int:
+    """Return the point from which every move loses most for what it gains [1]_.
+
+    The worth of a point is the least ratio, over all other points, of what moving there loses to
+    what it gains, in scaled objectives. The knee has the greatest worth.
+
+    References
+    ----------
+    .. [1] Rachmawati and Srinivasan (2009), IEEE Trans. Evol. Comput. 13:810-824.
+
+    Examples
+    --------
+    >>> tradeoff_knee(np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]]))
+    1
+    """
+    scaled = unit_scaled(values)
+    worth = np.empty(len(scaled))
+    for i, point in enumerate(scaled):
+        change = scaled - point
+        loss = np.maximum(change, 0).sum(axis=1)
+        gain = np.maximum(-change, 0).sum(axis=1)
+        moves = gain > 0
+        worth[i] = np.min(loss[moves] / gain[moves]) if moves.any() else np.inf
+    return _first_minimum(-worth)
+
+
+KNEES = {"chord": chord_knee, "gain": gain_knee, "tradeoff": tradeoff_knee}
+
+
+def nearest_point(values: Array, reference: Array, weights: Array) -> int:
+    """Return the point nearest to `reference`, in scaled objectives with weights.
+
+    Examples
+    --------
+    >>> values = np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]])
+    >>> nearest_point(values, np.array([6.0, 0]), np.ones(2))
+    2
+    """
+    width = np.ptp(values, axis=0)
+    gaps = (values - reference) / np.where(width > 0, width, 1.0)
+    return _first_minimum(np.sum(weights * gaps**2, axis=1))
+
+
+def segment_borders(values: Array, k: int, *, literal: bool = False) -> Indices:
+    """Return the `k` points where the slope of a two-objective front changes most [1]_.
+
+    Points are sorted from the best first objective to the worst. With the angle eta_p of the
+    plotted slope (second objective over first, scaled) between the points p and p + 1, and
+    eta_0 = pi / 2, the change at p is eta_p / eta_{p-1}; the borders are the points whose change
+    is furthest from 1. Steep parts hold solutions that differ in the second objective alone.
+
+    The source prints the inverse slope, unscaled and signed, although its reading (steep =
+    redundant, eta_0 = pi / 2) is that of the plotted slope; ``literal=True`` computes what it
+    prints.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 8.4.1.
+
+    Examples
+    --------
+    >>> bend = np.array([[0.0, 4], [0.1, 2], [0.2, 0.4], [3, 0.2], [6, 0]])
+    >>> segment_borders(bend, 1)
+    array([2])
+    """
+    if values.shape[1] != 2:
+        raise InvalidInputError(
+            f"Segments need two objectives, got {values.shape[1]}; use project first."
+        )
+    order = np.lexsort((values[:, 1], values[:, 0]))
+    points = values[order] if literal else unit_scaled(values)[order]
+    steps = np.diff(points, axis=0)
+    if literal:
+        angles = np.arctan(steps[:, 0] / np.where(steps[:, 1] == 0, _TINY, steps[:, 1]))
+    else:
+        angles = np.arctan2(np.abs(steps[:, 1]), np.abs(steps[:, 0]))
+    before = np.concatenate([[np.pi / 2], angles[:-1]])
+    change = angles / np.where(np.abs(before) < _TINY, _TINY, before)
+    furthest = np.argsort(-np.abs(change - 1), kind="stable")[:k]
+    return np.sort(order[furthest])
+
+
+def _best_row(scaled: Array, column: int) -> int:
+    """Return the best row in one column; the other objectives break ties."""
+    ties = np.flatnonzero(scaled[:, column] == scaled[:, column].min())
+    return int(ties[_first_minimum(scaled[ties].sum(axis=1))])
+
+
+def _first_minimum(scores: Array) -> int:
+    """Return the first of the smallest scores, equal ones forgiven their rounding."""
+    least = scores.min()
+    slack = 1e-12 * max(1.0, abs(least)) if np.isfinite(least) else 0.0
+    return int(np.argmax(scores <= least + slack))
