@@ -129,6 +129,14 @@ def test_a_front_is_judged_on_test_data_with_the_rows_of_training():
     assert front_area(*test) == 1.0
 
 
+def test_the_order_of_the_points_does_not_matter(binormal, rng):
+    points = roc_points(binormal[0], binormal[1].round(1))
+    order = rng.permutation(len(points.fpr))
+    for rule in ("rectangle", "trapezium", "hull"):
+        shuffled = area_under(points.fpr[order], points.tpr[order], rule=rule)
+        assert shuffled == pytest.approx(area_under(points.fpr, points.tpr, rule=rule))
+
+
 def test_no_solutions_dominate_nothing():
     assert front_area([], []) == 0.0
     assert undominated_rates([], []).shape == (0,)

@@ -85,6 +85,14 @@ def test_ties_in_cost_go_to_fewer_false_positives():
     assert (free.fpr, free.tpr) == (0.0, 0.5)
 
 
+def test_ties_in_cost_are_not_broken_by_rounding():
+    rates = np.array([0.1, 0.3]), np.array([0.2, 0.4])
+    points = RocPoints(*rates, np.array([0.6, 0.5]))
+    first, second = expected_cost(points.tpr, points.fpr)
+    assert first > second == pytest.approx(first)
+    assert cheapest_point(points).row == 0
+
+
 def test_labels_and_weights_reach_the_curve():
     y, scores = ["b", "a", "b", "a"], [0.1, 0.3, 0.5, 0.7]
     assert cheapest_threshold(y, scores, pos_label="a", cost_fn=9).tpr == 1

@@ -43,10 +43,12 @@ def test_points_are_the_rates_of_the_decision_rule_under_both_conventions(data, 
 
 
 def test_adjacent_floating_point_scores_are_still_told_apart():
-    scores = [1.0, np.nextafter(1.0, 2.0)]
-    points = roc_points([0, 1], scores)
-    np.testing.assert_array_equal(points.tpr, [0, 1, 1])
-    np.testing.assert_array_equal(points.fpr, [0, 0, 1])
+    # The middle of the first pair rounds down to 1, that of the second up to the greater.
+    steps = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(np.nextafter(1.0, 2.0), 2.0)])
+    for scores in (steps[:2], steps[1:], -steps[:2], -steps[1:]):
+        points = roc_points([0, 1], np.sort(scores))
+        np.testing.assert_array_equal(points.tpr, [0, 1, 1])
+        np.testing.assert_array_equal(points.fpr, [0, 0, 1])
 
 
 def test_a_hard_classifier_is_one_point_between_the_trivial_ones():
@@ -67,7 +69,7 @@ def test_text_labels_and_the_choice_of_the_positive_one():
 def test_a_grid_of_thresholds_uses_the_strict_rule():
     y, scores = [0, 0, 1, 1], [0.0, 0.29, 0.29, 1.0]
     points = roc_points(y, scores, step=0.01)
-    assert len(points.thresholds) == 103
+    np.testing.assert_array_equal(points.thresholds[1:-1], np.arange(100, -1, -1) / 100)
     at = dict(
         zip(points.thresholds.round(6), zip(points.fpr, points.tpr, strict=True), strict=True)
     )
@@ -117,6 +119,12 @@ def test_hull_of_a_curve_points_back_to_its_thresholds(binormal):
     assert hull.rows[0] == 0
     assert hull.rows[-1] == len(points.fpr) - 1
     assert (np.diff(points.thresholds[hull.rows]) < 0).all()
+
+
+def test_points_on_an_edge_of_the_hull_are_left_out_in_spite_of_rounding():
+    fpr = np.arange(8) / 7
+    hull = roc_hull(fpr, (14 + np.arange(8)) / 21)
+    np.testing.assert_array_equal(hull.rows, [-1, 0, 7])
 
 
 def test_hull_of_points_below_the_diagonal_is_the_diagonal():

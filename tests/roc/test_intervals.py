@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc, auc_interval, roc_band, roc_points
 from parsimon.roc.band import wilson_bounds
+from parsimon.roc.bootstrap import bca_bounds
 from parsimon.roc.intervals import model_variance, newcombe_bounds
 
 METHODS = ("logit", "delong", "newcombe", "percentile", "bca")
@@ -108,6 +109,28 @@ def test_bootstrap_bounds_agree_with_scipy_s(binormal):
         noise = 3 * interval.standard_error * np.sqrt(0.025 * 0.975 / 2000) / norm.pdf(1.96)
         assert interval.lower == pytest.approx(reference.low, abs=noise)
         assert interval.upper == pytest.approx(reference.high, abs=noise)
+
+
+def test_half_of_the_draws_equal_to_the_estimate_count_as_below():
+    draws = np.repeat([-1.0, 0.0, 1.0], [250, 500, 250])
+    lower, upper = bca_bounds(draws, 0.0, np.array([-1.0, 1.0]), 0.6)
+    assert (lower, upper) == (-1.0, 1.0)
+    one_sided, _ = bca_bounds(draws, -1.0, np.array([-1.0, 1.0]), 0.6)
+    assert one_sided == -1.0
+
+
+def test_bca_bends_the_quantiles_by_the_skewness_of_the_influence():
+    draws = norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    influence = np.array([-1.0, -1.0, 2.0])
+    acceleration = 6 / (6 * 6**1.5)
+    bounds = bca_bounds(draws, 0.0, influence, 0.9)
+    expected = [z / (1 - acceleration * z) for z in norm.ppf([0.05, 0.95])]
+    assert bounds == pytest.approx(tuple(expected), abs=1e-3)
+
+
+def test_bca_stays_finite_when_all_draws_lie_on_one_side():
+    lower, upper = bca_bounds(np.linspace(0.8, 0.9, 50), 0.95, np.array([-1.0, 1.0]), 0.95)
+    assert (lower, upper) == pytest.approx((0.9, 0.9), abs=1e-3)
 
 
 def test_bca_corrects_for_skewness(rng):

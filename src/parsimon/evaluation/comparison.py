@@ -50,7 +50,7 @@ class Comparison:
 
     def significant(self, alpha: float = 0.05) -> bool:
         """Whether the p-value is at most `alpha`."""
-        return not self.note and self.p_value <= _level(alpha)
+        return self.p_value <= _level(alpha)
 
     def describe(self, alpha: float = 0.05) -> str:
         """Return the outcome at level `alpha` and the assumption, in plain words."""

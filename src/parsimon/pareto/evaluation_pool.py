@@ -98,6 +98,10 @@ class EvaluationPool:
         self, population: AnyArray, *, n_iter: int, deadline: float | None = None
     ) -> Evaluated:
         """Return the values of a population, shape (n, n_variables), of generation `n_iter`."""
+        n = len(population)
+        if self._parallel is None and n <= self._chunk_size:
+            seeds = self._seeds(n_iter, 0, n)
+            return _checked(evaluate_chunk(self._evaluate, population.copy(), seeds, n_iter, 0), n)
         results = self._results(population, n_iter)
         pieces = []
         for count, result in results:

@@ -84,8 +84,9 @@ class Front:
     Front: 3 solutions, accuracy up, features down
     >>> print(front[front.knee()])
     accuracy 0.9, features 5
-    >>> front.where(features__le=4).best("accuracy")
-    0
+    >>> affordable = front.where(features__le=4)
+    >>> print(affordable[affordable.best("accuracy")])
+    accuracy 0.8, features 2
     """
 
     __slots__ = ("_solutions", "directions", "rows", "values")
@@ -199,7 +200,8 @@ class Front:
         """Return the sub-front that meets conditions such as ``fpr__le=0.05``.
 
         The endings are ``__le``, ``__ge``, ``__lt`` and ``__gt``. Nothing may be left: then the
-        front is empty, and choosing from it says so.
+        front is empty, and choosing from it says so. Indices chosen from the sub-front count in
+        the sub-front; its ``rows`` lead back to the table.
         """
         mask = np.ones(len(self), dtype=np.bool_)
         for condition, bound in conditions.items():

@@ -47,6 +47,7 @@ def nsga2(
     mutation: Mutation | str | None = "auto",
     mating: str = "tournament",
     offspring: str = "mutated",
+    crowding: str = "auto",
     normalise_crowding: bool = True,
     guide: Guide | None = None,
     names: Sequence[str] | None = None,
@@ -92,6 +93,11 @@ def nsga2(
     offspring : {"mutated", "crossed_and_mutated"}
         Children are crossed, then mutated; or, as in Mierswa (2009), crossed children compete as
         well as a mutated clone of each parent and of each crossed child.
+    crowding : {"auto", "gaps", "neighbours"}
+        How room is measured: by the gaps along each objective of [1]_, or by the distances to the
+        nearest neighbours [2]_. Gaps do not see crowds among three or more objectives, where
+        neighbours are far along each of them; "auto" takes gaps for two objectives, neighbours
+        for more.
     normalise_crowding : bool
         Measure room in widths of the front. False is the variant of Mierswa (2009), in which
         an objective with large numbers decides alone.
@@ -134,6 +140,7 @@ def nsga2(
     References
     ----------
     .. [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
+    .. [2] Kukkonen and Deb (2006), PPSN IX, LNCS 4193:553-562.
 
     Examples
     --------
@@ -157,6 +164,7 @@ def nsga2(
         mutation=default_mutation(space) if isinstance(mutation, str) else mutation,
         mating=mating,
         offspring=offspring,
+        crowding=crowding,
         normalise_crowding=normalise_crowding,
         guide=guide,
         names=listed,
@@ -198,6 +206,7 @@ class NSGA2:
     mutation: Mutation | None
     mating: str = "tournament"
     offspring: str = "mutated"
+    crowding: str = "auto"
     normalise_crowding: bool = True
     guide: Guide | None = None
     names: tuple[str, ...] | None = None
@@ -205,6 +214,7 @@ class NSGA2:
 
     def __post_init__(self) -> None:
         check_choice("mating", self.mating, ("tournament", "random"))
+        check_choice("crowding", self.crowding, ("auto", "gaps", "neighbours"))
         check_choice("offspring", self.offspring, ("mutated", "crossed_and_mutated"))
 
     def settings(self) -> dict[str, str]:
@@ -217,6 +227,7 @@ class NSGA2:
             "mutation": describe(self.mutation),
             "mating": self.mating,
             "offspring": self.offspring,
+            "crowding": self.crowding,
             "normalise_crowding": describe(self.normalise_crowding),
             "guide": describe(self.guide),
         }
@@ -293,6 +304,7 @@ class NSGA2:
             violation,
             self.population_size,
             duplicates=repeated_keys(keys),
+            crowding=self._crowding(values.shape[1]),
             normalise=self.normalise_crowding,
             guide=self.guide,
             signs=1.0 if self.guide is None else self._signs(values.shape[1]),
@@ -319,6 +331,11 @@ class NSGA2:
             preference=preference,
             keys=keys[rows],
         )
+
+    def _crowding(self, m: int) -> str:
+        if self.crowding == "auto":
+            return "gaps" if m <= 2 else "neighbours"
+        return self.crowding
 
     def _front(self, state: NSGA2State) -> Mask:
         front: Mask = state.levels == state.levels[0]

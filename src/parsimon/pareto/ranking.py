@@ -11,6 +11,7 @@ import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.pareto.dominance import dominance_ranks
+from parsimon.pareto.crowding import crowding_distance, neighbour_distance
 from parsimon.pareto.guidance import Guide
 
 
@@ -22,94 +23,13 @@ class Survivors(NamedTuple):
     preference: Array
 
 
-def crowding_distance(
-    values: Array, levels: Indices | None = None, *, normalise: bool = True
-) -> Array:
-    """Return how much room each row has around it in objective space [1]_.
-
-    The distance is the sum over objectives of the gap between the row's two neighbours on the
-    same level; the ends of a level are infinitely far.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    levels : ndarray of shape (n,), optional
-        Non-domination levels; one for all rows if left out.
-    normalise : bool
-        Divide each gap by the width of its objective on the level. Without this an objective with
-        large numbers decides alone.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    .. [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 4], [1, 2], [3, 1], [4, 0]])
-    >>> crowding_distance(values)
-    array([ inf, 1.5 , 1.25,  inf])
-    >>> crowding_distance(values, normalise=False)
-    array([inf,  6.,  5., inf])
-    """
-    n = len(values)
-    distance = np.zeros(n)
-    if n == 0:
-        return distance
-    if levels is None or (levels == levels[0]).all():
-        for column in values.T:
-            _add_gaps(distance, column, column.argsort(), normalise=normalise)
-        return distance
-    sizes = np.bincount(levels)
-    sizes = sizes[sizes > 0]
-    ends = sizes.cumsum()
-    for column in values.T:
-        order = np.lexsort((column, levels))
-        _add_level_gaps(distance, column, order, sizes, ends, normalise=normalise)
-    return distance
-
-
-def _add_gaps(distance: Array, column: Array, order: Indices, *, normalise: bool) -> None:
-    ordered = column[order]
-    gap = np.empty(len(column))
-    gap[1:-1] = ordered[2:] - ordered[:-2]
-    width = ordered[-1] - ordered[0]
-    if normalise and width > 0:
-        gap[1:-1] /= width
-    gap[0] = gap[-1] = np.inf
-    distance[order] += gap
-
-
-def _add_level_gaps(
-    distance: Array,
-    column: Array,
-    order: Indices,
-    sizes: Indices,
-    ends: Indices,
-    *,
-    normalise: bool,
-) -> None:
-    ordered = column[order]
-    gap = np.zeros(len(column))
-    gap[1:-1] = ordered[2:] - ordered[:-2]
-    first, last = ends - sizes, ends - 1
-    if normalise:
-        width = ordered[last] - ordered[first]
-        width[width == 0] = 1.0
-        gap /= width.repeat(sizes)
-    gap[first] = gap[last] = np.inf
-    distance[order] += gap
-
-
 def select_survivors(
     values: Array,
     violation: Array,
     n_keep: int,
     *,
     duplicates: Mask | None = None,
+    crowding: str = "gaps",
     normalise: bool = True,
     guide: Guide | None = None,
     signs: Array | float = 1.0,
@@ -124,8 +44,10 @@ def select_survivors(
     n_keep : int
     duplicates : ndarray of bool, shape (n,), optional
         Rows that repeat another one; they come after all others.
+    crowding : {"gaps", "neighbours"}
+        By `crowding_distance` or by `neighbour_distance`.
     normalise : bool
-        As in `crowding_distance`.
+        As in these.
     guide : Guide, optional
     signs : float or ndarray of shape (m,)
         Turns minimised values into those the guide's user knows.
@@ -144,7 +66,8 @@ def select_survivors(
     levels, kept = levels[rows], values[rows]
     if violation.any():
         kept[np.isinf(violation[rows])] = 0.0
-    preference = crowding_distance(kept, levels, normalise=normalise)
+    measure = crowding_distance if crowding == "gaps" else neighbour_distance
+    preference = measure(kept, levels, normalise=normalise)
     keys = [-preference, levels]
     if guide is not None:
         keys.insert(1, -guide(kept * signs, levels))

@@ -9,7 +9,6 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc.intervals import (
-    ROUNDING,
     check_confidence,
     delong_covariance,
     model_variance,
@@ -117,7 +116,7 @@ def delong_test(
     )
     shares = [placements(sample.positive, sample.negative, ties) for sample in samples]
     variance, freedom = _paired(shares) if y_second is None else _unpaired(shares)
-    if not variance > ROUNDING**2:
+    if not variance > 0:
         return _without_variance(shares, alternative, confidence)
     areas = [float(above.mean()) for above, _ in shares]
     difference, error = areas[0] - areas[1], float(np.sqrt(variance))

@@ -17,9 +17,6 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.roc.bootstrap import bca_bounds, percentile_bounds, resampled_aucs
 from parsimon.roc.samples import Ties, class_scores, placements
 
-# A standard error below this is the rounding of an AUC, not a spread.
-ROUNDING = 1e-15
-
 Method: TypeAlias = Literal["logit", "delong", "newcombe", "percentile", "bca"]
 
 
@@ -114,7 +111,7 @@ def auc_interval(
     above, below = placements(sample.positive, sample.negative, ties)
     area = float(above.mean())
     error = float(np.sqrt(delong_covariance(above[None], below[None])[0, 0]))
-    used = method if error > ROUNDING else "newcombe"
+    used = method if error > 0 else "newcombe"
     if used == "newcombe":
         bounds = newcombe_bounds(area, len(above), len(below), confidence)
     elif used in ("percentile", "bca"):

@@ -1,0 +1,47 @@
+"""Fail if importing parsimon takes 0.3 s longer than importing scikit-learn, or loads too much.
+
+Each import is timed in fresh interpreters, and the best of three counts.
+
+    python tools/check_import_time.py
+"""
+
+import subprocess
+import sys
+
+LIMIT = 0.3
+LATE = ("matplotlib", "jinja2", "rich", "click", "numba", "pandas")
+PACKAGES = ("pareto", "roc", "evaluation", "datasets")
+
+TIMER = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+
+def seconds(modules: str) -> float:
+    """Return the best time of importing `modules` in three fresh interpreters."""
+    command = [sys.executable, "-c", TIMER.format(modules)]
+    runs = [subprocess.run(command, capture_output=True, check=True, text=True) for _ in range(3)]
+    return min(float(run.stdout) for run in runs)
+
+
+def loaded(modules: str) -> set[str]:
+    """Return which of the late packages importing `modules` loads."""
+    probe = f"import sys, {modules}; print(*[m for m in {LATE!r} if m in sys.modules])"
+    command = [sys.executable, "-c", probe]
+    return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+
+
+def main() -> None:
+    """Measure, print, and exit with 1 if a limit is broken."""
+    # scikit-learn's model_selection is what every user of it loads; it brings pandas and rich.
+    base = "sklearn.model_selection"
+    whole = f"{base}, parsimon, " + ", ".join(f"parsimon.{name}" for name in PACKAGES)
+    before, after = seconds(base), seconds(whole)
+    print(f"scikit-learn {before:.2f} s, with all of parsimon {after:.2f} s")
+    too_early = sorted(loaded(whole) - loaded(base))
+    if too_early:
+        sys.exit(f"Importing parsimon loads {', '.join(too_early)}; import them where used.")
+    if after - before > LIMIT:
+        sys.exit(f"Importing parsimon takes {after - before:.2f} s more than scikit-learn.")
+
+
+if __name__ == "__main__":
+    main()
