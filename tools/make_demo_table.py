@@ -57,7 +57,9 @@ def whole_table_models() -> dict[str, object]:
     }
 
 
-def score(name: str, model: object, X: pd.DataFrame, y: np.ndarray, n_columns: int | None = None):
+def score(
+    name: str, model: object, X: pd.DataFrame, y: np.ndarray, n_columns: int | None = None
+) -> dict[str, object]:
     """Return one row of the table."""
     folds = cross_val_score(model, X, y == "yes", cv=FOLDS, scoring="roc_auc")
     features = X.shape[1] if n_columns is None else n_columns

@@ -41,6 +41,13 @@ def test_without_a_target_column_there_is_no_target(folder):
     assert load("plain", target="a").frame.columns.tolist() == ["split", "b", "a"]
 
 
+def test_a_split_elsewhere_than_before_the_target_is_a_feature(folder):
+    write(folder / "plain.csv", "split,a,target\n1,2,0\n")
+    bunch = load("plain")
+    assert bunch.feature_names == ["split", "a"]
+    assert "split" not in bunch
+
+
 @pytest.mark.parametrize(
     ("column", "classes"),
     [

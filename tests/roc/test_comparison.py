@@ -4,6 +4,7 @@ from scipy.stats import kstest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc, delong_test
+from parsimon.roc.intervals import newcombe_bounds
 
 Y = np.repeat([0, 1], 10)
 PERFECT, CONSTANT = np.arange(20), np.zeros(20)
@@ -83,6 +84,15 @@ def test_perfect_against_constant_is_judged_without_a_variance(other):
     assert 0 < test.lower < test.difference == 0.5 < test.upper < 1
     less = delong_test(Y, PERFECT, CONSTANT, y_second=other, alternative="less")
     assert less.p_value > 0.99
+
+
+def test_without_a_variance_the_interval_adds_newcombe_s_in_squares():
+    down = 1 - newcombe_bounds(1.0, 10, 10, 0.9)[0]
+    same = delong_test(Y, PERFECT, PERFECT, confidence=0.9)
+    assert (same.lower, same.upper) == pytest.approx((-down, down))
+    half = newcombe_bounds(0.5, 10, 10, 0.9)[1] - 0.5
+    test = delong_test(Y, PERFECT, CONSTANT, confidence=0.9)
+    assert (test.lower, test.upper) == pytest.approx((0.5 - np.hypot(down, half), 0.5 + half))
 
 
 def test_perfect_against_reversed_stays_within_its_range():

@@ -214,6 +214,16 @@ def test_the_band_holds_the_curve_and_narrows_with_confidence(binormal):
     assert turned.lower[25] > 0.6
 
 
+def test_the_band_of_separated_classes_has_the_width_of_two_independent_shares():
+    band = roc_band([0] * 20 + [1] * 20, np.arange(40), confidence=0.9, n_points=1001)
+    (low,), (high,) = (side for side in wilson_bounds(np.array([1.0]), 20, np.sqrt(0.9)))
+    assert high == 1
+    # The negatives' rate may be as high as 1 - low, and the positives' as low as low.
+    np.testing.assert_allclose(band.lower[band.fpr < 1 - low - 1e-9], 0)
+    np.testing.assert_allclose(band.lower[(band.fpr > 1 - low) & (band.fpr < 1)], low)
+    np.testing.assert_array_equal(band.upper, 1)
+
+
 def test_the_band_covers_the_true_curve_at_each_point():
     rng, hits = np.random.default_rng(8), 0
     y = np.repeat([0, 1], [60, 40])

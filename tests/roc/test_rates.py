@@ -38,6 +38,7 @@ def test_counts_equal_scikit_learn_s_with_weights_and_text(rng):
         ours = confusion_rates(true, predicted, labels=labels, sample_weight=weight)
         theirs = confusion_matrix(true, predicted, labels=labels, sample_weight=weight)
         np.testing.assert_allclose(ours.counts, theirs)
+        np.testing.assert_allclose(ours.table(rows="predicted"), theirs.T)
 
 
 def test_a_class_without_rows_has_no_rate():

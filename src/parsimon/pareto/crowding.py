@@ -4,9 +4,11 @@ Two measures: gaps along each objective, which are quick and right for two objec
 distances to neighbours, which also see crowds among three or more.
 """
 
+from typing import Any
+
 import numpy as np
 
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
 
 # Beyond this many rows a table of all distances costs more than a tree.
 MOST_ROWS_IN_TABLE = 800
@@ -122,14 +124,15 @@ def neighbour_distance(
     --------
     >>> values = np.array([[0.0, 8], [1, 7], [2, 6], [4, 4], [8, 0]])
     >>> neighbour_distance(values, normalise=False).round(3)
-    array([  inf, 1.414, 2.   , 3.364,   inf])
+    array([  inf, 1.414, 2.   , 3.464,   inf])
     """
     n, m = values.shape
     width = np.ptp(values, axis=0) if normalise and n else np.ones(m)
     # Single precision: the distances are only ranked, and it halves the time.
     scaled = (values / np.where(width > 0, width, 1.0)).astype(np.float32)
-    one_level = levels is None or n == 0 or bool((levels == levels[0]).all())
-    groups = [slice(None)] if one_level else [levels == level for level in np.unique(levels)]
+    groups: list[Any] = [slice(None)]
+    if levels is not None and n and not (levels == levels[0]).all():
+        groups = [levels == level for level in np.unique(levels)]
     distance = np.empty(n)
     for rows in groups:
         points = scaled[rows]
@@ -139,7 +142,7 @@ def neighbour_distance(
     return distance
 
 
-def _log_squares(points: Array, k: int) -> Array:
+def _log_squares(points: AnyArray, k: int) -> Array:
     """Return the sum of logarithms of the squared distances to the k nearest neighbours."""
     n = len(points)
     if n <= k:
@@ -147,14 +150,15 @@ def _log_squares(points: Array, k: int) -> Array:
     if n > MOST_ROWS_IN_TABLE:
         from scipy.spatial import cKDTree
 
-        nearest = cKDTree(points).query(points, k=k + 1)[0][:, 1:] ** 2
+        distances: Array = np.asarray(cKDTree(points).query(points, k=k + 1)[0])
+        nearest = distances[:, 1:] ** 2
     else:
         nearest = _nearest_in_table(points, k)
     logs: Array = np.log(np.maximum(nearest, 1e-30)).sum(axis=1)
     return logs
 
 
-def _nearest_in_table(points: Array, k: int) -> Array:
+def _nearest_in_table(points: AnyArray, k: int) -> Array:
     n = len(points)
     table = np.zeros((n, n), dtype=points.dtype)
     for column in points.T:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto.dominance import dominance_ranks
 from parsimon.pareto.crowding import crowding_distance, neighbour_distance
+from parsimon.pareto.dominance import dominance_ranks
 from parsimon.pareto.guidance import Guide
 
 

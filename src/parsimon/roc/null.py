@@ -14,7 +14,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.roc.comparison import Alternative
 from parsimon.roc.samples import weight_below
 
-# Counting takes (n+ n-)^2 / 4 additions; beyond this the normal law is right to four digits.
+# Counting takes (n+ n-)^2 / 4 additions; beyond this the normal law is within 0.0005.
 _EXACT_PAIRS = 10_000
 _CELLS = 1_000_000
 

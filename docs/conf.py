@@ -1,0 +1,61 @@
+"""How the documentation is built; nothing here needs the network."""
+
+from importlib import import_module
+from pathlib import Path
+
+from parsimon import __version__
+
+project = "Parsimon"
+author = "The Parsimon developers"
+copyright = "The Parsimon developers"
+version = release = __version__
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+# The class template lists every method with its text; numpydoc need not list them again.
+numpydoc_show_class_members = False
+add_module_names = False
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = "Parsimon"
+html_static_path = ["_static"]
+html_copy_source = False
+html_show_sourcelink = False
+
+PACKAGES = ("pareto", "roc", "evaluation", "datasets")
+
+
+def check_reference(app, exception):
+    """Fail the build if a public name has no page of its own."""
+    if exception is not None:
+        return
+    pages = Path(app.srcdir) / "reference" / "generated"
+    missing = [
+        f"parsimon.{package}.{name}"
+        for package in PACKAGES
+        for name in import_module(f"parsimon.{package}").__all__
+        if not (pages / f"parsimon.{package}.{name}.rst").exists()
+    ]
+    if missing:
+        raise SystemExit(f"Public names without a page in docs/reference: {', '.join(missing)}")
+
+
+def setup(app):
+    """Register the check."""
+    app.connect("build-finished", check_reference)
