@@ -18,7 +18,6 @@ from parsimon._style import (
     GREEN,
     GREY,
     ORANGE,
-    PURPLE,
     VERMILION,
     figure_style,
     new_axes,
@@ -83,7 +82,7 @@ def dominance():
     ax = new_axes(figsize=(6.4, 4.2))
     corner = front.values[2]
     ax.fill_between([corner[0], 10], corner[1], 10, color=BLUE, alpha=0.14, linewidth=0)
-    ax.text(6.1, 8.5, "dominated by the ringed point", color=GREY, ha="left")
+    ax.text(3.7, 9.2, "dominated by the ringed point", color=GREY, ha="left")
     front.plot(ax=ax, chosen=None)
     beaten = points[np.setdiff1d(np.arange(len(points)), front.rows)]
     ax.scatter(*beaten.T, s=30, marker="x", color=GREY, zorder=3)
@@ -93,10 +92,10 @@ def dominance():
 
 
 def knees():
-    """One front on which the three methods choose three points."""
+    """One front on which two methods choose two points."""
     front = knee_example()
     ax = front.plot(chosen=None)
-    looks = {"chord": (VERMILION, "o"), "gain": (GREEN, "s"), "tradeoff": (PURPLE, "D")}
+    looks = {"chord": (VERMILION, "o"), "gain": (GREEN, "s")}
     for method, (colour, marker) in looks.items():
         x, y = front.values[front.knee(method)]
         ax.scatter(
@@ -113,14 +112,14 @@ def knees():
     ends = front.values[[0, -1]]
     ax.plot(*ends.T, color=GREY, linestyle=":", linewidth=1.2, label="chord between the ends")
     ax.legend(loc="upper right")
-    ax.set_title("Three meanings of a knee")
+    ax.set_title("Two meanings of a knee")
     return ax
 
 
 def knee_example():
-    """A front with a cheap first bend, a long slope and a flat end."""
+    """Return a front with two steep steps, a slope and a flat end."""
     size = np.array([1, 2, 3, 4, 5, 6, 8, 11, 15, 20.0])
-    error = np.array([40, 30, 24, 19, 15, 12.5, 11.6, 10.9, 10.4, 10.0])
+    error = np.array([42, 32, 23, 20, 17, 15, 13, 12, 11, 10.0])
     return Front(np.column_stack([error, size]), ["error", "size"])
 
 
@@ -172,14 +171,15 @@ def two_areas():
     """One hard classifier: the rectangle it dominates, and the triangle that mixing adds."""
     fpr, tpr = 0.3, 0.7
     ax = new_axes(figsize=(5.4, 5.4))
-    ax.fill_between([fpr, 1], tpr, color=BLUE, alpha=0.3, linewidth=0, label="strict: 0.49")
+    ax.fill_between([fpr, 1], tpr, color=BLUE, alpha=0.2, linewidth=0)
     ax.fill_between(
-        [0, fpr, 1], [0, tpr, 1], color=ORANGE, alpha=0.22, linewidth=0, label="mid: 0.70"
+        [0, fpr, fpr, 1], [0, tpr, tpr, 1], [0, 0, tpr, tpr], color=ORANGE, alpha=0.3, linewidth=0
     )
+    ax.text(0.65, 0.35, "strict: T (1 - F) = 0.49", ha="center")
+    ax.text(0.03, 0.93, "mid: 0.70, with both triangles")
     ax.plot([0, fpr, 1], [0, tpr, 1], color=ORANGE, linestyle="--")
-    ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.2, label="chance")
     ax.scatter(fpr, tpr, s=60, color=VERMILION, zorder=4)
-    ax.annotate("F 0.3, T 0.7", (fpr, tpr), xytext=(8, 9), textcoords="offset points", ha="left")
+    ax.annotate("F 0.3, T 0.7", (fpr, tpr), xytext=(-6, 9), textcoords="offset points", ha="right")
     ax.set(
         xlim=(0, 1),
         ylim=(0, 1.02),
@@ -188,7 +188,6 @@ def two_areas():
         title="One hard classifier, two areas",
         aspect="equal",
     )
-    ax.legend(loc="lower right")
     return ax
 
 
@@ -211,7 +210,7 @@ def belief_and_truth():
         xlabel="candidates tried on the same 60 rows",
         ylabel="accuracy of the best one",
         title="The best of many coins",
-        ylim=(0.45, 0.85),
+        ylim=(0.35, 0.8),
     )
     ax.legend(loc="upper left")
     return ax

@@ -6,7 +6,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc import RocDisplay, auc, auc_interval, cheapest_threshold, roc_hull, roc_points
+from parsimon.roc import (
+    OperatingPoint,
+    RocDisplay,
+    auc,
+    auc_interval,
+    cheapest_threshold,
+    roc_hull,
+    roc_points,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +35,15 @@ def labels_of(display):
 
 def test_the_whole_picture(binormal):
     y, scores = binormal
-    price = {"cost_fp": 1, "cost_fn": 4, "prevalence": 0.2}
+    price = {"cost_fp": 1, "cost_fn": 2, "prevalence": 0.2}
     display = RocDisplay.from_predictions(y, scores, **price, band=True, name="Model")
     points, chosen = roc_points(y, scores), cheapest_threshold(y, scores, **price)
     hull = roc_hull(points.fpr, points.tpr)
     np.testing.assert_array_equal(display.hull_.get_xydata().T, [hull.fpr, hull.tpr])
     np.testing.assert_allclose(display.chosen_.get_xydata(), [[chosen.fpr, chosen.tpr]])
     x, line = display.iso_cost_.get_data()
-    assert (line[1] - line[0]) / (x[1] - x[0]) == pytest.approx(0.8 * 1 / (0.2 * 4))
+    assert (line[1] - line[0]) / (x[1] - x[0]) == pytest.approx(0.8 * 1 / (0.2 * 2))
+    assert (x[0], line[1]) == pytest.approx((0, 1))
     touching = np.interp(hull.fpr, x, line, left=0, right=1)
     assert (hull.tpr <= touching + 1e-9)[(hull.fpr >= x[0]) & (hull.fpr <= x[1])].all()
     assert labels_of(display) == [
@@ -110,6 +119,12 @@ def test_sentences_say_what_to_do(names):
 def test_free_errors_make_the_line_upright_or_level(binormal, price, ends):
     display = RocDisplay.from_predictions(*binormal, **price)
     np.testing.assert_allclose(display.iso_cost_.get_xydata(), ends(display.chosen))
+
+
+def test_a_point_of_one_s_own_choice_may_lie_below_the_hull(binormal):
+    own = OperatingPoint(threshold=0.5, fpr=0.5, tpr=0.4, cost=1.1, row=0)
+    display = RocDisplay(roc_points(*binormal), chosen=own, slope=2.0).plot()
+    np.testing.assert_allclose(display.iso_cost_.get_xydata(), [[0.3, 0.0], [0.8, 1.0]], atol=1e-12)
 
 
 def test_weighted_rows_show_an_area_without_interval(binormal, rng):

@@ -122,14 +122,9 @@ def honest_score(
     metric = metric_of(search, scoring)
     _check_interval(interval, metric)
     fold_seed, search_seed, interval_seed = seed_sequence(random_state).spawn(3)
+    classes = is_classifier(search)
     parts = outer_parts(
-        outer,
-        X,
-        y,
-        groups=groups,
-        classes=is_classifier(search),
-        repeats=repeats,
-        seed=fold_seed,
+        outer, X, y, groups=groups, classes=classes, repeats=repeats, seed=fold_seed
     )
     rows = np.asarray(X) if isinstance(X, list | tuple) else X
     measure = Measurement(search, rows, y, groups, metric, guide)

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
     LeavePGroupsOut,
     StratifiedGroupKFold,
 )
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from parsimon._typing import AnyArray, Indices
 from parsimon.evaluation.metric import Metric, last_step

@@ -114,7 +114,8 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArra
     (1, array([0, 1, 2]))
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, because NumPy leaves a broken archive open.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(str(arrays.pop("header")))
         found = header.pop("format")

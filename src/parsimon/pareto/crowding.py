@@ -127,11 +127,13 @@ def neighbour_distance(
     array([  inf, 1.414, 2.   , 3.464,   inf])
     """
     n, m = values.shape
-    width = np.ptp(values, axis=0) if normalise and n else np.ones(m)
+    if n == 0:
+        return np.zeros(0)
+    width = np.ptp(values, axis=0) if normalise else np.ones(m)
     # Single precision: the distances are only ranked, and it halves the time.
     scaled = (values / np.where(width > 0, width, 1.0)).astype(np.float32)
     groups: list[Any] = [slice(None)]
-    if levels is not None and n and not (levels == levels[0]).all():
+    if levels is not None and not (levels == levels[0]).all():
         groups = [levels == level for level in np.unique(levels)]
     distance = np.empty(n)
     for rows in groups:

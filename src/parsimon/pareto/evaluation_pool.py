@@ -6,7 +6,7 @@ may round differently.
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from types import TracebackType
@@ -75,15 +75,13 @@ class EvaluationPool:
         self._parallel: Any = None
 
     def __enter__(self) -> Self:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
         self._stack.enter_context(threadpool_limits(limits=1))
         if self._n_jobs != 1:
             from joblib import Parallel
 
-            self._parallel = self._stack.enter_context(
-                Parallel(n_jobs=self._n_jobs, return_as="generator")
-            )
+            self._parallel = self._stack.enter_context(Parallel(n_jobs=self._n_jobs))
         return self
 
     def __exit__(
@@ -99,45 +97,30 @@ class EvaluationPool:
     ) -> Evaluated:
         """Return the values of a population, shape (n, n_variables), of generation `n_iter`."""
         n = len(population)
-        if self._parallel is None and n <= self._chunk_size:
-            seeds = self._seeds(n_iter, 0, n)
-            return _checked(evaluate_chunk(self._evaluate, population.copy(), seeds, n_iter, 0), n)
-        results = self._results(population, n_iter)
-        pieces = []
-        for count, result in results:
-            pieces.append(_checked(result, count))
-            if deadline is not None and time.monotonic() > deadline:
-                results.close()
-                raise OutOfTime
-        if len({values.shape[1] for values, _ in pieces}) > 1:
-            raise InvalidInputError("evaluate must return equally many objectives for every row.")
+        bounds = list(pairwise(_chunk_bounds(n, self._chunk_size)))
+        # Copies, so that a function that writes to its rows cannot change the population.
+        calls = (
+            (self._evaluate, population[i:j].copy(), self._seeds(n_iter, i, j), n_iter, i)
+            for i, j in bounds
+            if deadline is None or time.monotonic() < deadline
+        )
+        if self._parallel is None:
+            results = [evaluate_chunk(*call) for call in calls]
+        else:
+            from joblib import delayed
+
+            results = self._parallel(delayed(evaluate_in_worker)(*call) for call in calls)
+        if len(results) < len(bounds):
+            raise OutOfTime
+        pieces = [_checked(result, j - i) for result, (i, j) in zip(results, bounds, strict=True)]
         if len(pieces) == 1:
             return pieces[0]
+        if len({piece.values.shape[1] for piece in pieces}) > 1:
+            raise InvalidInputError("evaluate must return equally many objectives for every row.")
         return Evaluated(
             np.concatenate([piece.values for piece in pieces]),
             np.concatenate([piece.violation for piece in pieces]),
         )
-
-    def _results(self, population: AnyArray, n_iter: int) -> Generator[tuple[int, Any], None, None]:
-        bounds = _chunk_bounds(len(population), self._chunk_size)
-        # Copies, so that a function that writes to its input cannot change the population.
-        calls = [
-            (self._evaluate, population[i:j].copy(), self._seeds(n_iter, i, j), n_iter, i)
-            for i, j in pairwise(bounds)
-        ]
-        if self._parallel is None:
-            return ((len(call[1]), evaluate_chunk(*call)) for call in calls)
-        return self._gathered(calls)
-
-    def _gathered(self, calls: list[Any]) -> Generator[tuple[int, Any], None, None]:
-        from joblib import delayed
-
-        results = self._parallel(delayed(evaluate_in_worker)(*call) for call in calls)
-        try:
-            for call in calls:
-                yield len(call[1]), next(results)
-        finally:
-            results.close()
 
     def _seeds(self, n_iter: int, i: int, j: int) -> Seeds | None:
         if not self._stochastic:

@@ -14,6 +14,7 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon._validation import finite_matrix
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import choice, words
+from parsimon.pareto.conditions import condition_mask
 from parsimon.pareto.desirability import as_desirability, desirability_index
 from parsimon.pareto.directions import Directions
 from parsimon.pareto.dominance import check_ties, nondominated_rows
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Solutions = Sequence[Any] | Callable[[int], Any]
-
-_COMPARISONS: Mapping[str, Callable[[Array, float], AnyArray]] = {
-    "le": np.less_equal,
-    "ge": np.greater_equal,
-    "lt": np.less,
-    "gt": np.greater,
-}
 
 
 @dataclass(frozen=True)
@@ -136,8 +130,6 @@ class Front:
     def __reduce__(self) -> tuple[Any, ...]:
         return restore, (self.directions, self.values, self.rows, self._solutions)
 
-    # -- reading -------------------------------------------------------------------------------
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the objectives."""
@@ -194,8 +186,6 @@ class Front:
     def __hash__(self) -> int:
         return hash((self.directions, self.values.tobytes()))
 
-    # -- choosing ------------------------------------------------------------------------------
-
     def where(self, **conditions: float) -> "Front":
         """Return the sub-front that meets conditions such as ``fpr__le=0.05``.
 
@@ -203,15 +193,7 @@ class Front:
         front is empty, and choosing from it says so. Indices chosen from the sub-front count in
         the sub-front; its ``rows`` lead back to the table.
         """
-        mask = np.ones(len(self), dtype=np.bool_)
-        for condition, bound in conditions.items():
-            name, _, ending = condition.rpartition("__")
-            if ending not in _COMPARISONS or not name:
-                raise InvalidInputError(
-                    f"A condition looks like name__le=0.05 (le, ge, lt or gt), got {condition!r}."
-                )
-            mask &= _COMPARISONS[ending](self.values[:, self.directions.position(name)], bound)
-        return self[mask]
+        return self[condition_mask(self.values, self.directions, conditions)]
 
     def best(self, name: str) -> int:
         """Return the index of the best value of one objective; the others break ties in order."""
@@ -308,8 +290,6 @@ class Front:
         if not len(self):
             raise EmptyFrontError("No solution is left to choose from; loosen the conditions.")
 
-    # -- combining -----------------------------------------------------------------------------
-
     def union(self, other: "Front") -> "Front":
         """Return the front of both fronts together; its rows count through self, then other."""
         if self.directions != other.directions:
@@ -335,12 +315,7 @@ class Front:
         columns, corner = self.directions.point(reference, "reference")
         if len(columns) != len(self.names):
             raise InvalidInputError("The reference point needs a value for every objective.")
-        sign = self.directions.sign
-        in_order = np.empty(len(columns))
-        in_order[columns] = corner
-        return hypervolume(self.minimised, in_order * sign)
-
-    # -- showing and keeping -------------------------------------------------------------------
+        return hypervolume(self.minimised[:, columns], corner * self.directions.sign[columns])
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a data frame, one row per solution; ``row`` tells the original row.
