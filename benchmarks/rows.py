@@ -45,15 +45,20 @@ class Row:
         return {**fields, "ratio": self.ratio, "ok": self.ok}
 
 
-def median_seconds(job: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the median wall time of `repeats` calls, after one call to warm up."""
-    job()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
+def median_seconds(jobs: Sequence[Callable[[], Any]], repeats: int = 5) -> list[float]:
+    """Return the median wall time of each job, after one call of each to warm up.
+
+    The jobs take turns, so that a slow spell of the machine hits all of them.
+    """
+    for job in jobs:
         job()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    times: list[list[float]] = [[] for _ in jobs]
+    for _ in range(repeats):
+        for job, spent in zip(jobs, times, strict=True):
+            start = time.perf_counter()
+            job()
+            spent.append(time.perf_counter() - start)
+    return [statistics.median(spent) for spent in times]
 
 
 def show(rows: Sequence[Row], title: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import moocore
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row
 from parsimon.pareto.crossover import SimulatedBinaryCrossover

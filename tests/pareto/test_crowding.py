@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.pareto import crowding
-from parsimon.pareto.crowding import crowding_distance, neighbour_distance
+from parsimon.pareto.crowding import crowding_distance, farthest_first, maximin_distance
 from tests.pareto.strategies import tables
 
 
@@ -22,14 +22,22 @@ def gaps_of_one_level(values, normalise):
     return distance
 
 
-def neighbours_of_one_level(values, m, width):
+def maximin_of_one_level(values, width, n_keep):
     scaled = values / width
-    n = len(values)
-    distance = np.full(n, np.inf)
-    for i in range(n):
-        others = sorted(np.linalg.norm(scaled[i] - scaled[k]) for k in range(n) if k != i)
-        if len(others) >= m and i not in values.argmin(axis=0):
-            distance[i] = np.prod(others[:m]) ** (1 / m)
+    taken = sorted(set(values.argmin(axis=0).tolist()))
+    distance = np.zeros(len(values))
+    distance[taken] = np.inf
+
+    def from_taken(row):
+        return min(np.linalg.norm(scaled[row] - scaled[other]) for other in taken)
+
+    while len(taken) < n_keep:
+        left = [row for row in range(len(values)) if row not in taken]
+        farthest = max(left, key=from_taken)
+        distance[farthest] = from_taken(farthest)
+        taken.append(farthest)
+    for row in set(range(len(values))) - set(taken):
+        distance[row] = from_taken(row)
     return distance
 
 
@@ -55,32 +63,58 @@ def test_normalised_gaps_do_not_depend_on_units(rng):
 
 @given(tables(min_columns=2), st.booleans())
 def test_ties_and_equal_columns_give_no_nan(values, normalise):
-    for measure in (crowding_distance, neighbour_distance):
+    for measure in (crowding_distance, maximin_distance):
         distance = measure(values, normalise=normalise)
         assert distance.shape == (len(values),)
         assert not np.isnan(distance).any()
         assert (distance >= 0).all()
 
 
+@pytest.fixture(params=["compiled", "plain"])
+def form(request, monkeypatch):
+    """Run a test with the compiled loop and with the one that needs no numba."""
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(crowding, "_farthest_first", lambda: farthest_first)
+    return request.param
+
+
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("normalise", [True, False])
-@pytest.mark.parametrize("most_rows", [800, 0])
-def test_neighbours_are_those_of_all_pairs(normalise, most_rows, rng, monkeypatch):
-    monkeypatch.setattr(crowding, "MOST_ROWS_IN_TABLE", most_rows)
+@pytest.mark.parametrize("n_keep", [None, 30, 21])
+def test_rows_are_taken_one_by_one_farthest_first(normalise, n_keep, rng):
     values = rng.random((40, 3)) * [1, 5, 50]
     levels = np.repeat([0, 1, 2], [20, 17, 3])
     width = np.ptp(values, axis=0) if normalise else np.ones(3)
-    expected = np.concatenate(
-        [neighbours_of_one_level(values[levels == level], 3, width) for level in range(3)]
+    left = 40 if n_keep is None else n_keep
+    found = maximin_distance(values, levels, normalise=normalise, n_keep=n_keep)
+    for level in range(3):
+        rows = levels == level
+        wanted = min(left, rows.sum())
+        expected = maximin_of_one_level(values[rows], width, wanted)
+        if wanted > 0:  # nothing is asked of the levels behind the last that is wanted
+            np.testing.assert_allclose(found[rows], expected)
+        left -= rows.sum()
+
+
+@given(tables(min_rows=1, min_columns=2), st.data())
+def test_the_compiled_loop_gives_the_same_bits(values, data):
+    compiled = pytest.importorskip("parsimon.pareto.compiled")
+    values = values + data.draw(st.sampled_from([0.0, 1e-3])) * np.sin(values)
+    n_keep = data.draw(st.integers(0, len(values)))
+    first = values.argmin(axis=0)
+    np.testing.assert_array_equal(
+        compiled.farthest_first(values, first, n_keep), farthest_first(values, first, n_keep)
     )
-    found = neighbour_distance(values, levels, normalise=normalise)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert np.isfinite(found).sum() > 25
 
 
-def test_neighbours_see_a_crowd_that_gaps_do_not():
+@pytest.mark.usefixtures("form")
+def test_maximin_sees_a_crowd_that_gaps_do_not():
     # Three points close together on the simplex, whose neighbours along each axis are far away
     # in the other two.
     angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
     ring = np.column_stack((np.cos(angles), np.cos(angles - 2.1), np.cos(angles + 2.1)))
     values = np.concatenate((ring, [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]))
-    assert set(np.argsort(neighbour_distance(values))[:3]) == {12, 13, 14}
+    kept = np.argsort(-maximin_distance(values))[:13]
+    assert len({12, 13, 14} & set(kept)) == 1

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.pareto.crowding import crowding_distance, neighbour_distance
+from parsimon.pareto.crowding import crowding_distance, maximin_distance
 from parsimon.pareto.dominance import dominance_ranks
 from parsimon.pareto.guidance import ReferencePoints
 from parsimon.pareto.ranking import repeated_rows, select_survivors
@@ -37,7 +37,7 @@ def test_the_last_level_is_cut_by_room():
 
 
 @pytest.mark.parametrize(
-    ("crowding", "measure"), [("gaps", crowding_distance), ("neighbours", neighbour_distance)]
+    ("crowding", "measure"), [("gaps", crowding_distance), ("maximin", maximin_distance)]
 )
 @pytest.mark.parametrize("normalise", [True, False])
 def test_preference_is_the_room_that_is_asked_for(crowding, measure, normalise, rng):
@@ -46,7 +46,9 @@ def test_preference_is_the_room_that_is_asked_for(crowding, measure, normalise, 
     rows, _, preference = select_survivors(
         values, np.zeros(30), 12, crowding=crowding, normalise=normalise
     )
-    np.testing.assert_allclose(preference, measure(values, normalise=normalise)[rows])
+    expected = measure(values, normalise=normalise)
+    np.testing.assert_allclose(preference, expected[rows])
+    assert set(rows) == set(np.argsort(-expected, kind="stable")[:12])
     assert (np.diff(preference[np.isfinite(preference)]) <= 0).all()
 
 

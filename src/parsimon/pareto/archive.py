@@ -7,7 +7,7 @@ the result is the same.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
@@ -62,7 +62,6 @@ class Archive:
         ties: str = "first",
     ) -> None:
         self.directions = Directions.of(names, maximise)
-        self.n_offered = 0
         self._n_objectives = len(self.directions)
         self._index = _new_index(len(self.directions), keep_ties=check_ties(ties))
         self._solutions: dict[int, Any] = {}
@@ -83,35 +82,40 @@ class Archive:
         Insertion
             `entered`, shape (n,), and the running numbers of the members that `left`.
         """
-        batch = self._checked(values)
-        first = self.n_offered
-        if solutions is not None and len(solutions) != len(batch):
-            raise InvalidInputError(
-                f"{len(batch)} rows of values came with {len(solutions)} solutions; "
-                "give one solution for each row."
-            )
-        entered, left = self._index.insert(batch, first)
-        self.n_offered = first + len(batch)
-        if solutions is not None:
-            for row in entered.nonzero()[0].tolist():
-                self._solutions[first + row] = solutions[row]
-        if self._solutions:
-            for number in left.tolist():
-                self._solutions.pop(number, None)
-        return Insertion(entered, left)
-
-    def _checked(self, values: Any) -> Array:
-        """Return the batch as minimised numbers; the index itself refuses what is not finite."""
-        batch = np.ascontiguousarray(values, dtype=np.float64)
+        batch = np.ascontiguousarray(values, _NUMBER)
         if batch.ndim != 2 or batch.shape[1] != self._n_objectives:
             raise InvalidInputError(
                 f"The archive has {self._n_objectives} objectives "
                 f"({', '.join(self.directions.names)}), got values of shape {batch.shape}."
             )
-        return batch if self._sign is None else batch * self._sign
+        if self._sign is not None:
+            batch = batch * self._sign
+        if solutions is None and not self._solutions:
+            return self._index.insert(batch)
+        return self._insert_with_solutions(batch, solutions)
+
+    def _insert_with_solutions(self, batch: Array, solutions: Sequence[Any] | None) -> Insertion:
+        if solutions is not None and len(solutions) != len(batch):
+            raise InvalidInputError(
+                f"{len(batch)} rows of values came with {len(solutions)} solutions; "
+                "give one solution for each row."
+            )
+        first = self.n_offered
+        change = self._index.insert(batch)
+        if solutions is not None:
+            for row in change.entered.nonzero()[0].tolist():
+                self._solutions[first + row] = solutions[row]
+        for number in change.left.tolist():
+            self._solutions.pop(number, None)
+        return change
 
     def __len__(self) -> int:
         return self._index.size
+
+    @property
+    def n_offered(self) -> int:
+        """How many candidates there have been."""
+        return self._index.n_offered
 
     @property
     def values(self) -> Array:
@@ -141,6 +145,12 @@ class Archive:
         return f"Archive: {len(self)} of {self.n_offered} candidates, {self.directions}"
 
 
+# Made once: looking a type up costs as much as screening twenty candidates.
+_NUMBER, _FLAG = np.dtype(np.float64), np.dtype(np.bool_)
+
+# What Insertion(...) does after sorting out its keywords, in a third of the time.
+_insertion = partial(tuple.__new__, Insertion)
+
 _NOT_FINITE = "Objective values must be finite; leave out the rows of failed candidates."
 
 
@@ -153,7 +163,9 @@ class _Index(Protocol):
 
     @property
     def size(self) -> int: ...
-    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]: ...
+    @property
+    def n_offered(self) -> int: ...
+    def insert(self, batch: Array) -> Insertion: ...
     def members(self) -> tuple[Array, AnyArray]: ...
 
 
@@ -174,25 +186,24 @@ class _PlainIndex:
     def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
         self._values, self._numbers = np.empty((0, n_objectives)), np.empty(0, dtype=np.int64)
         self._keep_ties = keep_ties
+        self.n_offered = 0
 
     @property
     def size(self) -> int:
         return len(self._numbers)
 
-    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]:
+    def insert(self, batch: Array) -> Insertion:
         if not np.isfinite(batch).all():
             raise InvalidInputError(_NOT_FINITE)
+        if not len(batch):
+            return Insertion(np.zeros(0, dtype=np.bool_), _NOBODY)
+        after = self.n_offered + len(batch)
         values = np.concatenate([self._values, batch])
-        numbers = np.concatenate([self._numbers, np.arange(first, first + len(batch))])
-        mask = (
-            nondominated_rows(values, keep_ties=self._keep_ties)
-            if len(values)
-            else np.zeros(0, dtype=np.bool_)
-        )
-        left = self._numbers[~mask[: self.size]]
-        entered = mask[self.size :]
-        self._values, self._numbers = values[mask], numbers[mask]
-        return entered, left
+        numbers = np.concatenate([self._numbers, np.arange(self.n_offered, after)])
+        mask = nondominated_rows(values, keep_ties=self._keep_ties)
+        change = Insertion(mask[self.size :], self._numbers[~mask[: self.size]])
+        self._values, self._numbers, self.n_offered = values[mask], numbers[mask], after
+        return change
 
     def members(self) -> tuple[Array, AnyArray]:
         return self._values, self._numbers
@@ -204,46 +215,46 @@ class _BoxIndex:
     def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
         from parsimon.pareto import boxes
 
-        self._insert: Callable[..., tuple[int, int, int]] = boxes.insert_batch
-        self._keep_ties = keep_ties
-        self._n_boxes, self.size, self._room = 1, 0, 128
-        self._points = np.empty((self._room, boxes.BOX_SIZE + 2, n_objectives))
+        self._boxes = boxes
+        self._insert: Callable[..., int] = boxes.insert_batch
+        self._points = np.empty((128, boxes.BOX_SIZE + 2, n_objectives))
         self._points[0] = np.inf
-        self._numbers = np.empty((self._room, boxes.BOX_SIZE + 1), dtype=np.int64)
-        self._left = np.empty(0, dtype=np.int64)
+        self._numbers = np.empty((128, boxes.BOX_SIZE + 1), dtype=np.int64)
+        self._numbers[0, :5] = 1, 0, 0, keep_ties, 0
+        self._left = np.empty(128, dtype=np.int64)
 
-    def insert(self, batch: Array, first: int) -> tuple[Mask, AnyArray]:
-        n = len(batch)
-        if self._n_boxes + n >= self._room:
-            self._grow(2 * (self._n_boxes + n))
-        if self.size > len(self._left):
-            self._left = np.empty(2 * self.size, dtype=np.int64)
-        entered = np.empty(n, dtype=np.bool_)
-        self._n_boxes, n_left, growth = self._insert(
-            self._points,
-            self._numbers,
-            self._n_boxes,
-            batch,
-            first,
-            self._keep_ties,
-            entered,
-            self._left,
-        )
-        if n_left < 0:
+    @property
+    def size(self) -> int:
+        return int(self._numbers[0, self._boxes.SIZE])
+
+    @property
+    def n_offered(self) -> int:
+        return int(self._numbers[0, self._boxes.N_OFFERED])
+
+    def insert(self, batch: Array) -> Insertion:
+        entered = np.empty(len(batch), _FLAG)
+        n_left = self._insert(self._points, self._numbers, batch, entered, self._left)
+        if n_left == 0:
+            return _insertion((entered, _NOBODY))
+        if n_left > 0:
+            return Insertion(entered, self._left[:n_left].copy())
+        if n_left == self._boxes.NOT_FINITE:
             raise InvalidInputError(_NOT_FINITE)
-        self.size += growth
-        return entered, self._left[:n_left].copy() if n_left else _NOBODY
+        self._grow(len(batch))
+        return self.insert(batch)
 
-    def _grow(self, room: int) -> None:
-        extra = room - self._room
+    def _grow(self, n_rows: int) -> None:
+        n_boxes = int(self._numbers[0, self._boxes.N_BOXES])
+        extra = max(0, 2 * (n_boxes + n_rows) - len(self._points))
         self._points = np.concatenate([self._points, np.empty((extra, *self._points.shape[1:]))])
         grown = np.empty((extra, self._numbers.shape[1]), dtype=np.int64)
         self._numbers = np.concatenate([self._numbers, grown])
-        self._room = room
+        self._left = np.empty(max(2 * self.size, len(self._left)), dtype=np.int64)
 
     def members(self) -> tuple[Array, AnyArray]:
-        numbers = self._numbers[1 : self._n_boxes]
+        n_boxes = self._numbers[0, self._boxes.N_BOXES]
+        numbers = self._numbers[1:n_boxes]
         filled = np.arange(numbers.shape[1] - 1) < numbers[:, :1]
-        values, order = self._points[1 : self._n_boxes, 2:][filled], numbers[:, 1:][filled]
+        values, order = self._points[1:n_boxes, 2:][filled], numbers[:, 1:][filled]
         by_number = np.argsort(order)
         return values[by_number], order[by_number]

@@ -15,8 +15,8 @@ The index is two arrays, because every further argument costs more than a reject
 - ``points[b]``: best corner, worst corner, then the members of box b; shape (BOX_SIZE + 2, m)
 - ``numbers[b]``: how many members box b has, then their running numbers; shape (BOX_SIZE + 1,)
 
-Box 0 holds the guards (in the places of members, infinite where unused); boxes 1 .. n_boxes - 1
-hold the members.
+Box 0 is the head: its points are the guards (infinite where unused), its numbers the state of the
+index (see the places below). The members are in the boxes 1 to numbers[0, N_BOXES] - 1.
 """
 
 import numpy as np
@@ -27,7 +27,13 @@ from parsimon._typing import AnyArray, Array, Mask
 BOX_SIZE = 64
 N_GUARDS = 8
 
-# Where things stand inside a box; global constants, so that numba folds them.
+# Places in the head; constants of the module, so that numba folds them.
+N_BOXES, N_OFFERED, SIZE, KEEP_TIES, N_BATCHES = 0, 1, 2, 3, 4
+
+# What `insert_batch` returns instead of a count.
+NOT_FINITE, NO_ROOM = -1, -2
+
+# Places inside a box.
 _BEST, _WORST, _MEMBERS = 0, 1, 2
 
 _INCOMPARABLE, _BETTER, _WORSE, _EQUAL = 0, 1, 2, 3
@@ -36,24 +42,26 @@ _UNDECIDED = _EQUAL
 
 @njit(cache=True)
 def insert_batch(
-    points: Array,
-    numbers: AnyArray,
-    n_boxes: int,
-    batch: Array,
-    first: int,
-    keep_ties: bool,
-    entered: Mask,
-    left: AnyArray,
-) -> tuple[int, int, int]:
-    """Offer every row; fill `entered` and `left`; return n_boxes, how many left, and the growth.
+    points: Array, numbers: AnyArray, batch: Array, entered: Mask, left: AnyArray
+) -> int:
+    """Offer every row of a batch; fill `entered` and `left`; return how many members left.
 
-    Nothing changes and -1 left if a value is not finite. `first` is the running number of
-    the batch's first row. The arrays must have room for one more box per row.
+    Nothing changes if a value is not finite (NOT_FINITE is returned), or if the arrays lack room
+    for one more box per row and for all members to leave (NO_ROOM).
     """
+    n_boxes, first, size = numbers[0, N_BOXES], numbers[0, N_OFFERED], numbers[0, SIZE]
     if not _all_finite(batch):
-        return n_boxes, -1, 0
-    n_left, growth = 0, 0
+        return NOT_FINITE
+    if n_boxes + batch.shape[0] > points.shape[0] or size > left.shape[0]:
+        return NO_ROOM
+    turn = numbers[0, N_BATCHES]
+    if turn % 64 == 0 or turn & (turn - 1) == 0:  # often at first, when better guards are found
+        _promote(points, batch, entered)
+    _screen(points, _MEMBERS, batch, entered)
+    n_left = 0
     for row in range(batch.shape[0]):
+        if not entered[row]:
+            continue
         accepted = not _guarded(points, batch, row)
         box = 1
         while accepted and box < n_boxes:
@@ -64,9 +72,9 @@ def insert_batch(
             elif relation == _UNDECIDED:
                 count = numbers[box, 0]
                 accepted, n_left = _meet_members(
-                    points, numbers, box, batch, row, first, keep_ties, entered, left, n_left
+                    points, numbers, box, batch, row, entered, left, n_left
                 )
-                growth -= count - numbers[box, 0]
+                size -= count - numbers[box, 0]
                 if numbers[box, 0] == 0:
                     n_boxes -= 1
                     _copy_box(points, numbers, n_boxes, box)
@@ -76,33 +84,61 @@ def insert_batch(
             box += 1
         entered[row] = accepted
         if accepted:
-            growth += 1
+            size += 1
             n_boxes = _place(points, numbers, n_boxes, batch, row, first + row)
-    return n_boxes, n_left, growth
+    numbers[0, N_BOXES], numbers[0, SIZE] = n_boxes, size
+    numbers[0, N_OFFERED] = first + batch.shape[0]
+    numbers[0, N_BATCHES] = turn + 1
+    return n_left
 
 
 @njit(cache=True)
 def _all_finite(batch: Array) -> bool:
-    finite = True
+    n_bad = 0
     for value in batch.ravel():
-        finite &= abs(value) < np.inf  # no early exit, so that it runs on vectors
-    return finite
+        n_bad += not abs(value) < np.inf  # no early exit, so that it runs on vectors
+    return n_bad == 0
+
+
+@njit(cache=True)
+def _screen(points: Array, guard: int, batch: Array, entered: Mask) -> int:
+    """Reject at one go what one guard dominates; return how many that is."""
+    rejected = 0
+    for row in range(batch.shape[0]):
+        no_better, worse = True, False
+        for k in range(batch.shape[1]):
+            no_better &= batch[row, k] >= points[0, guard, k]
+            worse |= batch[row, k] > points[0, guard, k]
+        entered[row] = not (no_better & worse)
+        rejected += no_better & worse
+    return rejected
+
+
+@njit(cache=True)
+def _promote(points: Array, batch: Array, entered: Mask) -> None:
+    """Let the guard that rejects most of this batch be the first; it screens the next ones."""
+    best, most = _MEMBERS, 0
+    for guard in range(_MEMBERS, _MEMBERS + N_GUARDS):
+        rejected = _screen(points, guard, batch, entered)
+        if rejected > most:
+            best, most = guard, rejected
+    _swap_guards(points, best, _MEMBERS)
 
 
 @njit(cache=True)
 def _guarded(points: Array, batch: Array, row: int) -> bool:
-    """Tell whether a guard dominates the row; one that succeeds moves towards the head."""
-    for guard in range(_MEMBERS, _MEMBERS + N_GUARDS):
+    """Tell whether a guard after the first dominates the row; it then moves one place ahead."""
+    for guard in range(_MEMBERS + 1, _MEMBERS + N_GUARDS):
         if _relation(points, 0, guard, batch, row) == _WORSE:
-            ahead = _MEMBERS + (guard - _MEMBERS) // 2
-            if ahead < guard:
-                for k in range(batch.shape[1]):
-                    points[0, guard, k], points[0, ahead, k] = (
-                        points[0, ahead, k],
-                        points[0, guard, k],
-                    )
+            _swap_guards(points, guard, max(guard - 1, _MEMBERS + 1))
             return True
     return False
+
+
+@njit(cache=True)
+def _swap_guards(points: Array, a: int, b: int) -> None:
+    for k in range(points.shape[2]):
+        points[0, a, k], points[0, b, k] = points[0, b, k], points[0, a, k]
 
 
 @njit(cache=True)
@@ -144,13 +180,12 @@ def _meet_members(
     box: int,
     batch: Array,
     row: int,
-    first: int,
-    keep_ties: bool,
     entered: Mask,
     left: AnyArray,
     n_left: int,
 ) -> tuple[bool, int]:
     """Compare the candidate with the members of one box, removing those that it dominates."""
+    first, keep_ties = numbers[0, N_OFFERED], numbers[0, KEEP_TIES] == 1
     i = 0
     while i < numbers[box, 0]:
         relation = _relation(points, box, _MEMBERS + i, batch, row)

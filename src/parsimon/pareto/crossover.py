@@ -159,9 +159,10 @@ class SimulatedBinaryCrossover:
         # Single precision is ample for a random factor, and five times quicker.
         power = np.float32(self.eta + 1.0)
         tail = np.exp(-power * np.log(1.0 + 2.0 * room.astype(np.float32)))
-        scaled = np.maximum(share * (2.0 - tail), np.float32(1e-12))
-        base = np.where(scaled <= 1.0, scaled, 1.0 / (2.0 - scaled))
-        spread: AnyArray = np.exp(np.log(base) / power)
+        # With s = share (2 - tail) the factor is s^(1/power) up to s = 1, else (2 - s)^(-1/power).
+        beyond = share * (2.0 - tail) - 1.0
+        logs = np.log(np.maximum(1.0 - np.abs(beyond), np.float32(1e-12))) / power
+        spread: AnyArray = np.exp(np.copysign(logs, beyond))
         return spread
 
 

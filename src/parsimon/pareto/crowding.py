@@ -1,17 +1,16 @@
 """How much room a solution has around it in objective space; more is better.
 
 Two measures: gaps along each objective, which are quick and right for two objectives, and
-distances to neighbours, which also see crowds among three or more.
+distances from those already taken, which also see crowds among three or more.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.util import find_spec
 
 import numpy as np
 
-from parsimon._typing import AnyArray, Array, Indices
-
-# Beyond this many rows a table of all distances costs more than a tree.
-MOST_ROWS_IN_TABLE = 800
+from parsimon._typing import Array, Indices
 
 
 def crowding_distance(
@@ -53,7 +52,7 @@ def crowding_distance(
         return distance
     if levels is None or (levels == levels[0]).all():
         for column in values.T:
-            _add_gaps(distance, column, column.argsort(), normalise=normalise)
+            _add_gaps(distance, column, column.argsort(kind="stable"), normalise=normalise)
         return distance
     sizes = np.bincount(levels)
     sizes = sizes[sizes > 0]
@@ -96,13 +95,18 @@ def _add_level_gaps(
     distance[order] += gap
 
 
-def neighbour_distance(
-    values: Array, levels: Indices | None = None, *, normalise: bool = True
+def maximin_distance(
+    values: Array,
+    levels: Indices | None = None,
+    *,
+    normalise: bool = True,
+    n_keep: int | None = None,
 ) -> Array:
-    """Return how far each row is from its m nearest neighbours on the same level [1]_.
+    """Return how far each row is from the rows of its level that are taken before it.
 
-    The geometric mean of the distances to as many neighbours as there are objectives. The best
-    row of each objective on a level is infinitely far, and so is one with too few neighbours.
+    On each level the rows are taken one by one, always the one farthest from those already taken
+    [1]_; the first are the best of each objective, which are infinitely far. The `n_keep` rows
+    with the largest distances are hence spread over the whole level.
 
     Parameters
     ----------
@@ -111,6 +115,9 @@ def neighbour_distance(
         Non-domination levels; one for all rows if left out.
     normalise : bool
         Measure each objective in widths of the values.
+    n_keep : int, optional
+        How many rows are wanted in all, from the first level on; it saves time to say so. Rows
+        beyond them have their distance from the rows taken, which is shorter.
 
     Returns
     -------
@@ -118,60 +125,72 @@ def neighbour_distance(
 
     References
     ----------
-    .. [1] Kukkonen and Deb (2006), PPSN IX, LNCS 4193:553-562.
+    .. [1] Gonzalez (1985), Theor. Comput. Sci. 38:293-306.
 
     Examples
     --------
-    >>> values = np.array([[0.0, 8], [1, 7], [2, 6], [4, 4], [8, 0]])
-    >>> neighbour_distance(values, normalise=False).round(3)
-    array([  inf, 1.414, 2.   , 3.464,   inf])
+    >>> values = np.array([[0.0, 8], [1, 7], [4, 4], [8, 0]])
+    >>> maximin_distance(values, normalise=False).round(3)
+    array([  inf, 1.414, 5.657,   inf])
     """
-    n, m = values.shape
+    n = len(values)
     if n == 0:
         return np.zeros(0)
-    width = np.ptp(values, axis=0) if normalise else np.ones(m)
-    # Single precision: the distances are only ranked, and it halves the time.
-    scaled = (values / np.where(width > 0, width, 1.0)).astype(np.float32)
-    groups: list[Any] = [slice(None)]
-    if levels is not None and not (levels == levels[0]).all():
-        groups = [levels == level for level in np.unique(levels)]
+    low, high = values.min(axis=0), values.max(axis=0)
+    scaled = values / np.where(high > low, high - low, 1.0) if normalise else values
+    n_keep = n if n_keep is None else n_keep
+    take = _farthest_first()
+    if levels is None or (levels == levels[0]).all():
+        return np.sqrt(take(scaled, values.argmin(axis=0), min(n, n_keep)))
     distance = np.empty(n)
-    for rows in groups:
-        points = scaled[rows]
-        logs = _log_squares(points, m)
-        logs[values[rows].argmin(axis=0)] = np.inf
-        distance[rows] = np.exp(0.5 / m * logs)
+    for level in np.unique(levels):
+        rows = (levels == level).nonzero()[0]
+        wanted = max(0, min(len(rows), n_keep))
+        distance[rows] = take(scaled[rows], values[rows].argmin(axis=0), wanted)
+        n_keep -= len(rows)
+    return np.sqrt(distance)
+
+
+def farthest_first(points: Array, first: Indices, n_keep: int) -> Array:
+    """Return the squared distance of each point from the points taken before it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, m)
+    first : ndarray of shape (k,)
+        The points to begin with, which are infinitely far.
+    n_keep : int
+        How many points to take.
+
+    Examples
+    --------
+    >>> farthest_first(np.array([[0.0], [1.0], [4.0], [9.0]]), np.array([0]), 3)
+    array([inf,  1., 16., 81.])
+    """
+    n = len(points)
+    table = np.zeros((n, n))
+    for column in points.T:
+        difference = column[:, None] - column
+        table += difference * difference
+    first = np.unique(first)
+    distance: Array = table[first].min(axis=0)
+    open_distance = distance.copy()
+    distance[first], open_distance[first] = np.inf, -1.0
+    for _ in range(n_keep - len(first)):
+        row = open_distance.argmax()
+        distance[row] = open_distance[row]
+        np.minimum(open_distance, table[row], out=open_distance)
+        open_distance[row] = -1.0
+    still_open = open_distance >= 0
+    distance[still_open] = open_distance[still_open]
     return distance
 
 
-def _log_squares(points: AnyArray, k: int) -> Array:
-    """Return the sum of logarithms of the squared distances to the k nearest neighbours."""
-    n = len(points)
-    if n <= k:
-        return np.full(n, np.inf)
-    if n > MOST_ROWS_IN_TABLE:
-        from scipy.spatial import cKDTree
+@lru_cache(maxsize=1)
+def _farthest_first() -> Callable[[Array, Indices, int], Array]:
+    """Return the compiled form if the extra `fast` is installed; both give the same bits."""
+    if find_spec("numba") is None:
+        return farthest_first
+    from parsimon.pareto.compiled import farthest_first as compiled
 
-        distances: Array = np.asarray(cKDTree(points).query(points, k=k + 1)[0])
-        nearest = distances[:, 1:] ** 2
-    else:
-        nearest = _nearest_in_table(points, k)
-    logs: Array = np.log(np.maximum(nearest, 1e-30)).sum(axis=1)
-    return logs
-
-
-def _nearest_in_table(points: AnyArray, k: int) -> Array:
-    n = len(points)
-    table = np.zeros((n, n), dtype=points.dtype)
-    for column in points.T:
-        difference = column[:, None] - column
-        difference *= difference
-        table += difference
-    rows = np.arange(n)
-    table[rows, rows] = np.inf
-    nearest = np.empty((n, k))
-    for neighbour in range(k):
-        columns = table.argmin(axis=1)
-        nearest[:, neighbour] = table[rows, columns]
-        table[rows, columns] = np.inf
-    return nearest
+    return compiled  # type: ignore[no-any-return]

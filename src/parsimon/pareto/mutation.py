@@ -108,18 +108,14 @@ class PolynomialMutation:
         # Few entries change, so the powers are taken of those alone.
         entries = _chosen_entries(self.rate, parents, rng)
         columns = entries % parents.shape[1]
-        lower, span = box.lower[columns], box.span[columns]
         value = children.ravel()[entries]
-        share = rng.random(len(entries))
-        down = share < 0.5
-        # Distance to the bound on the side of the move, in widths of the box.
-        place = (value - lower) / np.where(span > 0, span, 1.0)
-        room = np.where(down, place, 1.0 - place)
-        folded = 2.0 * np.where(down, share, 1.0 - share)
-        length = 1.0 - (folded + (1.0 - folded) * (1.0 - room) ** (self.eta + 1.0)) ** (
-            1.0 / (self.eta + 1.0)
-        )
-        children.ravel()[entries] = value + np.where(down, -length, length) * span
+        place = (value - box.lower[columns]) / box.divisor[columns]
+        # Uniform on [-1, 1): the sign is the side of the move, the rest decides its length.
+        chance = 2.0 * rng.random(len(entries)) - 1.0
+        weight, power = np.abs(chance), self.eta + 1.0
+        other_side = 0.5 + np.copysign(place - 0.5, chance * (place - 0.5))
+        length = 1.0 - (1.0 - weight + weight * other_side**power) ** (1.0 / power)
+        children.ravel()[entries] = value + np.copysign(length, chance) * box.span[columns]
         return children
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto.crowding import crowding_distance, neighbour_distance
+from parsimon.pareto.crowding import crowding_distance, maximin_distance
 from parsimon.pareto.dominance import dominance_ranks
 from parsimon.pareto.guidance import Guide
 
@@ -44,8 +44,8 @@ def select_survivors(
     n_keep : int
     duplicates : ndarray of bool, shape (n,), optional
         Rows that repeat another one; they come after all others.
-    crowding : {"gaps", "neighbours"}
-        By `crowding_distance` or by `neighbour_distance`.
+    crowding : {"gaps", "maximin"}
+        By `crowding_distance` or by `maximin_distance`.
     normalise : bool
         As in these.
     guide : Guide, optional
@@ -66,14 +66,17 @@ def select_survivors(
     levels, kept = levels[rows], values[rows]
     if violation.any():
         kept[np.isinf(violation[rows])] = 0.0
-    measure = crowding_distance if crowding == "gaps" else neighbour_distance
-    preference = measure(kept, levels, normalise=normalise)
-    keys = [-preference, levels]
+    if crowding == "gaps":
+        preference = crowding_distance(kept, levels, normalise=normalise)
+    else:
+        preference = maximin_distance(kept, levels, normalise=normalise, n_keep=n_keep)
     if guide is not None:
-        keys.insert(1, -guide(kept * signs, levels))
-    order = np.lexsort(keys)
-    if guide is not None:
+        order = np.lexsort((-preference, -guide(kept * signs, levels), levels))
         preference[order] = -np.arange(len(order), dtype=np.float64)
+    elif cut == 0:
+        order = (-preference).argsort(kind="stable")
+    else:
+        order = np.lexsort((-preference, levels))
     order = order[:n_keep]
     return Survivors(rows[order], levels[order], preference[order])
 

@@ -33,7 +33,8 @@ class Space(ABC):
 
     def repair(self, population: AnyArray) -> AnyArray:
         """Return the population with each number moved to the nearest allowed one."""
-        return np.minimum(np.maximum(population, self.lower), self.upper)
+        inside = np.maximum(population, self.lower)
+        return np.minimum(inside, self.upper, out=inside)
 
     def check(self, population: Any) -> AnyArray:
         """Return a given population in the type of the space, refusing what lies outside."""
@@ -85,6 +86,7 @@ class Box(Space):
     def __init__(self, lower: Any, upper: Any, *, n_variables: int | None = None) -> None:
         self.lower, self.upper = _bounds(lower, upper, n_variables, np.float64)
         self.span = self.upper - self.lower
+        self.divisor = np.where(self.span > 0, self.span, 1.0)
         self.is_bounded = bool(np.isfinite(self.span).all())
 
     def sample(self, n: int, rng: np.random.Generator) -> AnyArray:
