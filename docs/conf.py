@@ -1,7 +1,11 @@
 """How the documentation is built; nothing here needs the network."""
 
+import re
 from importlib import import_module
 from pathlib import Path
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 from parsimon import __version__
 
@@ -33,6 +37,7 @@ add_module_names = False
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = "Parsimon"
 html_static_path = ["_static"]
 html_copy_source = False
@@ -50,14 +55,28 @@ def check_reference(app, exception):
         f"parsimon.{package}.{name}"
         for package in PACKAGES
         for name in import_module(f"parsimon.{package}").__all__
-        # A name may be documented under the module that defines it.
-        if not any(pages.glob(f"parsimon.{package}.{name}.rst"))
-        and not any(pages.glob(f"parsimon.{package}.*.{name}.rst"))
+        if not (pages / f"parsimon.{package}.{name}.rst").exists()
     ]
     if missing:
         raise SystemExit(f"Public names without a page in docs/reference: {', '.join(missing)}")
 
 
+def escape_bars(*event):
+    """Keep |i - 11| an absolute value: reStructuredText takes it for a substitution."""
+    lines = event[-1]
+    for number, line in enumerate(lines):
+        if "`" not in line and not line.lstrip().startswith((">>>", "...")):
+            lines[number] = re.sub(r"(?<!\\)\|(\S[^|]*)\|", r"\|\1\|", line)
+
+
+def write_formula(writer, node):
+    """Write a formula as MathML, which browsers draw themselves; a script would be fetched."""
+    writer.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
+    raise nodes.SkipNode
+
+
 def setup(app):
-    """Register the check."""
+    """Register what is defined above."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("build-finished", check_reference)
+    app.connect("autodoc-process-docstring", escape_bars, priority=100)

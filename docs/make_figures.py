@@ -52,23 +52,15 @@ def save(ax, name, *, dpi=None):
 
 
 def front_of_models():
-    """The table behind `parsimon front --demo`: all candidates, the front, the knee."""
+    """The table behind `parsimon front --demo`: all candidates, the front, a knee."""
     models = pd.read_csv(files("parsimon.cli") / "demo_models.csv")
     front = Front(models[["auc", "features"]], ["auc", "features"], maximise=["auc"])
-    # The model that ignores the table stands far below; it is left out of the picture.
-    candidates = models[models["features"] > 0]
-    shown = front.where(features__ge=1)
+    # The model that ignores the table stretches the scale; the knee is that of the others.
+    usable = front.where(features__ge=1)
+    knee = int(np.flatnonzero(front.rows == usable.rows[usable.knee()])[0])
     ax = new_axes(figsize=(7.2, 4.4))
-    ax.scatter(
-        candidates["features"],
-        candidates["auc"],
-        s=16,
-        color=GREY,
-        alpha=0.45,
-        linewidths=0,
-        label=f"{len(candidates)} models",
-    )
-    shown.plot(ax=ax)
+    ax.scatter(models["features"], models["auc"], s=16, color=GREY, alpha=0.45, linewidths=0)
+    front.plot(ax=ax, chosen=knee)
     ax.set_title("A front instead of a winner: models for pima")
     ax.set_xlabel("columns used (fewer is better)")
     ax.set_ylabel("cross-validated AUC (higher is better)")

@@ -307,7 +307,7 @@ def test_ctrl_c_in_the_callback_returns_that_generation():
 
 
 @every_search
-def test_the_time_limit_drops_the_generation_in_progress(search):
+def test_the_time_limit_leaves_a_whole_generation(search):
     problem = problem_of(search)
 
     def evaluate(x):
@@ -318,6 +318,19 @@ def test_the_time_limit_drops_the_generation_in_progress(search):
     assert result.stopped_by == "time_limit"
     assert 0 < result.n_iter < 40
     assert_same_search(result, search(max_iter=result.n_iter))
+
+
+def test_the_time_limit_drops_the_generation_in_progress():
+    calls = []
+
+    def evaluate(x):
+        calls.append(len(x))
+        time.sleep(0.03)
+        return zdt1(x)
+
+    result = search_zdt1(evaluate, chunk_size=1, time_limit=0.5)
+    assert (result.stopped_by, result.n_iter, result.n_evaluations) == ("time_limit", 0, 12)
+    assert len(calls) < 24
 
 
 def test_a_first_population_is_completed_whatever_the_time_limit():

@@ -1,35 +1,83 @@
 """Fronts, and how to find them: the part that every search of the package stands on.
 
 Read `Front` first: an immutable table of solutions of which none is better than another in
-everything, with rules to choose from it. `Archive` collects one during a search. `nsga2` searches
-for one; `evolution_strategy` and `particle_swarm` serve a single objective. Inside, everything is
-minimised; directions exist only at the border (`Directions`).
+everything, with rules to choose from it (`choose` takes them as text). `Archive` collects one
+during a search of your own. `nsga2` searches for one over a space (`Box`, `Bits`, `Integers`) with
+operators that are values; `evolution_strategy` and `particle_swarm` serve a single objective. All
+three run in one loop (`run.py`). Inside, everything is minimised; directions exist only at the
+border (`Directions`).
 """
 
 from parsimon.pareto.archive import Archive, Insertion
+from parsimon.pareto.checkpoint import Checkpoint
+from parsimon.pareto.crossover import KPointCrossover, SimulatedBinaryCrossover, UniformCrossover
+from parsimon.pareto.desirability import (
+    HarringtonOneSided,
+    HarringtonTwoSided,
+    OneSided,
+    TwoSided,
+    desirability_index,
+)
 from parsimon.pareto.directions import Directions
 from parsimon.pareto.dominance import dominance_ranks, dominates, nondominated
+from parsimon.pareto.evolution_strategy import evolution_strategy
 from parsimon.pareto.front import Front, Member
-from parsimon.pareto.indicators import (
-    additive_epsilon,
-    attainment,
-    hypervolume,
-    igd_plus,
-    spread,
+from parsimon.pareto.guidance import DesirabilityGuide, ReferencePoints
+from parsimon.pareto.indicators import additive_epsilon, attainment, hypervolume, igd_plus, spread
+from parsimon.pareto.mutation import (
+    BitFlip,
+    GaussianMutation,
+    HybridMutation,
+    IntegerReset,
+    PolynomialMutation,
+    SwitchMutation,
 )
+from parsimon.pareto.nsga2 import nsga2
+from parsimon.pareto.result import History, SearchResult
+from parsimon.pareto.rules import choose
+from parsimon.pareto.space import Bits, Box, Integers
+from parsimon.pareto.step_size import OneFifthRule
+from parsimon.pareto.swarm import particle_swarm
 
 __all__ = [
     "Archive",
+    "BitFlip",
+    "Bits",
+    "Box",
+    "Checkpoint",
+    "DesirabilityGuide",
     "Directions",
     "Front",
+    "GaussianMutation",
+    "HarringtonOneSided",
+    "HarringtonTwoSided",
+    "History",
+    "HybridMutation",
     "Insertion",
+    "IntegerReset",
+    "Integers",
+    "KPointCrossover",
     "Member",
+    "OneFifthRule",
+    "OneSided",
+    "PolynomialMutation",
+    "ReferencePoints",
+    "SearchResult",
+    "SimulatedBinaryCrossover",
+    "SwitchMutation",
+    "TwoSided",
+    "UniformCrossover",
     "additive_epsilon",
     "attainment",
+    "choose",
+    "desirability_index",
     "dominance_ranks",
     "dominates",
+    "evolution_strategy",
     "hypervolume",
     "igd_plus",
     "nondominated",
+    "nsga2",
+    "particle_swarm",
     "spread",
 ]

@@ -199,7 +199,6 @@ class _Run(Generic[S]):
         """Return the moment after a generation, with history and stall count."""
         n_solutions, best = self.search.summary(state)
         trail = [] if before is None else before.trail
-        del trail[state.n_iter :]
         trail.append([state.n_evaluations, n_solutions, *best.tolist()])
         mark, n_stalled = self.rest(state, before)
         return Moment(state, self.rng.bit_generator.state, mark, n_stalled, trail)
