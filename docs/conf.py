@@ -40,6 +40,7 @@ html_theme = "furo"
 html_math_renderer = "mathml"
 html_title = "Parsimon"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
 

@@ -96,6 +96,14 @@ def test_rows_with_gaps_are_left_out_when_asked(run, table):
     assert "2 rows without a value in every objective were left out." in result.output
 
 
+def test_rows_of_json_count_in_the_table_that_was_given(run, table):
+    content = json.loads(run(table, "--minimise", "with gap", "--drop-missing", "--json").output)
+    assert content["rows"] == [0]
+    content = json.loads(run(table, "--maximise", "with gap", "--drop-missing", "--json").output)
+    assert content["rows"] == [3]
+    assert content["chosen_row"]["the model"] == "d"
+
+
 def test_long_fronts_are_shortened_but_show_the_choice(run, tmp_path):
     path = tmp_path / "long.csv"
     pd.DataFrame({"x": range(100), "y": range(100, 0, -1)}).to_csv(path, index=False)

@@ -52,8 +52,8 @@ def test_waveform_best_accuracy_and_area_are_the_published_ones():
     X, y = make_waveform(MANY, binary=True, random_state=1)
     densities = np.array([blend_density(X, *waves()[list(pair)]) for pair in PAIRS])
     score = densities[1] / densities.sum(axis=0)
-    assert roc_auc_score(y, score) == pytest.approx(0.9785, abs=0.0015)
-    assert np.mean((score > 0.5) == y) == pytest.approx(0.917, abs=0.003)
+    assert roc_auc_score(y, score) == pytest.approx(0.9788, abs=0.0015)
+    assert np.mean((score > 0.5) == y) == pytest.approx(0.918, abs=0.003)
 
 
 def blend_density(X, a, b):

@@ -72,6 +72,16 @@ def test_the_tradeoff_knee_equals_the_definition_by_hand():
     assert front.knee("tradeoff") == 1
 
 
+def test_the_tradeoff_knee_is_the_sharpest_bend_and_the_chord_knee_the_largest_bulge():
+    steps = np.arange(11)[:, None]
+    steep = np.array([0.05, 0.75]) + np.array([-0.01, 0.05]) * steps[:6]
+    flat = np.array([0.05, 0.75]) + np.array([0.02, -0.004]) * steps[1:]
+    bulge = np.array([[0.30, 0.35], [0.34, 0.305], [0.40, 0.26], [0.5, 0.2], [0.7, 0.1], [1, 0]])
+    front = Front(np.vstack([steep, flat, bulge]), 2)
+    assert front.values[front.knee("tradeoff")].tolist() == [0.05, 0.75]
+    assert front.values[front.knee("chord")].tolist() == [0.34, 0.305]
+
+
 @pytest.mark.parametrize("method", sorted(KNEES))
 def test_knees_of_one_or_two_points_exist(method):
     assert Front([[1, 2]], 2).knee(method) == 0

@@ -204,7 +204,7 @@ class _Report:
                     )
                 ],
                 "front": records,
-                "rows": self._front.rows.tolist(),
+                "rows": self._rows.index.tolist(),
                 "chosen": self._chosen,
                 "chosen_row": records[self._chosen],
                 "description": self._front.describe(),

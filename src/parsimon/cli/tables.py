@@ -20,6 +20,7 @@ def read_table(path: Path) -> "pd.DataFrame":
     table = _read(path)
     if not len(table):
         raise InvalidInputError(f"The table {path} has no rows.")
+    table = table.reset_index(drop=True)
     table.columns = [str(column).strip() for column in table.columns]
     return table
 

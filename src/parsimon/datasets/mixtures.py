@@ -45,7 +45,7 @@ def make_ripley(n: int = 250, *, random_state: Seed = None) -> tuple[Array, Indi
 
     Class 0 has centres (-0.7, 0.3) and (0.3, 0.3), class 1 (-0.3, 0.7) and (0.4, 0.7); every
     covariance is 0.03 I [1]_. The best possible classifier has an area under the ROC curve of
-    0.9722. The fixed sample of the book is ``load("ripley")``.
+    0.9719. The fixed sample of the book is ``load("ripley")``.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def make_crescent(
 
     References
     ----------
-    .. [1] He (2016), An Automatic Statistician for Gaussian Process Classification, University
+    .. [1] He (2016), The Automatic Statistician for Classification, University
        of Cambridge.
 
     Examples

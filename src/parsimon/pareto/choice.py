@@ -54,11 +54,11 @@ def chord_knee(values: Array) -> int:
 
 
 def gain_knee(values: Array) -> int:
-    """Return the last point worth its price by normalised performance gain [1]_.
+    """Return the last point worth its price by normalised performance gain.
 
     The second objective is the price (complexity). Going from the cheapest point to dearer ones,
     the gain of a step is the fall of the first objective over the rise of the second, both scaled
-    to [0, 1]. Of the points whose step gained at least 1, the knee is the one after which the gain
+    to [0, 1] [1]_. Of the points whose step gained at least 1, the knee is the one after which the gain
     falls by the largest factor. Without such a point the chord decides.
 
     References
@@ -86,10 +86,13 @@ def gain_knee(values: Array) -> int:
 
 
 def tradeoff_knee(values: Array) -> int:
-    """Return the point from which every move loses most for what it gains [1]_.
+    """Return the point from which every move loses most for what it gains.
 
-    The worth of a point is the least ratio, over all other points, of what moving there loses to
-    what it gains, in scaled objectives. The knee has the greatest worth.
+    The worth of a point is the least ratio, over its neighbours, of what moving there loses to
+    what it gains, in scaled objectives [1]_. The knee has the greatest worth. Neighbours are the
+    points within 0.125, an eighth of the front's width, and at least the nearest two for each
+    objective. Taken over all points instead, the point with the least sum of scaled objectives
+    would always win: every other loses less than it gains by moving there.
 
     References
     ----------
@@ -101,9 +104,12 @@ def tradeoff_knee(values: Array) -> int:
     1
     """
     scaled = unit_scaled(values)
+    least = 2 * scaled.shape[1]
     worth = np.empty(len(scaled))
     for i, point in enumerate(scaled):
-        change = scaled - point
+        distance = np.linalg.norm(scaled - point, axis=1)
+        reach = max(0.125, np.sort(distance)[min(least, len(scaled) - 1)]) + _TINY
+        change = scaled[distance <= reach] - point
         loss = np.maximum(change, 0).sum(axis=1)
         gain = np.maximum(-change, 0).sum(axis=1)
         moves = gain > 0
@@ -129,12 +135,12 @@ def nearest_point(values: Array, reference: Array, weights: Array) -> int:
 
 
 def segment_borders(values: Array, k: int, *, literal: bool = False) -> Indices:
-    """Return the `k` points where the slope of a two-objective front changes most [1]_.
+    """Return the `k` points where the slope of a two-objective front changes most.
 
     Points are sorted from the best first objective to the worst. With the angle eta_p of the
     plotted slope (second objective over first, scaled) between the points p and p + 1, and
     eta_0 = pi / 2, the change at p is eta_p / eta_{p-1}; the borders are the points whose change
-    is furthest from 1. Steep parts hold solutions that differ in the second objective alone.
+    is furthest from 1 [1]_. Steep parts hold solutions that differ in the second objective alone.
 
     The source prints the inverse slope, unscaled and signed, although its reading (steep =
     redundant, eta_0 = pi / 2) is that of the plotted slope; ``literal=True`` computes what it

@@ -94,7 +94,7 @@ class KPointCrossover:
 
 @dataclass(frozen=True)
 class SimulatedBinaryCrossover:
-    """Deb and Agrawal's crossover of real vectors, which never leaves the bounds [1]_.
+    """Deb and Agrawal's crossover of real vectors, which never leaves the bounds.
 
     Each variable of a crossed pair takes part with probability one half, and the two children
     then change places in it with probability one half. The spread of the children is
@@ -109,8 +109,8 @@ class SimulatedBinaryCrossover:
 
     References
     ----------
-    .. [1] Deb and Agrawal (1995), Complex Systems 9:115-148; the bounded form is that of Deb and
-       Agrawal (1999).
+    Deb and Agrawal (1995), Complex Systems 9:115-148; the bounded form is that of Deb and
+    Agrawal (1999).
 
     Examples
     --------

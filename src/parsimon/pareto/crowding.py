@@ -16,7 +16,7 @@ from parsimon._typing import Array, Indices
 def crowding_distance(
     values: Array, levels: Indices | None = None, *, normalise: bool = True
 ) -> Array:
-    """Return how much room each row has around it in objective space [1]_.
+    """Return how much room each row has around it in objective space.
 
     The distance is the sum over objectives of the gap between the row's two neighbours on the
     same level; the ends of a level are infinitely far.

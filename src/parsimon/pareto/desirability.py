@@ -22,14 +22,14 @@ class Desirability(Protocol):
 
 @dataclass(frozen=True)
 class OneSided:
-    """Derringer and Suich's ramp from `worst` (0) to `best` (1), bent by `shape` [1]_.
+    """Derringer and Suich's ramp from `worst` (0) to `best` (1), bent by `shape`.
 
     ``best`` below ``worst`` means that smaller is better. A `shape` above 1 demands values close
     to the best; below 1 it is easily pleased.
 
     References
     ----------
-    .. [1] Derringer and Suich (1980), J. Quality Technology 12:214-219.
+    Derringer and Suich (1980), J. Quality Technology 12:214-219.
 
     Examples
     --------
@@ -82,14 +82,14 @@ class TwoSided:
 
 @dataclass(frozen=True)
 class HarringtonOneSided:
-    """Harrington's S-curve exp(-exp(-(b0 + b1 value))) [1]_, through two points.
+    """Harrington's S-curve exp(-exp(-(b0 + b1 value))), through two points.
 
     The curve gives `low_desirability` at `low` and `high_desirability` at `high`, two values that
     a person can judge. It never quite reaches 0 or 1, so it still ranks values beyond both.
 
     References
     ----------
-    .. [1] Harrington (1965), Industrial Quality Control 21:494-498.
+    Harrington (1965), Industrial Quality Control 21:494-498.
 
     Examples
     --------

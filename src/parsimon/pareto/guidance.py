@@ -31,7 +31,7 @@ class Guide(Protocol):
 
 @dataclass(frozen=True)
 class ReferencePoints:
-    """Prefer solutions near points that a person names, as in R-NSGA-II [1]_.
+    """Prefer solutions near points that a person names, as in R-NSGA-II.
 
     On each level the rows are ranked by their distance to each point, every objective divided by
     its width; a row's preference is its best rank over the points. Of rows closer together than
@@ -50,7 +50,7 @@ class ReferencePoints:
 
     References
     ----------
-    .. [1] Deb and Sundar (2006), GECCO, 635-642.
+    Deb and Sundar (2006), GECCO, 635-642.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class DesirabilityGuide:
 
     References
     ----------
-    .. [1] Wagner and Trautmann (2010), IEEE Trans. Evol. Comput. 14:688-701.
+    Wagner and Trautmann (2010), IEEE Trans. Evol. Comput. 14:688-701.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class GaussianMutation:
 
 @dataclass(frozen=True)
 class PolynomialMutation:
-    """Deb's polynomial mutation, which never leaves the bounds [1]_.
+    """Deb's polynomial mutation, which never leaves the bounds.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class PolynomialMutation:
 
     References
     ----------
-    .. [1] Deb and Goyal (1996), Computer Science and Informatics 26:30-45; the bounded form is
-       that of Deb and Agrawal (1999).
+    Deb and Goyal (1996), Computer Science and Informatics 26:30-45; the bounded form is
+    that of Deb and Agrawal (1999).
 
     Examples
     --------

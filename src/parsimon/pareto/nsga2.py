@@ -63,7 +63,7 @@ def nsga2(
     verbose: bool = False,
     random_state: Seed = None,
 ) -> SearchResult:
-    """Search for the Pareto front of several objectives with NSGA-II [1]_.
+    """Search for the Pareto front of several objectives with NSGA-II.
 
     Parents and children compete: the better non-domination level survives, then the wish of a
     `guide` if there is one, then the solution with more room around it. Solutions that keep their

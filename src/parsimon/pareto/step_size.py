@@ -24,7 +24,7 @@ class StepSize(NamedTuple):
 
 @dataclass(frozen=True)
 class OneFifthRule:
-    """Make steps longer when more than a fifth of the mutations succeed, else shorter [1]_.
+    """Make steps longer when more than a fifth of the mutations succeed, else shorter.
 
     Every `interval` generations the step is multiplied by `change` if the share of successful
     mutations since the last time exceeds `target`, and divided by it if the share is below.
@@ -34,7 +34,7 @@ class OneFifthRule:
 
     References
     ----------
-    .. [1] Rechenberg (1973), Evolutionsstrategie, Frommann-Holzboog.
+    Rechenberg (1973), Evolutionsstrategie, Frommann-Holzboog.
     .. [2] Voss, Hansen and Igel (2010), GECCO, 487-494.
 
     Examples

@@ -52,7 +52,7 @@ def particle_swarm(
     verbose: bool = False,
     random_state: Seed = None,
 ) -> SearchResult:
-    """Search a box for the best value of one objective with a particle swarm [1]_.
+    """Search a box for the best value of one objective with a particle swarm.
 
     Each particle flies on with its velocity, drawn towards the best place it has seen and
     towards the best place of the whole swarm:
@@ -101,7 +101,7 @@ def particle_swarm(
 
     References
     ----------
-    .. [1] Kennedy and Eberhart (1995), IEEE Int. Conf. Neural Networks, 1942-1948.
+    Kennedy and Eberhart (1995), IEEE Int. Conf. Neural Networks, 1942-1948.
     .. [2] Clerc and Kennedy (2002), IEEE Trans. Evol. Comput. 6:58-73.
 
     Examples

@@ -29,7 +29,7 @@ def auc(
     ties : {"mid", "strict"}, default="mid"
         A pair with equal scores counts one half (the Mann-Whitney statistic, the trapezium
         area, scikit-learn's `roc_auc_score`) or nothing (the area of conservative rectangles;
-        for a hard classifier T (1 - F), so that chance may score as little as 0.25). Clark
+        for a hard classifier T (1 - F), so that guessing scores at most 0.25). Clark
         (2011) states that the two agree; they do so only without ties.
     pos_label : label, optional
         The positive class; without it, the greater of the two in sorted order.
