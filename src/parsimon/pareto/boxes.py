@@ -62,34 +62,53 @@ def insert_batch(
     for row in range(batch.shape[0]):
         if not entered[row]:
             continue
-        accepted = not _guarded(points, batch, row)
-        box = 1
-        while accepted and box < n_boxes:
-            relation = _box_relation(points, box, batch, row)
-            if relation == _WORSE:
-                accepted = False
-                _post_guard(points, box, _WORST)
-            elif relation == _UNDECIDED:
-                count = numbers[box, 0]
-                accepted, n_left = _meet_members(
-                    points, numbers, box, batch, row, entered, left, n_left
-                )
-                size -= count - numbers[box, 0]
-                if numbers[box, 0] == 0:
-                    n_boxes -= 1
-                    _copy_box(points, numbers, n_boxes, box)
-                    continue
-                if numbers[box, 0] < count:
-                    _tighten(points, numbers, box)
-            box += 1
-        entered[row] = accepted
-        if accepted:
+        entered[row], n_boxes, n_left, n_removed = _compete(
+            points, numbers, n_boxes, batch, row, entered, left, n_left
+        )
+        size -= n_removed
+        if entered[row]:
             size += 1
             n_boxes = _place(points, numbers, n_boxes, batch, row, first + row)
     numbers[0, N_BOXES], numbers[0, SIZE] = n_boxes, size
     numbers[0, N_OFFERED] = first + batch.shape[0]
     numbers[0, N_BATCHES] = turn + 1
     return n_left
+
+
+@njit(cache=True)
+def _compete(
+    points: Array,
+    numbers: AnyArray,
+    n_boxes: int,
+    batch: Array,
+    row: int,
+    entered: Mask,
+    left: AnyArray,
+    n_left: int,
+) -> tuple[bool, int, int, int]:
+    """Compare one candidate with guards and boxes; return whether it is accepted, and counts."""
+    n_removed = 0
+    accepted = not _guarded(points, batch, row)
+    box = 1
+    while accepted and box < n_boxes:
+        relation = _box_relation(points, box, batch, row)
+        if relation == _WORSE:
+            accepted = False
+            _post_guard(points, box, _WORST)
+        elif relation == _UNDECIDED:
+            count = numbers[box, 0]
+            accepted, n_left = _meet_members(
+                points, numbers, box, batch, row, entered, left, n_left
+            )
+            n_removed += count - numbers[box, 0]
+            if numbers[box, 0] == 0:
+                n_boxes -= 1
+                _copy_box(points, numbers, n_boxes, box)
+                continue
+            if numbers[box, 0] < count:
+                _tighten(points, numbers, box)
+        box += 1
+    return accepted, n_boxes, n_left, n_removed
 
 
 @njit(cache=True)

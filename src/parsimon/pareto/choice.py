@@ -58,8 +58,8 @@ def gain_knee(values: Array) -> int:
 
     The second objective is the price (complexity). Going from the cheapest point to dearer ones,
     the gain of a step is the fall of the first objective over the rise of the second, both scaled
-    to [0, 1] [1]_. Of the points whose step gained at least 1, the knee is the one after which the gain
-    falls by the largest factor. Without such a point the chord decides.
+    to [0, 1] [1]_. Of the points whose step gained at least 1, the knee is the one after which the
+    gain falls by the largest factor. Without such a point the chord decides.
 
     References
     ----------

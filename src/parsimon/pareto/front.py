@@ -207,7 +207,8 @@ class Front:
 
         "chord": furthest from the line (plane) between the extremes. "gain": the normalised
         performance gain of Jin et al. (2006), for two objectives, the second being the price.
-        "tradeoff": the point from which moving to any neighbour loses most for what it gains. None depends on units.
+        "tradeoff": the point from which moving to any neighbour loses most for what it gains.
+        None depends on units.
         """
         self._refuse_empty()
         if method not in choice.KNEES:
