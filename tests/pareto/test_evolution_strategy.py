@@ -218,6 +218,8 @@ def test_a_start_is_used():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"crossover": "sbx"}, 'crossover must be an operator, "auto" or None'),
+        ({"mutation": "flip"}, 'mutation must be an operator, "auto" or None'),
         ({"selection": "comma"}, 'selection must be "tournament" or "plus"'),
         ({"n_children": 5}, 'n_children is for selection="plus" only'),
         ({"n_children": 0, "selection": "plus"}, "n_children must be an integer of at least 1"),

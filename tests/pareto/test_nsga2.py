@@ -350,6 +350,8 @@ def test_one_objective_is_allowed():
     ("options", "message"),
     [
         ({"population_size": 1}, "population_size must be an integer of at least 2"),
+        ({"crossover": "sbx"}, 'crossover must be an operator, "auto" or None'),
+        ({"mutation": "flip"}, 'mutation must be an operator, "auto" or None'),
         ({"mating": "best"}, 'mating must be "tournament" or "random"'),
         ({"offspring": "all"}, 'offspring must be "mutated" or "crossed_and_mutated"'),
         ({"crowding": "none"}, 'crowding must be "auto" or "gaps" or "maximin"'),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from parsimon.pareto.checkpoint import Checkpoint, describe
 from parsimon.pareto.crossover import Crossover, UniformCrossover, cross
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
 from parsimon.pareto.mutation import Mutation, default_mutation, mutate, step_rule
-from parsimon.pareto.options import check_choice, check_count, check_probability
+from parsimon.pareto.options import (
+    check_choice,
+    check_count,
+    check_probability,
+    or_default,
+)
 from parsimon.pareto.result import SearchResult
 from parsimon.pareto.run import Callback, RunOptions, run
 from parsimon.pareto.search import (
@@ -48,8 +53,8 @@ def evolution_strategy(
     selection: str = "tournament",
     tournament: float = 0.25,
     n_children: int | None = None,
-    crossover: Crossover | str | None = "auto",
-    mutation: Mutation | str | None = "auto",
+    crossover: Crossover | Literal["auto"] | None = "auto",
+    mutation: Mutation | Literal["auto"] | None = "auto",
     maximise: bool = False,
     time_limit: float | None = None,
     stall: int | None = None,
@@ -131,8 +136,8 @@ def evolution_strategy(
         space=space,
         start=check_start(space, start, size),
         population_size=size,
-        crossover=UniformCrossover() if isinstance(crossover, str) else crossover,
-        mutation=default_mutation(space, gaussian=True) if isinstance(mutation, str) else mutation,
+        crossover=or_default("crossover", crossover, UniformCrossover()),
+        mutation=or_default("mutation", mutation, default_mutation(space, gaussian=True)),
         selection=selection,
         tournament=tournament,
         n_children=n_children,

@@ -6,7 +6,7 @@ Read `nsga2` for what it does for a user, `NSGA2` for one generation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from parsimon.pareto.directions import Directions
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
 from parsimon.pareto.guidance import Guide
 from parsimon.pareto.mutation import Mutation, default_mutation, mutate, step_rule
-from parsimon.pareto.options import check_choice, check_count
+from parsimon.pareto.options import check_choice, check_count, or_default
 from parsimon.pareto.ranking import repeated_keys, row_keys, select_survivors
 from parsimon.pareto.result import SearchResult
 from parsimon.pareto.run import Callback, RunOptions, run
@@ -43,8 +43,8 @@ def nsga2(
     start: Any = None,
     population_size: int = 100,
     max_iter: int = 200,
-    crossover: Crossover | str | None = "auto",
-    mutation: Mutation | str | None = "auto",
+    crossover: Crossover | Literal["auto"] | None = "auto",
+    mutation: Mutation | Literal["auto"] | None = "auto",
     mating: str = "tournament",
     offspring: str = "mutated",
     crowding: str = "auto",
@@ -160,8 +160,8 @@ def nsga2(
         space=space,
         start=check_start(space, start, size),
         population_size=size,
-        crossover=default_crossover(space) if isinstance(crossover, str) else crossover,
-        mutation=default_mutation(space) if isinstance(mutation, str) else mutation,
+        crossover=or_default("crossover", crossover, default_crossover(space)),
+        mutation=or_default("mutation", mutation, default_mutation(space)),
         mating=mating,
         offspring=offspring,
         crowding=crowding,
@@ -310,26 +310,28 @@ class NSGA2:
             signs=1.0 if self.guide is None else self._signs(values.shape[1]),
         )
         n_old = 0 if before is None else len(before.population)
-        n_iter = 0 if before is None else before.n_iter + 1
-        step, rule = StepSize() if before is None else before.step, step_rule(self.mutation)
-        if rule is not None and before is not None:
-            step = rule.update(
-                step,
-                n_successes=int(np.count_nonzero(rows >= n_old)),
-                n_trials=len(population) - n_old,
-                n_iter=n_iter,
-            )
-        n_before = 0 if before is None else before.n_evaluations
         return NSGA2State(
             population=population[rows],
             values=values[rows],
             violation=violation[rows],
-            n_iter=n_iter,
-            n_evaluations=n_before + len(population) - n_old,
-            step=step,
+            n_iter=0 if before is None else before.n_iter + 1,
+            n_evaluations=len(population) - n_old + (before.n_evaluations if before else 0),
+            step=StepSize() if before is None else self._stepped(before, rows, len(population)),
             levels=levels,
             preference=preference,
             keys=keys[rows],
+        )
+
+    def _stepped(self, before: NSGA2State, survivors: Indices, n_all: int) -> StepSize:
+        """Return the step after counting children that survived."""
+        rule, n_old = step_rule(self.mutation), len(before.population)
+        if rule is None:
+            return before.step
+        return rule.update(
+            before.step,
+            n_successes=int(np.count_nonzero(survivors >= n_old)),
+            n_trials=n_all - n_old,
+            n_iter=before.n_iter + 1,
         )
 
     def _crowding(self, m: int) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from parsimon.exceptions import InvalidInputError
+
+T = TypeVar("T")
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
@@ -46,6 +48,21 @@ def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
         kind = "zero or a positive number" if or_zero else "a positive number"
         raise InvalidInputError(f"{name} must be {kind}, got {value!r}.")
     return number
+
+
+def or_default(name: str, operator: T | str | None, default: T) -> T | None:
+    """Return the operator, or the default for "auto", refusing other words.
+
+    Examples
+    --------
+    >>> or_default("mutation", "auto", 1), or_default("mutation", None, 1)
+    (1, None)
+    """
+    if not isinstance(operator, str):
+        return operator
+    if operator != "auto":
+        raise InvalidInputError(f'{name} must be an operator, "auto" or None, got {operator!r}.')
+    return default
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

@@ -176,8 +176,8 @@ def describe_start(start: AnyArray | None) -> str:
 def as_names(names: Any, maximise: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...] | bool]:
     """Return names and what to maximise as values, checked as far as can be without values."""
     listed = None if names is None else Directions.of(names).names
-    if isinstance(maximise, bool):
-        wanted: tuple[str, ...] | bool = maximise
+    if isinstance(maximise, (bool, np.bool_)):
+        wanted: tuple[str, ...] | bool = bool(maximise)
     else:
         wanted = (maximise,) if isinstance(maximise, str) else tuple(maximise)
     if listed is not None:
