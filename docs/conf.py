@@ -44,7 +44,16 @@ html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
 
-PACKAGES = ("pareto", "roc", "evaluation", "datasets")
+PACKAGES = (
+    "pareto",
+    "kernels",
+    "inference",
+    "gp",
+    "report.figures",
+    "roc",
+    "evaluation",
+    "datasets",
+)
 
 
 def check_reference(app, exception):
@@ -70,6 +79,19 @@ def escape_bars(*event):
             lines[number] = re.sub(r"(?<!\\)\|(\S[^|]*)\|", r"\|\1\|", line)
 
 
+def plain_requests(*event):
+    """Say in our words what scikit-learn's routing methods do; their own text links to its site."""
+    kind, name, lines = event[1], event[2], event[-1]
+    if kind == "method" and name.rpartition(".")[2] in {
+        "set_fit_request",
+        "set_score_request",
+        "set_predict_request",
+        "set_partial_fit_request",
+        "get_metadata_routing",
+    }:
+        lines[:] = ["Route metadata such as sample weights; see scikit-learn's user guide."]
+
+
 def write_formula(writer, node):
     """Write a formula as MathML, which browsers draw themselves; a script would be fetched."""
     writer.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
@@ -81,3 +103,4 @@ def setup(app):
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("build-finished", check_reference)
     app.connect("autodoc-process-docstring", escape_bars, priority=100)
+    app.connect("autodoc-process-docstring", plain_requests, priority=900)

@@ -35,6 +35,7 @@ class OneFifthRule:
     References
     ----------
     Rechenberg (1973), Evolutionsstrategie, Frommann-Holzboog.
+
     .. [2] Voss, Hansen and Igel (2010), GECCO, 487-494.
 
     Examples

@@ -102,6 +102,7 @@ def particle_swarm(
     References
     ----------
     Kennedy and Eberhart (1995), IEEE Int. Conf. Neural Networks, 1942-1948.
+
     .. [2] Clerc and Kennedy (2002), IEEE Trans. Evol. Comput. 6:58-73.
 
     Examples

@@ -1,0 +1,360 @@
+"""Beam search over kernels: grow the best few by one base kernel, judge, keep the best few.
+
+`beam_search` follows algorithm 3.1 of He (2016), with its slips corrected: it sorts upwards,
+expands members before they leave the list, and begins at the error of the constant kernel.
+"""
+
+import hashlib
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from parsimon._progress import Progress
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.candidates import Candidate, Order, candidate_of
+from parsimon.gp.grammar import Grammar, active_columns
+from parsimon.gp.guides import GUIDES, Guide, first_look, needs_folds
+from parsimon.gp.history import SearchHistory, StoppedBy
+from parsimon.gp.judging import (
+    Folded,
+    Problem,
+    Start,
+    Whole,
+    cross_validate,
+    fit_whole,
+    parent_start,
+)
+from parsimon.gp.kernel_json import leaf_types
+from parsimon.gp.search_memory import Failed, SearchMemory, data_digest
+from parsimon.gp.workers import Workers
+from parsimon.kernels import Constant, Kernel, plain, structure
+from parsimon.pareto.evaluation_pool import OutOfTime
+from parsimon.pareto.options import check_choice, check_count, check_positive
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How far, how wide and how long a search over kernels goes; see `KernelSearch`."""
+
+    depth: int = 4
+    beam: int = 2
+    guide: Guide = "cv_error"
+    shortlist: int | None = 8
+    patience: int = 1
+    n_jobs: int | None = 1
+    time_limit: float | None = None
+    checkpoint: str | Path | None = None
+    verbose: bool = False
+    seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
+
+    def __post_init__(self) -> None:
+        check_count("depth", self.depth)
+        check_count("beam", self.beam)
+        check_count("patience", self.patience, least=0)
+        check_choice("guide", self.guide, GUIDES)
+        if self.shortlist is not None:
+            check_count("shortlist", self.shortlist)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit, or_zero=True)
+        if self.n_jobs == 0:
+            raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
+
+
+def beam_search(problem: Problem, grammar: Grammar, options: SearchOptions) -> SearchHistory:
+    """Search for the kernel that the guide likes best.
+
+    At each depth every kernel that grows from the beam is fitted to all rows, from its parent's
+    hyperparameters and sites; leave-one-out picks a shortlist, which is cross-validated on the
+    shared folds; the best few are the next beam. The search ends when the best guide has not
+    fallen for more than ``patience`` levels.
+
+    Parameters
+    ----------
+    problem : Problem
+    grammar : Grammar
+    options : SearchOptions
+
+    Returns
+    -------
+    SearchHistory
+
+    References
+    ----------
+    He, "The Automatic Statistician for Classification" (2016), algorithm 3.1.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential as SE
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, size=(60, 2))
+    >>> y = np.where(X[:, 1] > 0.3, 1.0, -1.0)
+    >>> rows = np.arange(60)
+    >>> folds = tuple((rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3))
+    >>> problem = Problem(X, y, "classification", folds)
+    >>> history = beam_search(problem, Grammar((SE(0), SE(1))), SearchOptions(depth=1))
+    >>> print(history.best.kernel)
+    SE_2
+    """
+    return _Run(problem, grammar, options).history()
+
+
+@dataclass(eq=False)
+class _Level:
+    """The kernels of one depth with what has been measured of them so far."""
+
+    depth: int
+    kernels: list[Kernel]
+    parents: list[Candidate | None]
+    wholes: dict[int, Whole | Failed] = field(default_factory=dict)
+    folds: dict[int, Folded | Failed] = field(default_factory=dict)
+
+
+class _Run:
+    """One run: the only object of the search that changes."""
+
+    def __init__(self, problem: Problem, grammar: Grammar, options: SearchOptions) -> None:
+        self.problem, self.grammar, self.options = problem, grammar, options
+        self.memory = SearchMemory(
+            options.checkpoint, self.settings(), leaf_types((*grammar.base, Constant()))
+        )
+        self.workers = Workers(options.n_jobs)
+        self.progress = Progress("judging kernels", total=None, verbose=options.verbose)
+        limit = options.time_limit
+        self.deadline = None if limit is None else time.monotonic() + limit
+        self.seen: set[object] = set()
+        self.levels: list[tuple[Candidate, ...]] = []
+        self.path: list[Candidate] = []
+        self.open: _Level | None = None
+        self.n_tried = self.n_done = 0
+
+    def settings(self) -> dict[str, str]:
+        """Return what a measurement depends on, beside its kernel."""
+        problem, seed = self.problem, self.options.seed
+        return {
+            "data and folds": data_digest(problem),
+            "task": problem.task,
+            "inference": problem.inference,
+            "n_restarts": str(problem.n_restarts),
+            "seed": str(seed.entropy),
+            "spawn key": str(seed.spawn_key),
+        }
+
+    def history(self) -> SearchHistory:
+        with self.workers, self.progress:
+            try:
+                self.baseline = self.judged_baseline()
+                stopped_by = self.loop()
+            finally:
+                self.memory.save()
+        return SearchHistory(
+            self.baseline,
+            tuple(self.levels),
+            tuple(self.path),
+            stopped_by,
+            self.options.guide,
+            self.problem.task,
+        )
+
+    def judged_baseline(self) -> Candidate:
+        """Judge the constant kernel, whatever the deadline: everything is compared with it."""
+        level = _Level(0, [Constant()], [None])
+        deadline, self.deadline = self.deadline, None
+        self.fit_all(level)
+        self.cross_validate(level, [0])
+        self.deadline = deadline
+        found = self.candidate(level, 0)
+        if found.judged_by == "failed":
+            raise np.linalg.LinAlgError(f"The constant kernel could not be judged: {found.message}")
+        return found
+
+    def loop(self) -> StoppedBy:
+        try:
+            return self.deepen()
+        except KeyboardInterrupt:
+            stopped_by: StoppedBy = "interrupt"
+        except OutOfTime:
+            stopped_by = "time_limit"
+        if self.open is not None:
+            self.close(self.open)
+        return stopped_by
+
+    def deepen(self) -> StoppedBy:
+        parents: list[Candidate | None] = [None]
+        stale = 0
+        for depth in range(1, self.options.depth + 1):
+            self.open = self.grown(parents, depth)
+            if not self.open.kernels:
+                self.open = None
+                return "exhausted"
+            self.fit_all(self.open)
+            self.cross_validate(self.open, self.shortlisted(self.open))
+            stale = 0 if self.close(self.open) else stale + 1
+            if stale > self.options.patience:
+                return "no_improvement"
+            judged = (one for one in self.levels[-1] if not math.isnan(one.guide))
+            parents = [one for _, one in zip(range(self.options.beam), judged, strict=False)]
+        return "depth"
+
+    def grown(self, parents: list[Candidate | None], depth: int) -> _Level:
+        """Return the children of the beam that no level had before."""
+        level = _Level(depth, [], [])
+        for parent in parents:
+            for child in self.grammar.children(None if parent is None else parent.kernel, depth):
+                key = structure(child)
+                if key not in self.seen:
+                    self.seen.add(key)
+                    level.kernels.append(child)
+                    level.parents.append(parent)
+        return level
+
+    def fit_all(self, level: _Level) -> None:
+        """Fit every kernel of the level to all rows."""
+        starts = {id(parent): self.start_of(parent) for parent in level.parents}
+        waiting = []
+        for place, kernel in enumerate(level.kernels):
+            known = self.memory.recall("whole", kernel)
+            if isinstance(known, (Whole, Failed)):
+                level.wholes[place] = known
+            else:
+                waiting.append(place)
+        calls = (
+            (
+                self.problem,
+                level.kernels[place],
+                starts[id(level.parents[place])],
+                self.seed_of(level.kernels[place]),
+            )
+            for place in waiting
+        )
+        results = self.workers.map(measure_whole, calls, deadline=self.deadline)
+        for place, result in zip(waiting, results, strict=False):
+            level.wholes[place] = result
+            self.memory.store("whole", level.kernels[place], result)
+            self.show(level)
+        if len(level.wholes) < len(level.kernels):
+            raise OutOfTime
+
+    def cross_validate(self, level: _Level, places: list[int]) -> None:
+        """Judge some kernels of the level on the folds."""
+        wholes = {
+            place: whole for place in places if isinstance(whole := level.wholes[place], Whole)
+        }
+        waiting = []
+        for place, whole in wholes.items():
+            known = self.memory.recall("folds", whole.kernel)
+            if isinstance(known, (Folded, Failed)):
+                level.folds[place] = known
+            else:
+                waiting.append(place)
+        calls = ((self.problem, wholes[place]) for place in waiting)
+        results = self.workers.map(measure_folds, calls, deadline=self.deadline)
+        for place, result in zip(waiting, results, strict=False):
+            level.folds[place] = result
+            self.memory.store("folds", wholes[place].kernel, result)
+            self.show(level)
+        if len(level.folds) < len(wholes):
+            raise OutOfTime
+
+    def shortlisted(self, level: _Level) -> list[int]:
+        """Return the places that deserve the folds, by a first look at leave-one-out.
+
+        All one-kernel models do, since the report shows them.
+        """
+        guide, options = self.options.guide, self.options
+        n_rows = len(self.problem.y)
+        looks = {
+            place: first_look(guide, whole, n_rows)
+            for place, whole in level.wholes.items()
+            if isinstance(whole, Whole)
+        }
+        ranked = sorted(looks, key=lambda place: (looks[place], place))
+        if options.shortlist is None or level.depth == 1:
+            return ranked
+        most = options.shortlist if needs_folds(guide) else options.beam
+        return ranked[: max(most, options.beam)]
+
+    def close(self, level: _Level) -> bool:
+        """Rank the level and say whether its best improves on what was best."""
+        self.open = None
+        if not self.path:
+            self.n_tried += len(level.kernels)
+        order = Order(self.options.guide, self.baseline, self.n_tried)
+        ranked = order.ranked(self.candidate(level, place) for place in sorted(level.wholes))
+        if not ranked:
+            return False
+        self.levels.append(ranked)
+        improves = order.improves(ranked[0], self.path[-1] if self.path else self.baseline)
+        if improves:
+            self.path.append(ranked[0])
+        return improves
+
+    def candidate(self, level: _Level, place: int) -> Candidate:
+        whole, folded = level.wholes[place], level.folds.get(place)
+        parent = level.parents[place]
+        kernel = level.kernels[place]
+        columns = active_columns(kernel, self.grammar.base)
+        above = None if parent is None else parent.kernel
+        if isinstance(whole, Failed) or isinstance(folded, Failed):
+            failed = [one.message for one in (whole, folded) if isinstance(one, Failed)]
+            return Candidate(
+                kernel=kernel,
+                depth=level.depth,
+                parent=above,
+                columns=columns,
+                message=failed[0],
+            )
+        return candidate_of(
+            whole,
+            folded,
+            guide=self.options.guide,
+            depth=level.depth,
+            parent=above,
+            columns=columns,
+            n_rows=len(self.problem.y),
+        )
+
+    def start_of(self, parent: Candidate | None) -> Start:
+        if parent is None:
+            return Start()
+        return parent_start(self.problem, parent.kernel, parent.noise_variance)
+
+    def seed_of(self, kernel: Kernel) -> np.random.SeedSequence:
+        """Return a seed that belongs to the structure, not to a place in the queue."""
+        digest = hashlib.sha256(repr(structure(kernel)).encode()).digest()
+        words = np.frombuffer(digest[:16], dtype=np.uint32).tolist()
+        seed = self.options.seed
+        return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *words))
+
+    def show(self, level: _Level) -> None:
+        self.n_done += 1
+        best = plain(self.path[-1].kernel) if self.path else "constant"
+        self.progress.update(self.n_done, note=f"depth {level.depth}, best so far {best}")
+
+
+def measure_whole(
+    problem: Problem, kernel: Kernel, start: Start, seed: np.random.SeedSequence
+) -> Whole | Failed:
+    """Fit a kernel to all rows; a failure is returned as a sentence, and the search goes on."""
+    try:
+        found = fit_whole(problem.copied(), kernel, start, seed)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        return Failed(f"The fit to all rows failed: {error}")
+    return found if _finite(found[1:6]) else Failed("The fit to all rows is not finite.")
+
+
+def measure_folds(problem: Problem, whole: Whole) -> Folded | Failed:
+    """Cross-validate a kernel; one fold that fails is a kernel that fails."""
+    try:
+        found = cross_validate(problem.copied(), whole)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        return Failed(f"The fit to a fold failed: {error}")
+    return found if _finite(found) else Failed("The fit to a fold is not finite.")
+
+
+def _finite(values: object) -> bool:
+    numbers: Array = np.array(values, dtype=np.float64)
+    return bool(np.isfinite(numbers).all())

@@ -1,0 +1,98 @@
+"""From what a user gives as a kernel to a kernel with a start; checks of options."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError
+from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
+
+
+def chosen_kernel(spec: Any, X: Array) -> Kernel:
+    """Return the kernel meant by a kernel, a scikit-learn kernel, a name, or None.
+
+    None is a squared exponential of the distance over all columns. A name, and None, are given
+    hyperparameters from the data and leave out constant columns, which say nothing; a kernel
+    keeps its own hyperparameters and columns.
+
+    Parameters
+    ----------
+    spec : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
+    X : ndarray of shape (n, d)
+        Training inputs.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 7.0], [2.0, 7.0]])
+    >>> chosen_kernel(None, X)
+    SquaredExponential(columns=(0,), lengthscale=2.0, variance=1.0, fixed=())
+    """
+    if isinstance(spec, Kernel):
+        return spec
+    if spec is None or isinstance(spec, str):
+        leaf: Any = SquaredExponential() if spec is None else as_kernel(spec)
+        chosen: Kernel = replace(leaf, columns=_varying(X)).start(X)
+        return chosen
+    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
+
+    if isinstance(spec, ScikitKernel):
+        return from_sklearn(spec)
+    raise InvalidInputError(
+        "kernel must be a kernel of parsimon or of scikit-learn, the name of one, or None; "
+        f"got {type(spec).__name__}."
+    )
+
+
+def _varying(X: Array) -> tuple[int, ...] | None:
+    """Return the columns that are not constant; None if all of them vary."""
+    varies = np.ptp(X, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    if not varies.any():
+        raise InvalidInputError(
+            f"Each of the {X.shape[1]} columns of X is constant, so there is nothing to learn "
+            "from. Add a column that varies."
+        )
+    return None if varies.all() else tuple(np.flatnonzero(varies).tolist())
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse a value that is not among the choices.
+
+    Examples
+    --------
+    >>> check_choice("form", "dense", ["auto", "dense"])
+    """
+    if not any(value is choice or value == choice for choice in choices):
+        raise InvalidInputError(
+            f"{name} must be one of {shorten([repr(choice) for choice in choices])}; got {value!r}."
+        )
+
+
+def check_count(name: str, value: Any, *, least: int) -> None:
+    """Refuse anything but an integer of at least `least`.
+
+    Examples
+    --------
+    >>> check_count("max_iter", 100, least=1)
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Refuse anything but None and a positive number.
+
+    Examples
+    --------
+    >>> check_seconds("time_limit", None)
+    """
+    if value is not None and not (isinstance(value, Real) and float(value) > 0):
+        raise InvalidInputError(f"{name} must be None or positive seconds, got {value!r}.")

@@ -1,0 +1,381 @@
+"""Gaussian-process classification with scikit-learn's interface."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import Array, Indices
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.choice import check_choice, check_count, check_seconds, chosen_kernel
+from parsimon.gp.fit import fit_classifier, fit_softmax
+from parsimon.gp.multiclass import LatentModel, OneVsRest, Softmax
+from parsimon.gp.parts import Component, form_of, warn_unless_converged, written_names
+from parsimon.gp.rows import DistinctRows, distinct_rows, row_weights
+from parsimon.kernels import Kernel, plain
+
+
+class LeaveOneOut(NamedTuple):
+    """Predictions of the training rows, each made without that row.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n, n_classes)
+    log_loss : float
+        Mean of minus the log probability of a row's own class, weighted by `sample_weight`.
+    error : float
+        Share of rows whose most probable class is not their own, weighted alike.
+    """
+
+    probability: Array
+    log_loss: float
+    error: float
+
+
+class GPClassifier(ClassifierMixin, BaseEstimator):
+    """Gaussian-process classification, its kernel fitted by maximum evidence.
+
+    The latent function has a Gaussian-process prior and the probit likelihood; its posterior is
+    approximated by expectation propagation [1]_ or by Laplace's method. Where the kernel matrix
+    has a low numerical rank, all work is done on a factor of that rank.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
+        The prior covariance; its hyperparameters are where the fit begins. None is a squared
+        exponential over all columns: put a scaler before it if the columns have different
+        units. None and a name leave out constant columns; a kernel that names one is refused.
+    inference : {"ep", "laplace"}
+        For two classes, and for one class against the rest.
+    multi_class : {"one_vs_rest", "softmax"}
+        With three classes or more: a binary classifier for each class, whose probabilities are
+        divided by their sum, or one model of all classes with a shared kernel and the softmax
+        likelihood, by Laplace's method. Two classes are always one binary classifier.
+    optimise : bool
+        False keeps the kernel's hyperparameters.
+    n_restarts : int
+        Further starts of the optimiser: the first where the data suggest, the others at random.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, multiplied with `sample_weight`; "balanced" gives all classes the
+        same total weight.
+    response : {"averaged", "plug_in"}
+        Probabilities average over the latent value, or put its mean into the likelihood, which
+        is more extreme.
+    form : {"auto", "dense", "low_rank"}
+        Of the kernel matrix. The forms agree to 1e-6 in log evidence for each row.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Draws the restarts.
+    max_iter : int
+        Iterations of the optimiser for each start.
+    time_limit : float, optional
+        Seconds for the whole fit; the best hyperparameters so far are kept.
+    n_jobs : int, optional
+        Processes for one class against the rest; the result does not depend on it but
+        for rounding.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    kernel_ : Kernel or tuple of Kernel
+        With fitted hyperparameters; one for each class under "one_vs_rest" with three or more.
+    log_evidence_ : float
+        Log marginal likelihood; the sum over the classes under "one_vs_rest".
+    form_ : str or tuple of str
+        "dense", or "low rank" and the rank; one for each kernel.
+    n_iter_ : int
+        Evaluations of the evidence.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    .. [1] Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, chapter 3.
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> from parsimon.kernels import SquaredExponential as SE
+    >>> data = load("pima_cleaned")
+    >>> kernel = (SE(0) + SE(2) * SE(3)).start(data.data)
+    >>> model = GPClassifier(kernel, n_restarts=0).fit(data.data, data.target)
+    >>> round(model.log_evidence_, 2), model.form_
+    (-353.19, 'low rank ...')
+    >>> round(model.leave_one_out().error, 3)
+    0.232
+    >>> [component.name for component in model.components(data.data)]
+    ['SE(glucose)', 'SE(pedigree) × SE(age)']
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        inference: Literal["ep", "laplace"] = "ep",
+        multi_class: Literal["one_vs_rest", "softmax"] = "one_vs_rest",
+        optimise: bool = True,
+        n_restarts: int = 2,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        response: Literal["averaged", "plug_in"] = "averaged",
+        form: Literal["auto", "dense", "low_rank"] = "auto",
+        random_state: Seed = None,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.inference = inference
+        self.multi_class = multi_class
+        self.optimise = optimise
+        self.n_restarts = n_restarts
+        self.class_weight = class_weight
+        self.response = response
+        self.form = form
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the kernel's hyperparameters and the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of any kind.
+        sample_weight : array-like of shape (n,), optional
+            How many times each row counts: integers equal repeated rows, zero leaves one out.
+
+        Returns
+        -------
+        GPClassifier
+            Itself.
+        """
+        self._check_options()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weights = row_weights(sample_weight, len(X))
+        both = weights * class_weights(self.class_weight, self.classes_, codes, weights)
+        _check_classes(self.classes_, codes, both)
+        self._rows = distinct_rows(X, codes.astype(np.float64), both)
+        self._codes, self._sample_weight = codes, weights
+        kernel = chosen_kernel(self.kernel, self._rows.X)
+        self._model = self._fitted_model(kernel, self._rows)
+        fits = self._model.fits
+        self.kernel_ = _one_or_all([fit.kernel for fit in fits])
+        self.form_ = _one_or_all([form_of(fit.posterior) for fit in fits])
+        self.log_evidence_ = float(sum(fit.log_evidence for fit in fits))
+        self.n_iter_ = sum(fit.n_evaluations for fit in fits)
+        for fit in fits:
+            warn_unless_converged(fit)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row, shape (m,)."""
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities in the order of `classes_`, shape (m, n_classes)."""
+        latent = self._latent_model().latent(self._checked(X))
+        return self._model.probability(latent, plug_in=self.response == "plug_in")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return what grows with the probability of a class.
+
+        For two classes, shape (m,), positive for ``classes_[1]``; for more, shape
+        (m, n_classes). It is the latent mean, divided by sqrt(1 + variance) if the response is
+        "averaged", so that rows and classes are in the order of their probabilities; under
+        "softmax" it is the log probability. `latent` has the mean itself.
+        """
+        latent = self._latent_model().latent(self._checked(X))
+        return _flat(self._model.decision(latent, plug_in=self.response == "plug_in"))
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Any:
+        """Return the latent function at new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        return_std : bool
+            Return the standard deviations as well.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,) or (m, n_classes)
+            Two classes share one latent function.
+        """
+        mean, variance = self._latent_model().latent(self._checked(X))
+        if not return_std:
+            return _flat(mean)
+        if variance.ndim == 3:
+            variance = np.diagonal(variance, axis1=1, axis2=2)
+        return _flat(mean), _flat(np.sqrt(np.maximum(variance, 0.0)))
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Predict each training row from the others, without refitting.
+
+        From the posterior each row's own site is taken out: expectation propagation's cavity,
+        which keeps the other sites and the hyperparameters as they are. A row is left out with
+        all its weight; of equal rows one is left out at a time.
+
+        Returns
+        -------
+        LeaveOneOut
+        """
+        latent = self._latent_model().leave_one_out(self._rows)
+        probability = self._model.probability(latent, plug_in=self.response == "plug_in")
+        own = probability[np.arange(len(probability)), self._codes]
+        losses = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+        wrong = np.argmax(probability, axis=1) != self._codes
+        weights = self._sample_weight
+        return LeaveOneOut(
+            probability,
+            float(np.average(losses, weights=weights)),
+            float(np.average(wrong, weights=weights)),
+        )
+
+    def components(self, X: Any) -> Any:
+        """Return the posterior of each additive part of the latent function at new rows.
+
+        A kernel is multiplied out into a sum, and the latent function is then a sum of
+        independent parts, whose posteriors follow exactly from the fit of the whole. Their means
+        add up to `latent`; their variances do not, since the data couple them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        list of Component, or tuple of such lists
+            One list for each class under "one_vs_rest" with three or more, since each class has
+            its own kernel.
+        """
+        summands = self._latent_model().summands(self._checked(X))
+        names = written_names(self)
+        lists = [
+            [
+                Component(plain(kernel, names), kernel, _flat(mean), _flat(np.sqrt(variance)))
+                for kernel, (mean, variance) in parts
+            ]
+            for parts in summands
+        ]
+        return lists[0] if len(lists) == 1 else tuple(lists)
+
+    def _check_options(self) -> None:
+        check_choice("inference", self.inference, ["ep", "laplace"])
+        check_choice("multi_class", self.multi_class, ["one_vs_rest", "softmax"])
+        check_choice("response", self.response, ["averaged", "plug_in"])
+        check_choice("form", self.form, ["auto", "dense", "low_rank"])
+        check_choice("optimise", self.optimise, [True, False])
+        check_count("n_restarts", self.n_restarts, least=0)
+        check_count("max_iter", self.max_iter, least=1)
+        check_seconds("time_limit", self.time_limit)
+
+    def _fitted_model(self, kernel: Kernel, rows: DistinctRows) -> LatentModel:
+        n_classes = len(self.classes_)
+        n_fits = 1 if n_classes == 2 or self.multi_class == "softmax" else n_classes
+        options: dict[str, Any] = {
+            "weights": rows.weights,
+            "optimise": self.optimise,
+            "n_restarts": self.n_restarts,
+            "max_iterations": self.max_iter,
+            "time_limit": None if self.time_limit is None else self.time_limit / n_fits,
+        }
+        seeds = seed_sequence(self.random_state).spawn(n_fits)
+        codes = rows.y.astype(np.intp)
+        if n_classes > 2 and self.multi_class == "softmax":
+            options |= {"n_classes": n_classes, "random_state": seeds[0]}
+            return Softmax(fit_softmax(kernel, rows.X, codes, **options))
+        options |= {"inference": self.inference, "form": self.form}
+        positives = [1] if n_classes == 2 else range(n_classes)
+        fits = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_classifier)(
+                kernel, rows.X, np.where(codes == c, 1.0, -1.0), random_state=seed, **options
+            )
+            for c, seed in zip(positives, seeds, strict=True)
+        )
+        return OneVsRest(tuple(fits))
+
+    def _latent_model(self) -> LatentModel:
+        check_is_fitted(self)
+        return self._model
+
+    def _checked(self, X: Any) -> Array:
+        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked
+
+
+def class_weights(
+    spec: Mapping[Any, float] | str | None, classes: Any, codes: Indices, weights: Array
+) -> Array:
+    """Return the weight of each row's class.
+
+    Parameters
+    ----------
+    spec : dict, "balanced" or None
+        Weights by label, one for a label that is missing; "balanced" makes the classes' total
+        weights equal and keeps their sum.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n,)
+        Index of each row's label.
+    weights : ndarray of shape (n,)
+        The rows' own weights.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1])
+    >>> class_weights("balanced", np.array(["a", "b"]), codes, np.ones(4)).round(2)
+    array([0.67, 0.67, 0.67, 2.  ])
+    """
+    if spec is None:
+        return np.ones(len(codes))
+    if isinstance(spec, str):
+        check_choice("class_weight", spec, ["balanced"])
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        present = totals > 0
+        share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
+        balanced: Array = share[codes]
+        return balanced
+    if not isinstance(spec, Mapping):
+        raise InvalidInputError(
+            f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."
+        )
+    labels = classes.tolist()
+    unknown = [label for label in spec if label not in labels]
+    if unknown:
+        raise InvalidInputError(
+            f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
+        )
+    return np.array([float(spec.get(label, 1.0)) for label in labels])[codes]
+
+
+def _check_classes(classes: Any, codes: Indices, weights: Array) -> None:
+    present = np.unique(codes[weights > 0])
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"Two classes or more are needed among the rows with weight, got {len(present)} "
+            f"class: {shorten(classes[present].tolist())}."
+        )
+
+
+def _one_or_all(items: list[Any]) -> Any:
+    return items[0] if len(items) == 1 else tuple(items)
+
+
+def _flat(values: Array) -> Array:
+    """Return a single column as a vector."""
+    return values[:, 0] if values.shape[1] == 1 else values

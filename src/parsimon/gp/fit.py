@@ -1,0 +1,400 @@
+"""Fits of one Gaussian process: arrays in, kernel and posterior out.
+
+Estimators and the search over kernels share these functions. The kernel that is given is the
+start; the bounds keep it between the grain and the extent of the data.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from parsimon._random import Seed
+from parsimon._typing import Array
+from parsimon._validation import finite_matrix, finite_vector
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.choice import check_choice
+from parsimon.gp.settling import settled_propagation
+from parsimon.gp.subset import predicted_sites, stratified_rows
+from parsimon.inference import (
+    DensePrior,
+    EvidenceFit,
+    LatentPosterior,
+    RegressionPosterior,
+    Sites,
+    SoftmaxPosterior,
+    laplace,
+    latent_prior,
+    maximise_evidence,
+    regression_evidence,
+    softmax_evidence,
+)
+from parsimon.inference.prior import Form
+from parsimon.kernels import Kernel
+from parsimon.optimise import Minimum
+
+P = TypeVar("P", LatentPosterior, RegressionPosterior, SoftmaxPosterior)
+
+# Limits of a noise variance and of a kernel's variance, in units of the targets' variance.
+NOISE_LIMITS = (1e-6, 4.0)
+VARIANCE_LIMITS = (1e-4, 400.0)
+# The noise that a fit begins with, in the same units.
+NOISE_START = 0.1
+
+
+class Fitted(NamedTuple, Generic[P]):
+    """A kernel with its best hyperparameters, and the posterior that follows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    posterior : LatentPosterior, RegressionPosterior or SoftmaxPosterior
+    log_evidence : float
+    n_evaluations : int
+        How often the evidence was computed.
+    converged : bool
+        Whether the optimiser met its tolerance, or found nothing better within rounding, and the
+        inference met its own.
+    message : str
+        Why the optimiser stopped.
+    """
+
+    kernel: Kernel
+    posterior: P
+    log_evidence: float
+    n_evaluations: int
+    converged: bool
+    message: str
+
+
+def fit_classifier(
+    kernel: Kernel,
+    X: Array,
+    y_signs: Array,
+    *,
+    inference: Literal["ep", "laplace"] = "ep",
+    weights: Array | None = None,
+    bounds: Array | None = None,
+    start: LatentPosterior | Sites | None = None,
+    optimise: bool = True,
+    n_restarts: int = 0,
+    random_state: Seed = None,
+    form: Form = "auto",
+    max_iterations: int = 200,
+    time_limit: float | None = None,
+    n_optimised: int | None = 1500,
+) -> Fitted[LatentPosterior]:
+    """Fit a binary classifier with the probit likelihood.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Positive semi-definite; its hyperparameters are the start.
+    X : ndarray of shape (n, d)
+    y_signs : ndarray of shape (n,)
+        Labels -1 and 1.
+    inference : {"ep", "laplace"}
+        Expectation propagation or Laplace's approximation.
+    weights : ndarray of shape (n,), optional
+        Powers of the likelihood terms; integers equal duplicated rows.
+    bounds : ndarray of shape (p, 2), optional
+        Of the log hyperparameters; ``kernel.bounds(X)`` if not given.
+    start : LatentPosterior or Sites, optional
+        From a related fit to the same rows: the first evaluation begins with its sites.
+    optimise : bool
+        False keeps the hyperparameters as they are.
+    n_restarts : int
+        Further starts. The first is what the data suggest (``kernel.start(X)``), the others are
+        drawn uniformly inside the bounds.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Draws the restarts.
+    form : {"auto", "dense", "low_rank"}
+        Of the kernel matrix; all are exact to about 1e-8 in evidence for each row.
+    max_iterations : int
+        Of the optimiser, for each start.
+    time_limit : float, optional
+        Seconds; the best hyperparameters so far are kept.
+    n_optimised : int, optional
+        With more than twice as many rows, hyperparameters are first fitted to this many of them,
+        classes in proportion. They are then fitted to all rows if the kernel matrix has a low
+        rank, and else kept: the posterior is that of all rows. None fits to all rows at once.
+
+    Returns
+    -------
+    Fitted
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> y = np.where(np.sin(X[:, 0]) > 0, 1.0, -1.0)
+    >>> fitted = fit_classifier(SquaredExponential(0), X, y)
+    >>> fitted.converged, round(fitted.log_evidence, 2)
+    (True, -7.84)
+    """
+    X, y_signs = _checked(kernel, X), finite_vector(y_signs, "y")
+    how: dict[str, Any] = {"inference": inference, "weights": weights, "form": form}
+    warm = start if isinstance(start, LatentPosterior) else None
+    sites = start.sites if isinstance(start, LatentPosterior) else start
+    evaluate = _binary_evidence(kernel, X, y_signs, sites, **how)
+    if not (optimise and kernel.n_theta):
+        return _unoptimised(kernel, evaluate(kernel.theta, warm))
+    bounds = kernel.bounds(X) if bounds is None else bounds
+    search: dict[str, Any] = {"random_state": random_state, "max_iterations": max_iterations}
+    search |= {"time_limit": time_limit}
+    if start is None and n_optimised is not None and len(X) > 2 * n_optimised:
+        search |= {"bounds": bounds, "n_restarts": n_restarts}
+        return _fit_in_stages(kernel, X, y_signs, n_optimised, how, search)
+    starts = _starts(kernel, X, n_restarts)
+    search |= {"n_restarts": max(0, n_restarts - 1)}
+    return _optimised(
+        kernel, maximise_evidence(evaluate, starts, bounds, warm_start=warm, **search)
+    )
+
+
+def _binary_evidence(
+    kernel: Kernel,
+    X: Array,
+    y_signs: Array,
+    sites: Sites | None,
+    *,
+    inference: str,
+    weights: Array | None,
+    form: Form,
+) -> Callable[[Array, LatentPosterior | None], LatentPosterior]:
+    """Return a function from theta and the last posterior to a posterior, for the optimiser."""
+    check_choice("inference", inference, ["ep", "laplace"])
+    infer = settled_propagation if inference == "ep" else laplace
+
+    def evaluate(theta: Array, previous: LatentPosterior | None) -> LatentPosterior:
+        pivots = None if previous is None else previous.prior.pivots
+        prior = latent_prior(kernel.with_theta(theta), X, form=form, pivots=pivots)
+        begin = sites if previous is None else previous.sites
+        return infer(prior, y_signs, weights=weights, start=begin)
+
+    return evaluate
+
+
+def _fit_in_stages(
+    kernel: Kernel,
+    X: Array,
+    y_signs: Array,
+    n_optimised: int,
+    how: dict[str, Any],
+    search: dict[str, Any],
+) -> Fitted[LatentPosterior]:
+    """Fit hyperparameters to some rows, and then the posterior, or all, to all rows."""
+    rows, weights = stratified_rows(y_signs, n_optimised), how["weights"]
+    own = how | {"weights": None if weights is None else weights[rows]}
+    first = fit_classifier(kernel, X[rows], y_signs[rows], n_optimised=None, **own, **search)
+    sites = predicted_sites(first.posterior, X, y_signs, weights)
+    if not isinstance(first.posterior.prior, DensePrior):
+        search = search | {"n_restarts": 0}
+        return fit_classifier(first.kernel, X, y_signs, start=sites, **how, **search)
+    how = how | {"form": "dense"}
+    whole = fit_classifier(first.kernel, X, y_signs, start=sites, optimise=False, **how)
+    return whole._replace(
+        n_evaluations=first.n_evaluations + 1,
+        converged=first.converged and whole.converged,
+        message=f"The hyperparameters were fitted to {n_optimised} of {len(X)} rows: "
+        f"{first.message}",
+    )
+
+
+def fit_softmax(
+    kernel: Kernel,
+    X: Array,
+    codes: Any,
+    *,
+    n_classes: int | None = None,
+    weights: Array | None = None,
+    bounds: Array | None = None,
+    optimise: bool = True,
+    n_restarts: int = 0,
+    random_state: Seed = None,
+    max_iterations: int = 200,
+    time_limit: float | None = None,
+) -> Fitted[SoftmaxPosterior]:
+    """Fit a classifier of several classes with the softmax likelihood, by Laplace.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Shared by the latent functions of all classes.
+    X : ndarray of shape (n, d)
+    codes : ndarray of shape (n,)
+        Classes 0, 1, ...
+    n_classes : int, optional
+        By default one more than the greatest code.
+    weights, bounds, optimise, n_restarts, random_state, max_iterations, time_limit
+        As in `fit_classifier`.
+
+    Returns
+    -------
+    Fitted
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.arange(9.0)[:, None]
+    >>> fitted = fit_softmax(SquaredExponential(0), X, np.repeat([0, 1, 2], 3))
+    >>> fitted.posterior.latent(X).mean.argmax(axis=1)
+    array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    """
+    X = _checked(kernel, X)
+    evaluate = softmax_evidence(kernel, X, codes, n_classes=n_classes, weights=weights)
+    if not (optimise and kernel.n_theta):
+        return _unoptimised(kernel, evaluate(kernel.theta, None))
+    fit = maximise_evidence(
+        evaluate,
+        _starts(kernel, X, n_restarts),
+        kernel.bounds(X) if bounds is None else bounds,
+        n_restarts=max(0, n_restarts - 1),
+        random_state=random_state,
+        max_iterations=max_iterations,
+        time_limit=time_limit,
+    )
+    return _optimised(kernel, fit)
+
+
+def fit_regressor(
+    kernel: Kernel,
+    X: Array,
+    y: Array,
+    *,
+    noise_variance: float | None = None,
+    estimate_noise: bool = True,
+    weights: Array | None = None,
+    bounds: Array | None = None,
+    start: RegressionPosterior | None = None,
+    optimise: bool = True,
+    n_restarts: int = 0,
+    random_state: Seed = None,
+    form: Form = "auto",
+    max_iterations: int = 200,
+    time_limit: float | None = None,
+) -> Fitted[RegressionPosterior]:
+    """Fit a regression with Gaussian noise, whose variance is one more hyperparameter.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Positive semi-definite; its hyperparameters are the start.
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+        Targets, centred.
+    noise_variance : float, optional
+        Where the noise variance begins; a tenth of the targets' mean square if not given.
+    estimate_noise : bool
+        False holds the noise variance at its start.
+    weights : ndarray of shape (n,), optional
+        How many equal observations each row stands for.
+    bounds : ndarray of shape (p, 2) or (p + 1, 2), optional
+        Of the log hyperparameters, the log noise variance last if it is among them. By default
+        variances lie between 1e-4 and 400 mean squares of the targets, the noise between 1e-6
+        and 4 of them, and the rest is ``kernel.bounds(X)``.
+    start : RegressionPosterior, optional
+        From a related fit to the same rows; its noise variance is the start if none is given.
+    optimise, n_restarts, random_state, form, max_iterations, time_limit
+        As in `fit_classifier`.
+
+    Returns
+    -------
+    Fitted
+        Its posterior knows the `noise_variance`.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> noise = 0.1 * np.random.default_rng(0).normal(size=30)
+    >>> fitted = fit_regressor(SquaredExponential(0), X, np.sin(X[:, 0]) + noise)
+    >>> round(fitted.posterior.noise_variance**0.5, 2)
+    0.07
+    """
+    X, y = _checked(kernel, X), finite_vector(y, "y")
+    unit = _mean_square(y, weights)
+    evaluate = regression_evidence(kernel, X, y, weights=weights, form=form)
+    if noise_variance is None:
+        noise_variance = NOISE_START * unit if start is None else start.noise_variance
+    if not 0 < noise_variance < np.inf:
+        raise InvalidInputError(f"The noise variance must be positive, got {noise_variance:g}.")
+    log_noise = np.log(noise_variance)
+    if not optimise or (not kernel.n_theta and not estimate_noise):
+        return _unoptimised(kernel, evaluate(np.append(kernel.theta, log_noise), start))
+    fit = maximise_evidence(
+        evaluate,
+        _regression_starts(kernel, X, unit, log_noise=log_noise, n_restarts=n_restarts),
+        _regression_bounds(kernel, X, unit, bounds, None if estimate_noise else log_noise),
+        warm_start=start,
+        n_restarts=max(0, n_restarts - 1),
+        random_state=random_state,
+        max_iterations=max_iterations,
+        time_limit=time_limit,
+    )
+    return _optimised(kernel, fit)
+
+
+def _checked(kernel: Kernel, X: Array) -> Array:
+    if not kernel.is_psd:
+        raise InvalidInputError(
+            f"{kernel} is not positive semi-definite, so that no Gaussian process has it as its "
+            "covariance. Choose another kernel."
+        )
+    return finite_matrix(X, "X")
+
+
+def _optimised(kernel: Kernel, fit: EvidenceFit[P]) -> Fitted[P]:
+    return Fitted(
+        # A regression's last hyperparameter is the noise, which the posterior keeps.
+        kernel.with_theta(fit.theta[: kernel.n_theta]),
+        fit.posterior,
+        fit.posterior.log_evidence,
+        fit.optimisation.n_evaluations,
+        _at_optimum(fit.optimisation) and fit.posterior.converged,
+        fit.optimisation.message,
+    )
+
+
+def _at_optimum(found: Minimum) -> bool:
+    """Say whether the optimiser met its tolerance, or found nothing lower within rounding."""
+    return found.converged or found.message.startswith("ABNORMAL")
+
+
+def _unoptimised(kernel: Kernel, posterior: P) -> Fitted[P]:
+    message = "The hyperparameters were kept as they are."
+    return Fitted(kernel, posterior, posterior.log_evidence, 1, posterior.converged, message)
+
+
+def _starts(kernel: Kernel, X: Array, n_restarts: int, **limits: Any) -> Array:
+    """Return the kernel's own hyperparameters, and with restarts those that the data suggest."""
+    if not n_restarts:
+        return kernel.theta[None, :]
+    return np.stack([kernel.theta, kernel.start(X, **limits).theta])
+
+
+def _regression_starts(
+    kernel: Kernel, X: Array, unit: float, *, log_noise: float, n_restarts: int
+) -> Array:
+    limits = (VARIANCE_LIMITS[0] * unit, VARIANCE_LIMITS[1] * unit)
+    starts = _starts(kernel, X, n_restarts, variance=limits)
+    return np.column_stack([starts, np.full(len(starts), log_noise)])
+
+
+def _regression_bounds(
+    kernel: Kernel, X: Array, unit: float, bounds: Array | None, held_noise: float | None
+) -> Array:
+    """Return bounds of the kernel's theta and of the log noise variance."""
+    limits = (VARIANCE_LIMITS[0] * unit, VARIANCE_LIMITS[1] * unit)
+    own = kernel.bounds(X, variance=limits) if bounds is None else finite_matrix(bounds)
+    if held_noise is not None:
+        return np.vstack([own[: kernel.n_theta], [held_noise, held_noise]])
+    if len(own) == kernel.n_theta + 1:
+        return own
+    return np.vstack([own, np.log(NOISE_LIMITS) + np.log(unit)])
+
+
+def _mean_square(y: Array, weights: Array | None) -> float:
+    """Return the targets' mean square; one if they are all zero."""
+    square = float(np.average(y**2, weights=weights))
+    return square if square > 0 else 1.0

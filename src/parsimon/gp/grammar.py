@@ -1,0 +1,162 @@
+"""Which kernels a search may try: base kernels for each column, and how one grows from another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.kernels import (
+    Constant,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    SquaredExponential,
+    expand,
+)
+
+_NAMED: dict[str, Kernel] = {
+    "se": SquaredExponential(),
+    "per": Periodic(),
+    "lin": Linear(),
+    "matern": Matern(),
+    "rq": RationalQuadratic(),
+}
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Base kernels, and the rules by which one more of them joins a kernel.
+
+    Parameters
+    ----------
+    base : tuple of Kernel
+        From `base_kernels`.
+    root_only : bool
+        Combine base kernels only with the whole kernel; by default with any sub-expression.
+    new_dimension : bool
+        Keep at depth d only the kernels that act on d columns or more (the source's program
+        does so, its text does not say it).
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential as SE
+    >>> grammar = Grammar((SE(0), SE(1)), new_dimension=True)
+    >>> [str(child) for child in grammar.children(SE(0), depth=2)]
+    ['SE_1 + SE_2', 'SE_1 × SE_2']
+    """
+
+    base: tuple[Kernel, ...]
+    root_only: bool = False
+    new_dimension: bool = False
+
+    def children(self, kernel: Kernel | None, depth: int) -> tuple[Kernel, ...]:
+        """Return the kernels one step from `kernel`; None stands for the empty kernel."""
+        grown = expand(kernel, self.base, root_only=self.root_only)
+        if not self.new_dimension:
+            return grown
+        return tuple(child for child in grown if len(active_columns(child, self.base)) >= depth)
+
+
+def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ...]:
+    """Return the columns that a kernel sees; one that sees all has those of the base kernels.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential as SE
+    >>> active_columns(SE(3) + SE(0))
+    (0, 3)
+    """
+    if kernel.columns is not None:
+        return tuple(kernel.columns)
+    return tuple(sorted({column for other in base for column in other.columns or ()}))
+
+
+def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel, ...]:
+    """Return one base kernel for each kind and column, started at values from the data.
+
+    Parameters
+    ----------
+    base : str, Kernel, or sequence of them
+        "se", "per", "lin", "matern", "rq", or a kernel. A kernel without columns is a pattern
+        that every column gets a copy of; one with columns is used as it is.
+    X : ndarray of shape (n, d)
+        Constant columns get no kernel.
+    intercept : bool
+        Give each line a free height: "lin" is then ``C + LIN``, centred at the column's mean.
+        Labels need it, since a line alone says "even chances" at the mean; a centred numeric
+        target does not.
+
+    Returns
+    -------
+    tuple of Kernel
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [4.0, 5.0]])
+    >>> [str(kernel) for kernel in base_kernels(("se", "lin"), X)]
+    ['SE_1', 'C + LIN_1']
+    """
+    patterns = _patterns(base)
+    varying = varying_columns(X)
+    found: list[Kernel] = []
+    for pattern in patterns:
+        if pattern.columns is not None:
+            found.append(pattern)
+            continue
+        for column in varying:
+            found.append(_on_column(pattern, column, X, intercept=intercept).start(X))
+    return tuple(found)
+
+
+def varying_columns(X: Array) -> list[int]:
+    """Return the columns that are not constant, but for rounding.
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[0.0, 5.0], [1.0, 5.0]]))
+    [0]
+    """
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    varying: list[int] = np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
+    return varying
+
+
+def _patterns(base: Any) -> list[Kernel]:
+    given = [base] if isinstance(base, (str, Kernel)) else list(base)
+    if not given:
+        raise InvalidInputError("base must name one base kernel or more, got none.")
+    patterns: list[Kernel] = []
+    for item in given:
+        kernel = _NAMED.get(item.lower()) if isinstance(item, str) else item
+        if not isinstance(kernel, Kernel):
+            raise InvalidInputError(
+                f"A base kernel is one of {', '.join(_NAMED)} or a kernel, got {item!r}."
+            )
+        if not kernel.is_psd:
+            raise InvalidInputError(
+                f"The base kernel {kernel} is not positive semi-definite, so that no Gaussian "
+                "process has it as its covariance. Leave it out."
+            )
+        patterns.append(kernel)
+    return patterns
+
+
+def _on_column(pattern: Kernel, column: int, X: Array, *, intercept: bool) -> Kernel:
+    if hasattr(pattern, "terms"):
+        raise InvalidInputError(
+            f"The base kernel {pattern} is a combination without columns; give its parts, or "
+            "columns to each of them."
+        )
+    leaf: Any = pattern
+    if not isinstance(pattern, Linear):
+        copied: Kernel = replace(leaf, columns=(column,))
+        return copied
+    # A line that the user centred keeps its centre.
+    centre = pattern.centre if pattern.centre != 0.0 else float(X[:, column].mean())
+    line: Kernel = replace(leaf, columns=(column,), centre=centre)
+    return Constant() + line if intercept else line

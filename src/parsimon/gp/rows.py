@@ -1,0 +1,90 @@
+"""Equal rows as one row of their summed weight: less work, and the same result in any order.
+
+A table with repeated rows, the same table with integer weights, and either of them shuffled are
+the same data; after `distinct_rows` they are the same arrays.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.labels import checked_weights
+
+
+class DistinctRows(NamedTuple):
+    """The different rows of a table, sorted, and where each given row went.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        Summed over equal rows, all positive.
+    place : ndarray of shape (n_given,)
+        Index into the distinct rows; -1 for a given row without weight.
+    share : ndarray of shape (n_given,)
+        A given row's part of its distinct row's weight.
+    unused : ndarray of shape (n_unused, d)
+        Inputs of the given rows without weight, in order.
+    """
+
+    X: Array
+    y: Array
+    weights: Array
+    place: Indices
+    share: Array
+    unused: Array
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> Array:
+    """Return the weights of the rows, ones if there are none.
+
+    Examples
+    --------
+    >>> row_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        raise InvalidInputError(
+            f"All {n_rows} sample weights are zero. Give some row a positive weight."
+        )
+    return checked_weights(sample_weight, n_rows)
+
+
+def distinct_rows(X: Array, y: Array, weights: Array) -> DistinctRows:
+    """Merge rows that are equal in X and y, and leave out those without weight.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_given, d)
+    y : ndarray of shape (n_given,)
+        Class codes or targets.
+    weights : ndarray of shape (n_given,)
+        Not negative.
+
+    Returns
+    -------
+    DistinctRows
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
+    >>> rows = distinct_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
+    >>> rows.X.tolist(), rows.weights.tolist(), rows.place.tolist(), rows.share.tolist()
+    ([[1.0], [2.0]], [1.0, 4.0], [1, 0, 1, -1], [0.25, 1.0, 0.75, 0.0])
+    """
+    used = weights > 0
+    table = np.column_stack([X[used], y[used]])
+    distinct, inverse = np.unique(table, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    summed = np.zeros(len(distinct))
+    np.add.at(summed, inverse, weights[used])
+    place = np.full(len(X), -1, dtype=np.intp)
+    place[used] = inverse
+    share = np.zeros(len(X))
+    share[used] = weights[used] / summed[inverse]
+    return DistinctRows(
+        np.ascontiguousarray(distinct[:, :-1]), distinct[:, -1], summed, place, share, X[~used]
+    )

@@ -1,0 +1,397 @@
+"""`KernelSearch`: which variables matter, alone or together, found by growing a kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import AnyArray, Array
+from parsimon._validation import binary_labels
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.beam import SearchOptions, beam_search
+from parsimon.gp.candidates import Candidate, Choice
+from parsimon.gp.grammar import Grammar, base_kernels, varying_columns
+from parsimon.gp.guides import Guide
+from parsimon.gp.history import SearchHistory
+from parsimon.gp.judging import Problem, Task
+from parsimon.gp.search_memory import stored_seed
+from parsimon.gp.shared_folds import refuse_more_classes, shared_folds, target_task
+from parsimon.pareto import choose as choose_from_front
+from parsimon.pareto.options import check_choice, check_count
+from parsimon.pareto.rules import Rule
+
+
+def _is_classifier(search: "KernelSearch") -> bool:
+    return getattr(search, "task_", search.task) != "regression"
+
+
+class KernelSearch(BaseEstimator):
+    """Search for the kernel of a Gaussian process: which variables matter, alone or together.
+
+    A beam search over sums and products of base kernels [1]_. Every kernel that grows from the
+    beam is fitted to all rows, starting at its parent's hyperparameters and sites; leave-one-out,
+    which costs nothing, picks a shortlist; the shortlist is cross-validated on folds that all
+    kernels share. The search ends when the best guide does not fall any more. A kernel counts
+    only if its evidence beats that of a constant by more than the number of kernels tried
+    explains, so that pure noise yields "no structure found".
+
+    Parameters
+    ----------
+    base : str, Kernel, or sequence of them
+        Base kernels for each column: "se" (smooth), "per" (periodic), "lin" (a line with its
+        height), "matern", "rq", or any positive semi-definite kernel. A kernel without columns is
+        given to every column; one with columns is used as it is.
+    depth : int, optional
+        Most base kernels; by default 4, or the number of columns if that is less.
+    beam : int
+        Kernels of a level that are grown further.
+    guide : {"cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"}
+        What is minimised: cross-validated error or log loss, leave-one-out log loss, minus the
+        log evidence, or minus twice the log evidence plus the number of hyperparameters times
+        log n.
+    folds : int, splitter or iterable of (train, test)
+        A number means shuffled parts, not stratified.
+    root_only : bool
+        Combine a base kernel only with the whole kernel, as the source's text has it; two of its
+        five published kernels cannot be found that way.
+    new_dimension : bool
+        Each level must bring a new column, as in the source's program.
+    shortlist : int or None
+        How many kernels of a level are cross-validated after the leave-one-out ranking, at least
+        `beam`; None for all. One-kernel models always are. A guide that needs no folds
+        cross-validates the beam alone, for the record.
+    patience : int
+        Levels without an improvement that are borne before the search ends. 0 is the source's
+        rule, which misses pure interactions: of two variables that say nothing alone, neither
+        improves anything before the other is there.
+    inference : {"ep", "laplace"}
+        For labels.
+    choose : {"best", "one_se"}
+        The least guide, or the simplest kernel within one standard error of it.
+    task : {"auto", "classification", "regression"}
+        What the target is. "auto": text, truth values and two distinct values are classes.
+    n_restarts : int
+        Further starts of each fit to all rows: where the data suggest, then at random.
+    n_jobs : int or None
+        Processes, as in joblib; the result does not depend on it.
+    time_limit : float, optional
+        Seconds; looked at between two kernels. The best so far is kept.
+    checkpoint : str or Path, optional
+        A JSON file of what was measured. If it exists, the search goes on from it, to the same
+        result; a deeper or wider search of the same data may use it too.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Shuffles the folds and draws the restarts.
+    verbose : bool
+        Show progress.
+
+    Attributes
+    ----------
+    best_kernel_ : Kernel
+        With its hyperparameters on all rows; a `Constant` if no structure was found.
+    best_estimator_ : GPClassifier or GPRegressor
+        With that kernel, fitted to all rows.
+    best_candidate_ : Candidate
+        All that was measured of it.
+    history_ : SearchHistory
+        Every kernel of every level.
+    first_layer_ : tuple of Candidate
+        The one-kernel models, the best first.
+    baseline_ : Candidate
+        The constant kernel.
+    front_ : Front
+        Cross-validated error against the number of base kernels: what the next term buys. Its
+        solutions are fitted estimators. These errors may have guided the search, so they are
+        optimistic; `parsimon.evaluation` has honest ones.
+    front_variables_ : Front
+        The same against the number of variables.
+    structure_found_ : bool
+    constant_columns_ : tuple of int
+        Columns that were left out.
+    task_ : str
+    classes_ : ndarray of shape (2,)
+        For labels.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    .. [1] He, "The Automatic Statistician for Classification" (2016), chapter 3; Duvenaud et al.
+       (2013), "Structure discovery in nonparametric regression through compositional kernel
+       search".
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> iris = load("iris")
+    >>> two = iris.target != "setosa"
+    >>> search = KernelSearch(depth=2, random_state=0).fit(iris.data[two], iris.target[two])
+    >>> print(search.first_layer_[0].kernel)
+    SE_4
+    >>> search.front_
+    Front: ... solutions, error down, kernels down
+    """
+
+    def __init__(
+        self,
+        base: Any = ("se",),
+        *,
+        depth: int | None = None,
+        beam: int = 2,
+        guide: Guide = "cv_error",
+        folds: Any = 5,
+        root_only: bool = False,
+        new_dimension: bool = False,
+        shortlist: int | None = 5,
+        patience: int = 1,
+        inference: Literal["ep", "laplace"] = "ep",
+        choose: Choice = "best",
+        task: Literal["auto", "classification", "regression"] = "auto",
+        n_restarts: int = 0,
+        n_jobs: int | None = 1,
+        time_limit: float | None = None,
+        checkpoint: str | Path | None = None,
+        random_state: Seed = None,
+        verbose: bool = False,
+    ) -> None:
+        self.base = base
+        self.depth = depth
+        self.beam = beam
+        self.guide = guide
+        self.folds = folds
+        self.root_only = root_only
+        self.new_dimension = new_dimension
+        self.shortlist = shortlist
+        self.patience = patience
+        self.inference = inference
+        self.choose = choose
+        self.task = task
+        self.n_restarts = n_restarts
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search for a kernel and fit a model with it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Constant columns are left out.
+        y : array-like of shape (n,)
+            Two classes of any kind, or numbers.
+
+        Returns
+        -------
+        KernelSearch
+            Itself.
+        """
+        self._check_options()
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        self.task_: Task = target_task(y, self.task)
+        target = self._labels(y) if self.task_ == "classification" else _standardised(y)
+        seed = self._seed()
+        grammar = Grammar(self._base(X), root_only=self.root_only, new_dimension=self.new_dimension)
+        problem = Problem(
+            X,
+            target,
+            self.task_,
+            shared_folds(self.folds, X, y, seed),
+            inference=self.inference,
+            n_restarts=self.n_restarts,
+        )
+        self._store(beam_search(problem, grammar, self._search_options(X, seed)), X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the class or the number that the best kernel predicts, shape (m,)."""
+        return self._fitted().predict(self._checked(X))
+
+    @available_if(_is_classifier)
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities in the order of `classes_`, shape (m, 2)."""
+        probability: Array = self._fitted().predict_proba(self._checked(X))
+        return probability
+
+    @available_if(_is_classifier)
+    def decision_function(self, X: Any) -> Array:
+        """Return the latent mean, positive for ``classes_[1]``, shape (m,)."""
+        mean: Array = self._fitted().decision_function(self._checked(X))
+        return mean
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy, or R squared for a numeric target."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if _is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def select(
+        self, rule: Rule = "knee", price: Literal["kernels", "variables"] = "kernels"
+    ) -> Any:
+        """Return the fitted model that a rule chooses from a front.
+
+        Parameters
+        ----------
+        rule : str, int or callable
+            As in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+        price : {"kernels", "variables"}
+            Which front.
+
+        Returns
+        -------
+        GPClassifier or GPRegressor
+        """
+        check_is_fitted(self)
+        check_choice("price", price, ("kernels", "variables"))
+        front = self.front_ if price == "kernels" else self.front_variables_
+        return front.solution(choose_from_front(front, rule))
+
+    def describe(self) -> str:
+        """Return a few sentences: what was found, what it gains, and why the search ended."""
+        check_is_fitted(self)
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
+        text = self.history_.describe(names, rule=self.choose)
+        if not self.constant_columns_:
+            return text
+        left_out = [
+            f"variable {column + 1}" if names is None else str(names[column])
+            for column in self.constant_columns_
+        ]
+        return f"{text} Constant and left out: {', '.join(left_out)}."
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if _is_classifier(self):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        return tags
+
+    def _check_options(self) -> None:
+        check_choice("task", self.task, ("auto", "classification", "regression"))
+        check_choice("inference", self.inference, ("ep", "laplace"))
+        check_choice("choose", self.choose, ("best", "one_se"))
+        check_count("n_restarts", self.n_restarts, least=0)
+        if self.choose == "one_se" and self.guide in ("nlml", "bic"):
+            raise InvalidInputError(
+                f'choose="one_se" needs a guide with a standard error, and {self.guide} has none; '
+                "take cv_error, cv_logloss or loo_logloss."
+            )
+
+    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> SearchOptions:
+        n_varying = X.shape[1] - len(self.constant_columns_)
+        return SearchOptions(
+            depth=min(4, n_varying) if self.depth is None else self.depth,
+            beam=self.beam,
+            guide=self.guide,
+            shortlist=self.shortlist,
+            patience=self.patience,
+            n_jobs=self.n_jobs,
+            time_limit=self.time_limit,
+            checkpoint=self.checkpoint,
+            verbose=self.verbose,
+            seed=seed,
+        )
+
+    def _seed(self) -> np.random.SeedSequence:
+        """Return the seed; an unseeded search that resumes takes the one in its file."""
+        stored = None if self.random_state is not None else stored_seed(self.checkpoint)
+        return seed_sequence(self.random_state if stored is None else stored)
+
+    def _base(self, X: Array) -> tuple[Any, ...]:
+        varying = varying_columns(X)
+        self.constant_columns_ = tuple(k for k in range(X.shape[1]) if k not in varying)
+        if len(self.constant_columns_) == X.shape[1]:
+            raise InvalidInputError(
+                f"All {X.shape[1]} columns of X are constant, so there is nothing to search."
+            )
+        return base_kernels(self.base, X, intercept=self.task_ == "classification")
+
+    def _labels(self, y: AnyArray) -> Array:
+        check_classification_targets(y)
+        refuse_more_classes(y)
+        codes, _ = binary_labels(y)
+        self.classes_ = np.unique(y)
+        signs: Array = np.where(codes == 1, 1.0, -1.0)
+        return signs
+
+    def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        model = _Model(self.task_, X, y, self.inference, None if names is None else tuple(names))
+        self.history_ = history
+        self.first_layer_ = history.first_layer
+        self.baseline_ = history.baseline
+        self.structure_found_ = bool(history.path)
+        self.best_candidate_ = history.chosen(self.choose)
+        self.best_kernel_ = self.best_candidate_.kernel
+        self.front_ = history.front("kernels", model)
+        self.front_variables_ = history.front("variables", model)
+        self.best_estimator_ = model(self.best_candidate_)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _checked(self, X: Any) -> Any:
+        checked = validate_data(self, X, dtype=np.float64, reset=False)
+        return _framed(checked, getattr(self, "feature_names_in_", None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """Turns a candidate into a fitted estimator; a value, so that searches can be pickled."""
+
+    task: Task
+    X: Array
+    y: AnyArray
+    inference: Literal["ep", "laplace"]
+    names: tuple[str, ...] | None
+
+    def __call__(self, candidate: Candidate) -> Any:
+        X = _framed(self.X, self.names)
+        if self.task == "classification":
+            from parsimon.gp.classifier import GPClassifier
+
+            kept = GPClassifier(
+                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
+            )
+            return kept.fit(X, self.y)
+        from parsimon.gp.regressor import GPRegressor
+
+        # The search standardised the target; a constant target has no unit.
+        unit = float(np.var(self.y)) or 1.0
+        noise = unit * (candidate.noise_variance or 1.0)
+        held = GPRegressor(candidate.kernel, noise=noise, optimise=False, n_restarts=0)
+        return held.fit(X, self.y)
+
+
+def _framed(X: Array, names: Any) -> Any:
+    """Return a table with its names, if it had any, for estimators that remember them."""
+    if names is None:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
+
+
+def _standardised(y: AnyArray) -> Array:
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"A numeric target must be numbers: {error}.") from error
+    deviation = float(numbers.std())
+    standardised: Array = (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
+    return standardised

@@ -1,0 +1,294 @@
+"""A Gaussian-process classifier for large tables, by variational inducing points."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_ndtr, logsumexp, ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._progress import Progress
+from parsimon._random import Seed, generator
+from parsimon._typing import AnyArray, Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.sparse_setup import (
+    check_options,
+    choose_inducing,
+    class_factors,
+    starting_kernel,
+)
+from parsimon.inference.labels import checked_weights
+from parsimon.inference.variational import InducingPrior, LabelledRows
+from parsimon.inference.variational_batches import stochastic_bound
+from parsimon.inference.variational_fit import BoundFit, maximise_bound
+from parsimon.kernels import Kernel
+
+# A search without noise may look for smaller gains than one by mini-batches.
+FINER = 1e-3
+
+
+class SparseGPClassifier(ClassifierMixin, BaseEstimator):
+    """Gaussian-process classification in time linear in the number of rows.
+
+    The latent function is summarised by its values at a few inducing points, and a lower bound
+    of the evidence is maximised over their distribution and the kernel's hyperparameters [1]_.
+    Each mini-batch gives one natural-gradient step to the distribution [2]_ and one step of Adam
+    to the hyperparameters; at the end the distribution is polished on all rows. A table of no
+    more than `batch_size` rows is fitted as a whole by a quasi-Newton search instead, to which
+    `learning_rate` and `natural_step` do not apply. Several classes are learnt one against the
+    rest, with a common kernel and common inducing points.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        Its hyperparameters are the start and are learnt within ``kernel.bounds(X)``; `fixed` ones
+        stay. By default a constant plus a squared exponential with a lengthscale for each column.
+    n_inducing : int, default 100
+        Inducing points, at most. The time of a pass grows with n times their square.
+    inducing : {"kmeans", "pivoted"} or array-like of shape (m, d), default "kmeans"
+        Centres of clusters of the rows; rows chosen one after another where the kernel leaves
+        most variance unexplained; or the points themselves.
+    batch_size : int, default 1000
+        Rows of a mini-batch.
+    max_iter : int, default 50
+        Passes over the rows; for a table fitted as a whole, iterations of the search.
+    learning_rate : float, default 0.03
+        Of Adam, in logarithms of the hyperparameters.
+    natural_step : float, default 0.03
+        Share of a full natural-gradient step, in (0, 1], taken for each mini-batch.
+    tol : float, default 1e-3
+        Stop when two more passes do not raise the bound by this share; for a table fitted as a
+        whole, when an iteration does not raise it by a thousandth of this share.
+    response : {"averaged", "plug_in"}, default "averaged"
+        Probabilities averaged over the latent value, or at its mean (more extreme).
+    class_weight : None, "balanced" or dict, default None
+        Factors of the rows' weights by class.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Draws inducing points and mini-batches.
+    time_limit : float, optional
+        Seconds after which the search stops with what it has.
+    verbose : bool, default False
+        Show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    kernel_ : Kernel
+        With the hyperparameters found.
+    inducing_points_ : ndarray of shape (m, d)
+    posterior_ : VariationalPosterior
+        Of the latent functions.
+    elbo_ : float
+        Evidence lower bound over all rows, summed over the classes if they are more than two;
+        after an interruption, its mean over the last pass.
+    elbo_history_ : ndarray of shape (n_iterations,)
+        The bound averaged over each pass; for a table fitted as a whole, after each evaluation.
+    n_iter_ : int
+        Passes, or evaluations for a table fitted as a whole.
+    converged_ : bool
+        Whether `tol` was met.
+    stopping_reason_ : {"converged", "max_iter", "time_limit", "interrupted"}
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    .. [1] Hensman, Matthews and Ghahramani (2015), "Scalable variational Gaussian process
+       classification", AISTATS.
+    .. [2] Salimbeni, Eleftheriadis and Hensman (2018), "Natural gradients in practice", AISTATS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from parsimon.gp.sparse import SparseGPClassifier
+    >>> X, y = make_moons(3000, noise=0.2, random_state=0)
+    >>> model = SparseGPClassifier(n_inducing=20, batch_size=300, random_state=0).fit(X, y)
+    >>> model.stopping_reason_, model.score(X, y) > 0.96
+    ('converged', True)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        n_inducing: int = 100,
+        inducing: Any = "kmeans",
+        batch_size: int = 1000,
+        max_iter: int = 50,
+        learning_rate: float = 0.03,
+        natural_step: float = 0.03,
+        tol: float = 1e-3,
+        response: str = "averaged",
+        class_weight: Any = None,
+        random_state: Seed = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.n_inducing = n_inducing
+        self.inducing = inducing
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.natural_step = natural_step
+        self.tol = tol
+        self.response = response
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the latent functions and the kernel's hyperparameters.
+
+        Ctrl-C ends the search early and keeps the model it has reached.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), optional
+            Factors of the rows' log likelihoods; whole numbers equal duplicated rows.
+        """
+        check_options(self.get_params(deep=False))
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        rows = self._labelled_rows(X, y, sample_weight)
+        rng = generator(self.random_state)
+        names = getattr(self, "feature_names_in_", None)
+        kernel, bounds = starting_kernel(self.kernel, np.unique(rows.X, axis=0), names)
+        points = choose_inducing(
+            self.inducing,
+            kernel,
+            rows.X,
+            n_inducing=self.n_inducing,
+            weights=rows.weights,
+            rng=rng,
+        )
+        return self._store(self._search(InducingPrior(kernel, points), rows, bounds, rng))
+
+    def latent(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Return the latent functions' means, and standard deviations if asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        return_std : bool, default False
+
+        Returns
+        -------
+        mean : ndarray of shape (n,), or (n, c) for more than two classes
+        std : ndarray of the same shape
+            Only with ``return_std=True``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        mean, variance = self.posterior_.latent(X)
+        if len(self.classes_) == 2:
+            mean, variance = mean[:, 0], variance[:, 0]
+        return (mean, np.sqrt(variance)) if return_std else mean
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the numbers whose normal distribution function is the class's probability.
+
+        These are latent means m divided by sqrt(1 + variance), or the means themselves with
+        ``response="plug_in"``.
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, c) for more than two classes
+        """
+        mean, std = self.latent(X, return_std=True)
+        scores: Array = mean if self.response == "plug_in" else mean / np.sqrt(1 + std**2)
+        return scores
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the classes' probabilities, shape (n, c).
+
+        Those of more than two classes are one-against-the-rest probabilities divided by their sum.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([ndtr(-scores), ndtr(scores)])
+        logs = log_ndtr(scores)
+        shares: Array = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        return shares
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable class of each row, shape (n,)."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: AnyArray = self.classes_[codes]
+        return labels
+
+    def _labelled_rows(self, X: Array, y: AnyArray, sample_weight: Any) -> LabelledRows:
+        """Return the rows that have weight, with a column of signs for each binary problem."""
+        if sample_weight is not None and not np.asarray(sample_weight).any():
+            raise InvalidInputError("All sample weights are zero. Give some rows a weight.")
+        weights = checked_weights(sample_weight, len(X))
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInputError(
+                "A classifier needs two classes or more, but there is only one class among the "
+                f"rows with weight: {self.classes_.tolist()[0]!r}. Add rows of another class."
+            )
+        weights = weights * class_factors(self.class_weight, self.classes_, codes, weights)
+        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        signs = np.where(codes[:, None] == np.array(positive), 1.0, -1.0)
+        return LabelledRows(X, signs, weights)
+
+    def _search(
+        self, prior: InducingPrior, rows: LabelledRows, bounds: Array, rng: np.random.Generator
+    ) -> BoundFit:
+        with Progress("passes", total=self.max_iter, verbose=self.verbose) as progress:
+
+            def report(n_iterations: int, bound: float) -> None:
+                progress.update(n_iterations, note=f"bound {bound:.1f}")
+
+            if len(rows.X) <= self.batch_size:
+                return maximise_bound(
+                    prior,
+                    rows,
+                    bounds,
+                    max_iter=self.max_iter,
+                    tol=FINER * self.tol,
+                    time_limit=self.time_limit,
+                    report=report,
+                )
+            return stochastic_bound(
+                prior,
+                rows,
+                bounds,
+                rng=rng,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                natural_step=self.natural_step,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                time_limit=self.time_limit,
+                report=report,
+            )
+
+    def _store(self, fit: BoundFit) -> Self:
+        self.posterior_ = fit.posterior
+        self.kernel_ = fit.posterior.prior.kernel
+        self.inducing_points_ = fit.posterior.prior.Z
+        self.elbo_ = fit.bound
+        self.elbo_history_ = fit.history
+        self.n_iter_ = fit.n_iterations
+        self.stopping_reason_ = fit.reason
+        self.converged_ = fit.reason == "converged"
+        if fit.reason == "max_iter":
+            warnings.warn(
+                f"The bound was still rising after max_iter={self.max_iter} passes. "
+                "Raise max_iter, or tol if the model is good enough.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self

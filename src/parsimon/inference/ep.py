@@ -1,0 +1,257 @@
+"""Expectation propagation for binary labels with a probit likelihood.
+
+Sites are updated all at once, with Anderson's acceleration; if that stalls, one after another.
+Each step needs one factorisation of the prior's size, dense or low rank.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from parsimon._typing import Array, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.anderson import Anderson
+from parsimon.inference.labels import checked_signs, checked_weights
+from parsimon.inference.posterior import Latent, LatentPosterior, Sites, cavity
+from parsimon.inference.prior import Conditioned, LatentPrior
+from parsimon.inference.tilted import power_tilted, probit_log_normaliser, probit_tilted
+
+# Changes of a site, in standard deviations of its marginal: steps are accelerated below the
+# first, below the second if a plain step did not halve the change, and no longer once the change
+# has grown by the third.
+ACCELERATE_BELOW = 0.3
+SWINGS_BELOW = 2.0
+DIVERGES_ABOVE = 10.0
+# From the zero start the change grows before it falls; later, a step that does not halve it is
+# taken half-way only.
+PLAIN_STEPS = 4
+
+
+def expectation_propagation(
+    prior: LatentPrior,
+    y: Array,
+    *,
+    weights: Array | None = None,
+    start: Sites | None = None,
+    updates: Literal["auto", "parallel", "sequential"] = "auto",
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+) -> LatentPosterior:
+    """Approximate the posterior of a probit Gaussian-process classifier.
+
+    Every likelihood term Phi(y_i f_i) is replaced by a Gaussian site that gives its row the mean
+    and variance of the term itself times the other sites [1]_.
+
+    Parameters
+    ----------
+    prior : LatentPrior
+        From `latent_prior`.
+    y : ndarray of shape (n,)
+        Labels -1 and 1.
+    weights : ndarray of shape (n,), optional
+        Powers of the likelihood terms. A weight of at least one is that many copies of the row,
+        each with its own site: integers equal duplicated rows exactly. A weight below one is one
+        site for the term's power, with moments by quadrature. Zero leaves a row out.
+    start : Sites, optional
+        From a posterior with nearby hyperparameters.
+    updates : {"auto", "parallel", "sequential"}
+        "auto" is parallel, with sequential sweeps if that does not converge.
+    tolerance : float
+        Stop when no site's change moves its marginal by more than this many standard deviations.
+        The evidence is stationary in the sites, so that its error is of the square's order.
+    max_iterations : int
+        At most this many parallel updates, and as many sequential sweeps.
+
+    Returns
+    -------
+    LatentPosterior
+
+    References
+    ----------
+    .. [1] Minka (2001), PhD thesis, MIT; Rasmussen and Williams (2006), section 3.6.
+
+    Examples
+    --------
+    >>> from parsimon.inference import latent_prior
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.array([[-1.0], [0.0], [2.0]])
+    >>> prior = latent_prior(SquaredExponential(0), X)
+    >>> posterior = expectation_propagation(prior, np.array([-1.0, -1.0, 1.0]))
+    >>> posterior.mean.round(3), round(posterior.log_evidence, 4)
+    (array([-0.763, -0.701,  0.515]), -1.9404)
+    """
+    if updates not in ("auto", "parallel", "sequential"):
+        raise InvalidInputError(f"updates must be auto, parallel or sequential, got {updates!r}.")
+    terms = _Terms.of(checked_signs(y), weights)
+    nothing = Sites(np.zeros(len(terms.y)), np.zeros(len(terms.y)))
+    # A row that has lost its weight must not keep the site that it had.
+    first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
+    state = _State.of(prior, first, terms)
+    n_iterations = 0
+    if updates != "sequential":
+        state, n_iterations = _parallel(prior, state, terms, tolerance, max_iterations)
+        if not np.isfinite(state.change):
+            state = _State.of(prior, nothing, terms)
+    if not np.isfinite(state.change):
+        raise np.linalg.LinAlgError("Expectation propagation left the range of numbers.")
+    if updates != "parallel" and state.change > tolerance:
+        state, n_sweeps = _sequential(prior, state, terms, tolerance, max_iterations)
+        n_iterations += n_sweeps
+    mean, variance = state.marginal
+    return LatentPosterior(
+        prior=prior,
+        sites=state.sites,
+        conditioned=state.conditioned,
+        mean=mean,
+        variance=variance,
+        log_evidence=_log_evidence(state, terms),
+        slope=state.sites.shift - state.sites.precision * mean,
+        converged=state.change <= tolerance,
+        n_iterations=n_iterations,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """Labels, how many copies each row's term has, and the power of each copy."""
+
+    y: Array
+    copies: Array
+    power: Array
+    partial: Mask
+    used: Mask
+
+    @classmethod
+    def of(cls, y: Array, weights: Array | None) -> "_Terms":
+        weights = checked_weights(weights, len(y))
+        used = weights > 0
+        partial = used & (weights < 1)
+        copies = np.where(used, np.maximum(weights, 1.0), 0.0)
+        return cls(y, copies, np.minimum(weights, 1.0), partial, used)
+
+    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
+        """Take one copy's site out of each marginal."""
+        share = np.maximum(self.copies, 1.0)
+        return cavity(marginal, Sites(sites.precision / share, sites.shift / share))
+
+    def match(self, hole: Latent) -> Sites:
+        """Return the sites whose product with the cavity has the tilted mean and variance."""
+        slope, curvature = probit_tilted(hole, self.y)
+        if self.partial.any():
+            chosen = self.partial
+            some = power_tilted(
+                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
+            )[1]
+            slope[chosen], curvature[chosen] = some
+        scale = self.copies / (1.0 - hole.variance * curvature)
+        return Sites(scale * curvature, scale * (slope + hole.mean * curvature))
+
+    def log_normaliser(self, hole: Latent) -> Array:
+        logs = probit_log_normaliser(hole, self.y)
+        if self.partial.any():
+            chosen = self.partial
+            logs[chosen] = power_tilted(
+                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
+            )[0]
+        return logs
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Sites, the posterior that follows from them, and the sites that would follow from it."""
+
+    sites: Sites
+    conditioned: Conditioned
+    marginal: Latent
+    target: Sites
+    change: float
+
+    @classmethod
+    def of(cls, prior: LatentPrior, sites: Sites, terms: _Terms) -> "_State":
+        conditioned = prior.condition(sites.precision)
+        marginal = Latent(conditioned.mean(sites.shift), conditioned.variance)
+        target = terms.match(terms.cavity(marginal, sites))
+        # In units of the marginal, so that the prior's variance does not matter.
+        change = np.maximum(
+            np.abs(target.precision - sites.precision) * marginal.variance,
+            np.abs(target.shift - sites.shift) * np.sqrt(marginal.variance),
+        )
+        return cls(sites, conditioned, marginal, target, float(np.max(change)))
+
+
+def _parallel(
+    prior: LatentPrior, state: _State, terms: _Terms, tolerance: float, max_iterations: int
+) -> tuple[_State, int]:
+    """Update all sites at once until they agree with their targets.
+
+    Far from the solution plain steps are best; near it they often swing round it, at worst
+    losing a tenth of the distance in each step, and acceleration saves most of them (measured:
+    122 steps became 21 on a prior of variance 800).
+    """
+    accelerator: Anderson | None = None
+    before = least = np.inf
+    for iteration in range(max_iterations):
+        if state.change <= tolerance or not np.isfinite(state.change):
+            return state, iteration
+        slow = state.change > before / 2
+        if state.change > DIVERGES_ABOVE * least:
+            accelerator, least = None, np.inf
+        elif accelerator is None and (
+            state.change < ACCELERATE_BELOW or (slow and state.change < SWINGS_BELOW)
+        ):
+            accelerator = Anderson()
+        before = state.change
+        sites, target = np.concatenate(state.sites), np.concatenate(state.target)
+        if accelerator is not None:
+            least = min(least, state.change)
+            scale = np.sqrt(state.marginal.variance)
+            proposal = accelerator.step(sites, target, np.concatenate([scale**2, scale]))
+        else:
+            proposal = (sites + target) / 2 if slow and iteration >= PLAIN_STEPS else target
+        precision, shift = np.split(proposal, 2)
+        state = _State.of(prior, Sites(np.maximum(precision, 0.0), shift), terms)
+    return state, max_iterations
+
+
+def _sequential(
+    prior: LatentPrior, state: _State, terms: _Terms, tolerance: float, max_iterations: int
+) -> tuple[_State, int]:
+    """Update one site after another, with a rank-one change of the covariance for each."""
+    for sweep in range(max_iterations):
+        basis, core = state.conditioned.basis()
+        precision, shift = (site.copy() for site in state.sites)
+        coefficients = core @ (basis.T @ shift)
+        for row in np.flatnonzero(terms.used):
+            one = slice(row, row + 1)
+            here = Sites(precision[one], shift[one])
+            column = core @ basis[row]
+            marginal = Latent(basis[one] @ coefficients, basis[one] @ column)
+            single = _Terms(*(part[one] for part in vars(terms).values()))
+            target = single.match(single.cavity(marginal, here))
+            more = target.precision - here.precision
+            scale = 1.0 + more * marginal.variance
+            coefficients += column * (target.shift - here.shift - more * marginal.mean) / scale
+            core -= np.outer(column * (more / scale), column)
+            precision[row], shift[row] = target.precision[0], target.shift[0]
+        state = _State.of(prior, Sites(precision, shift), terms)
+        if state.change <= tolerance:
+            return state, sweep + 1
+    return state, max_iterations
+
+
+def _log_evidence(state: _State, terms: _Terms) -> float:
+    """Return log Z_EP: Rasmussen and Williams (2006), equation 3.65, with copies.
+
+    Each copy contributes its log normaliser and the log ratio of the normalisers of cavity and
+    marginal; no term divides by the marginal variance, which may be zero.
+    """
+    mean, variance = state.marginal
+    share = np.maximum(terms.copies, 1.0)
+    precision, shift = state.sites.precision / share, state.sites.shift / share
+    remaining = 1.0 - variance * precision
+    ratio = (mean**2 * precision - 2 * mean * shift + variance * shift**2) / remaining
+    logs = terms.log_normaliser(terms.cavity(state.marginal, state.sites))
+    each = logs + 0.5 * (ratio - np.log(remaining))
+    whole = 0.5 * float(state.sites.shift @ mean) - 0.5 * state.conditioned.log_determinant
+    return whole + float(terms.copies @ each)

@@ -1,0 +1,102 @@
+"""The posterior under Gaussian sites when the kernel matrix has low numerical rank."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from parsimon._typing import Array, Indices
+from parsimon.inference.covariance import Covariance, contract, weighted_gradient
+from parsimon.linalg import LowRankPrecision
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankConditioned:
+    """Posterior algebra by one Cholesky factorisation of A = I + L^T T L, of size r.
+
+    Parameters
+    ----------
+    kernel : Covariance
+    X : ndarray of shape (n, d)
+    factor : ndarray of shape (n, r)
+        L, with K = L L^T.
+    pivots : ndarray of shape (r,)
+        L[pivots] is lower triangular.
+    derivatives : ndarray of shape (p, n, r) or None
+        dK / dtheta at the pivots' columns, if known.
+    precision : ndarray of shape (n,)
+        T's diagonal, not negative.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import Constant
+    >>> X, L = np.zeros((2, 1)), np.ones((2, 1), order="F")
+    >>> both = LowRankConditioned(Constant(1.0), X, L, np.array([0]), None, np.ones(2))
+    >>> both.mean(np.array([1.0, 0.0])).round(4), round(both.log_determinant, 4)
+    (array([0.3333, 0.3333]), 1.0986)
+    """
+
+    kernel: Covariance
+    X: Array
+    factor: Array
+    pivots: Indices
+    derivatives: Array | None
+    precision: Array
+
+    @cached_property
+    def inverse(self) -> LowRankPrecision:
+        return LowRankPrecision(self.factor, self.precision)
+
+    @cached_property
+    def log_determinant(self) -> float:
+        return self.inverse.log_determinant
+
+    @cached_property
+    def variance(self) -> Array:
+        U = self.inverse.whitened
+        variance: Array = np.einsum("ij,ij->i", U, U)
+        return variance
+
+    def mean(self, shift: Array) -> Array:
+        U = self.inverse.whitened
+        mean: Array = U @ (U.T @ shift)
+        return mean
+
+    def solve(self, right: Array) -> Array:
+        return self.inverse.solve(right)
+
+    def whiten(self, cross: Array) -> tuple[Array, Array]:
+        P = np.sqrt(self.precision)[:, None] * cross
+        Q = self.inverse.whitened.T @ (self.precision[:, None] * cross)
+        return P, Q
+
+    def basis(self) -> tuple[Array, Array]:
+        return self.inverse.whitened, np.eye(self.factor.shape[1])
+
+    def gradient(self, left: Array, right: Array) -> Array:
+        """Return the gradient of the low-rank form itself, its pivots held fixed.
+
+        K = K_nP inv(K_PP) K_Pn, so tr(M dK) = 2 tr(inv(K_PP) K_Pn M dK_nP) -
+        tr(inv(K_PP) K_Pn M K_nP inv(K_PP) dK_PP), and R L = T L inv(A) leaves nothing larger
+        than n by r.
+        """
+        if not len(self.pivots) or not len(self.kernel.theta):
+            return np.zeros(len(self.kernel.theta))
+        inverse_A = np.asarray(lapack.dpotri(self.inverse.root, lower=1)[0])
+        inverse_A = np.tril(inverse_A) + np.tril(inverse_A, -1).T
+        left_L, right_L = left @ self.factor, right @ self.factor
+        within = (np.outer(left_L, right_L) + np.outer(right_L, left_L)) / 2 + inverse_A
+        within[np.diag_indices_from(within)] -= 1.0
+        root = np.asfortranarray(self.factor[self.pivots])
+        small = np.vstack([right_L / 2, left_L / 2, inverse_A, within])
+        small = blas.dtrsm(1.0, root, np.asfortranarray(small), side=1, lower=1, overwrite_b=1)
+        within = blas.dtrsm(1.0, root, small[-len(root) :], lower=1, trans_a=1)
+        across = self.factor @ small[2 : -len(root)]
+        across *= -self.precision[:, None]
+        across += np.stack([left, right], axis=1) @ small[:2]
+        # dK_PP are rows of dK_nP: their weight is taken off there, in one contraction.
+        across[self.pivots] -= within / 2
+        if self.derivatives is not None:
+            return contract(self.derivatives, across)
+        return weighted_gradient(self.kernel, self.X, self.X[self.pivots], across)

@@ -1,0 +1,349 @@
+"""Variational classification with inducing points: the bound, its natural gradient, predictions.
+
+The latent function is summarised by its values at m inducing points. Written as ``u = L v`` with
+``L @ L.T`` their prior covariance, v has the prior N(0, I), and its approximate posterior q(v) is
+what is learnt, in `variational_fit.py` and `variational_batches.py`. Hensman, Matthews and
+Ghahramani (2015), AISTATS.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from parsimon._typing import Array, Indices
+from parsimon.inference.covariance import Covariance, symmetric_gradient, weighted_gradient
+from parsimon.inference.posterior import Latent
+from parsimon.inference.variational_likelihood import expected_log_likelihood
+from parsimon.linalg import jittered_cholesky
+
+# Added to the inducing points' covariance, relative to its mean diagonal. Inducing variables may
+# carry noise of their own: the bound stays a bound.
+JITTER = 1e-6
+
+# Rows whose covariances with the inducing points are in memory at once.
+CHUNK_ROWS = 1000
+
+
+class LabelledRows(NamedTuple):
+    """Training rows of c binary problems that share their inputs.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    signs : ndarray of shape (n, c)
+        Labels -1 and 1.
+    weights : ndarray of shape (n,)
+        Factor of each row's log likelihood.
+    """
+
+    X: Array
+    signs: Array
+    weights: Array
+
+    def taken(self, which: slice | Indices, scale: float = 1.0) -> "LabelledRows":
+        """Return some rows with their weights times `scale`."""
+        return LabelledRows(self.X[which], self.signs[which], scale * self.weights[which])
+
+    def chunks(self) -> Iterator["LabelledRows"]:
+        """Yield all rows, `CHUNK_ROWS` at a time."""
+        for begin in range(0, len(self.X), CHUNK_ROWS):
+            yield self.taken(slice(begin, begin + CHUNK_ROWS))
+
+
+@dataclass(frozen=True, eq=False)
+class WhitenedGaussian:
+    """A Gaussian over v, held by its natural parameters.
+
+    Parameters
+    ----------
+    shift : ndarray of shape (m,)
+        Precision times mean.
+    precision : ndarray of shape (m, m)
+        Inverse of the covariance.
+
+    Examples
+    --------
+    >>> q = WhitenedGaussian(np.array([2.0]), np.array([[4.0]]))
+    >>> q.mean, q.covariance, round(q.divergence, 4)
+    (array([0.5]), array([[0.25]]), 0.4431)
+    """
+
+    shift: Array
+    precision: Array
+
+    @classmethod
+    def standard(cls, size: int) -> Self:
+        """Return N(0, I), the prior."""
+        return cls(np.zeros(size), np.eye(size))
+
+    @cached_property
+    def root(self) -> Array:
+        """Lower Cholesky factor of the precision, shape (m, m)."""
+        return jittered_cholesky(self.precision).lower
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance matrix, shape (m, m)."""
+        lower, _ = lapack.dpotri(self.root, lower=1)
+        covariance: Array = np.tril(lower) + np.tril(lower, -1).T
+        return covariance
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean, shape (m,)."""
+        return np.asarray(lapack.dpotrs(self.root, self.shift, lower=1)[0])
+
+    @property
+    def divergence(self) -> float:
+        """Kullback-Leibler divergence from the prior N(0, I)."""
+        log_determinant = 2 * np.sum(np.log(np.diagonal(self.root)))
+        square = self.mean @ self.mean
+        return float(0.5 * (np.trace(self.covariance) + square - len(self.mean) + log_determinant))
+
+    def moved(self, target: Self, step: float) -> Self:
+        """Return the Gaussian whose natural parameters lie `step` of the way to the target's."""
+        return type(self)(
+            (1 - step) * self.shift + step * target.shift,
+            (1 - step) * self.precision + step * target.precision,
+        )
+
+
+class Projection(NamedTuple):
+    """Rows seen from the inducing points.
+
+    Attributes
+    ----------
+    onto : ndarray of shape (m, b)
+        A, with latent values A.T v plus a rest that the inducing points do not explain.
+    rest : ndarray of shape (b,)
+        Variance of that rest.
+    """
+
+    onto: Array
+    rest: Array
+
+    def latent(self, gaussian: WhitenedGaussian) -> Latent:
+        """Return the latent values of the rows under q(v)."""
+        spread = blas.dtrsm(1.0, gaussian.root, self.onto, lower=1)
+        variance = self.rest + np.einsum("ij,ij->j", spread, spread)
+        return Latent(gaussian.mean @ self.onto, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class InducingPrior:
+    """A kernel and the inputs at which it summarises a function.
+
+    Parameters
+    ----------
+    kernel : Covariance
+    Z : ndarray of shape (m, d)
+        Inducing points.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> prior = InducingPrior(SquaredExponential(), np.array([[0.0], [1.0]]))
+    >>> prior.project(np.array([[0.0], [9.0]])).rest.round(4)
+    array([0., 1.])
+    """
+
+    kernel: Covariance
+    Z: Array
+
+    @cached_property
+    def root(self) -> Array:
+        """Lower Cholesky factor L of the inducing points' covariance, shape (m, m)."""
+        gram = self.kernel.gram(self.Z)
+        gram[np.diag_indices_from(gram)] += JITTER * np.mean(np.diagonal(gram))
+        return jittered_cholesky(gram).lower
+
+    def project(self, X: Array) -> Projection:
+        """Return how rows depend on the inducing points, X of shape (b, d)."""
+        onto = blas.dtrsm(1.0, self.root, self.kernel.gram(X, self.Z).T, lower=1)
+        explained = np.einsum("ij,ij->j", onto, onto)
+        return Projection(onto, np.maximum(self.kernel.diagonal(X) - explained, 0.0))
+
+
+class Statistics(NamedTuple):
+    """What one pass over some rows says about the bound.
+
+    Attributes
+    ----------
+    bound : float
+        Evidence lower bound, summed over the binary problems.
+    targets : tuple of WhitenedGaussian
+        Where a full natural-gradient step would take each q(v).
+    """
+
+    bound: float
+    targets: tuple[WhitenedGaussian, ...]
+
+
+def bound_statistics(
+    prior: InducingPrior, gaussians: Sequence[WhitenedGaussian], rows: LabelledRows
+) -> Statistics:
+    """Return the evidence lower bound, and the full natural-gradient steps.
+
+    With A the projection of the rows, c their weights, s and k the expected slopes and
+    curvatures, the natural gradient of the bound for the natural parameters is the difference
+    between the target ``precision = I + A diag(c k) A.T``, ``shift = A (c (s + k mean))`` and the
+    parameters themselves (Hensman et al. 2013, UAI; Salimbeni et al. 2018, AISTATS). A step of
+    length t moves there by the share t; the precision stays positive definite for any t in
+    [0, 1], as log Phi is concave.
+
+    Parameters
+    ----------
+    prior : InducingPrior
+        With m inducing points.
+    gaussians : sequence of c WhitenedGaussian
+        q(v) of each binary problem.
+    rows : LabelledRows
+        All rows, or a mini-batch with weights multiplied by n / b.
+
+    Returns
+    -------
+    Statistics
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.array([[0.0], [1.0]])
+    >>> rows = LabelledRows(X, np.array([[1.0], [-1.0]]), np.ones(2))
+    >>> prior, q = InducingPrior(SquaredExponential(), X), WhitenedGaussian.standard(2)
+    >>> before = bound_statistics(prior, [q], rows)
+    >>> after = bound_statistics(prior, before.targets, rows)
+    >>> round(before.bound, 4), round(after.bound, 4)
+    (-2.0, -1.6073)
+    """
+    likelihood = 0.0
+    sums = [(np.zeros(len(prior.Z)), np.eye(len(prior.Z))) for _ in gaussians]
+    for chunk in rows.chunks():
+        projection = prior.project(chunk.X)
+        likelihood += _accumulate(projection, gaussians, chunk, sums)
+    divergence = sum(gaussian.divergence for gaussian in gaussians)
+    return Statistics(likelihood - divergence, tuple(WhitenedGaussian(*each) for each in sums))
+
+
+def _accumulate(
+    projection: Projection,
+    gaussians: Sequence[WhitenedGaussian],
+    rows: LabelledRows,
+    sums: list[tuple[Array, Array]],
+) -> float:
+    """Add these rows' part to every target and return their expected log likelihood."""
+    likelihood = 0.0
+    for gaussian, signs, (shift, precision) in zip(gaussians, rows.signs.T, sums, strict=True):
+        latent = projection.latent(gaussian)
+        value, slope, curvature = expected_log_likelihood(latent, signs)
+        likelihood += float(rows.weights @ value)
+        shift += projection.onto @ (rows.weights * (slope + curvature * latent.mean))
+        precision += (projection.onto * (rows.weights * curvature)) @ projection.onto.T
+    return likelihood
+
+
+def bound_gradient(
+    prior: InducingPrior, gaussians: Sequence[WhitenedGaussian], rows: LabelledRows
+) -> Array:
+    """Return the derivative of the bound for the kernel's `theta`, with q(v) held fixed.
+
+    It runs backwards from the marginals through the projection and the Cholesky factor (Murray
+    2016, arXiv:1602.07527).
+
+    Parameters
+    ----------
+    prior : InducingPrior
+    gaussians : sequence of c WhitenedGaussian
+    rows : LabelledRows
+
+    Returns
+    -------
+    ndarray of shape (p,)
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.array([[0.0], [1.0]])
+    >>> rows = LabelledRows(X, np.array([[1.0], [-1.0]]), np.ones(2))
+    >>> prior = InducingPrior(SquaredExponential(), X)
+    >>> bound_gradient(prior, [WhitenedGaussian.standard(2)], rows).round(4)
+    array([ 0.    , -0.5956])
+    """
+    kernel, Z = prior.kernel, prior.Z
+    total = np.zeros(len(kernel.theta))
+    if not len(total):
+        return total
+    factor_slope = np.zeros((len(Z), len(Z)))
+    for chunk in rows.chunks():
+        projection = prior.project(chunk.X)
+        onto_slope, diagonal_slope = _projection_slopes(projection, gaussians, chunk)
+        total += kernel.diagonal_gradients(chunk.X) @ diagonal_slope
+        cross_slope = blas.dtrsm(1.0, prior.root, onto_slope, lower=1, trans_a=1)
+        total += weighted_gradient(kernel, chunk.X, Z, cross_slope.T)
+        factor_slope += onto_slope @ projection.onto.T
+    return total + _inducing_gradient(prior, factor_slope)
+
+
+def _projection_slopes(
+    projection: Projection, gaussians: Sequence[WhitenedGaussian], rows: LabelledRows
+) -> tuple[Array, Array]:
+    """Return derivatives of the bound for the projection (m, b) and the rows' diagonal (b,)."""
+    onto_slope = np.zeros_like(projection.onto)
+    diagonal_slope = np.zeros(len(rows.X))
+    for gaussian, signs in zip(gaussians, rows.signs.T, strict=True):
+        _, slope, curvature = expected_log_likelihood(projection.latent(gaussian), signs)
+        onto_slope += np.outer(gaussian.mean, rows.weights * slope)
+        narrowing = projection.onto - gaussian.covariance @ projection.onto
+        onto_slope += narrowing * (rows.weights * curvature)
+        diagonal_slope -= 0.5 * rows.weights * curvature
+    return onto_slope, diagonal_slope
+
+
+def _inducing_gradient(prior: InducingPrior, factor_slope: Array) -> Array:
+    """Return the part of the gradient that goes through the inducing points' covariance."""
+    inner = np.tril(factor_slope)
+    inner[np.diag_indices_from(inner)] /= 2
+    left = blas.dtrsm(1.0, prior.root, inner, lower=1, trans_a=1)
+    slopes = -blas.dtrsm(1.0, prior.root, left, side=1, lower=1)
+    slopes = (slopes + slopes.T) / 2
+    slopes[np.diag_indices_from(slopes)] += JITTER * np.trace(slopes) / len(slopes)
+    return symmetric_gradient(prior.kernel, prior.Z, slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalPosterior:
+    """The latent functions of c binary problems, summarised at inducing points.
+
+    Parameters
+    ----------
+    prior : InducingPrior
+    gaussians : tuple of c WhitenedGaussian
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> prior = InducingPrior(SquaredExponential(variance=4.0), np.zeros((1, 1)))
+    >>> posterior = VariationalPosterior(prior, (WhitenedGaussian.standard(1),))
+    >>> posterior.latent(np.zeros((1, 1)))
+    Latent(mean=array([[0.]]), variance=array([[4.]]))
+    """
+
+    prior: InducingPrior
+    gaussians: tuple[WhitenedGaussian, ...]
+
+    def latent(self, X: Array) -> Latent:
+        """Return means and variances at new inputs, each of shape (n, c).
+
+        Rows are taken in chunks, so that memory does not grow with n times m.
+        """
+        mean = np.empty((len(X), len(self.gaussians)))
+        variance = np.empty_like(mean)
+        for begin in range(0, len(X), CHUNK_ROWS):
+            chunk = slice(begin, begin + CHUNK_ROWS)
+            projection = self.prior.project(X[chunk])
+            for problem, gaussian in enumerate(self.gaussians):
+                mean[chunk, problem], variance[chunk, problem] = projection.latent(gaussian)
+        return Latent(mean, variance)

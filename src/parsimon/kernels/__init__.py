@@ -1,0 +1,65 @@
+"""The kernel algebra: immutable similarities that add, multiply, describe and draw themselves.
+
+Read `Kernel` first. The leaves (`SquaredExponential` to `Multiquadric`) each act on chosen columns
+and combine with ``+`` and ``*``. `canonical`, `simplify`, `sum_of_products` and `structure` bring
+expressions to a common form, `expand` lists the neighbours of one in a search; `plain`, `latex`,
+`spoken` and `kind` put it into words; `sample_prior` and `plot` show which functions it believes
+in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn.
+"""
+
+from parsimon.kernels.adapters import as_kernel, from_sklearn, to_sklearn
+from parsimon.kernels.base import Kernel
+from parsimon.kernels.columnwise import Laplacian, Periodic
+from parsimon.kernels.combination import Product, Sum
+from parsimon.kernels.dictionaries import MultiResolution
+from parsimon.kernels.form import (
+    canonical,
+    n_base,
+    same_structure,
+    simplify,
+    structure,
+    sum_of_products,
+)
+from parsimon.kernels.grammar import expand
+from parsimon.kernels.indefinite import Epanechnikov, GaussianCombination, Multiquadric, Sigmoid
+from parsimon.kernels.inner import Constant, Linear, Polynomial
+from parsimon.kernels.plot import plot
+from parsimon.kernels.prior import sample_prior
+from parsimon.kernels.radial import Matern, RationalQuadratic, SquaredExponential
+from parsimon.kernels.words import kind, latex, name_theta, plain, spoken
+
+__all__ = [
+    "Constant",
+    "Epanechnikov",
+    "GaussianCombination",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "MultiResolution",
+    "Multiquadric",
+    "Periodic",
+    "Polynomial",
+    "Product",
+    "RationalQuadratic",
+    "Sigmoid",
+    "SquaredExponential",
+    "Sum",
+    "as_kernel",
+    "canonical",
+    "expand",
+    "from_sklearn",
+    "kind",
+    "latex",
+    "n_base",
+    "name_theta",
+    "plain",
+    "plot",
+    "same_structure",
+    "sample_prior",
+    "simplify",
+    "spoken",
+    "structure",
+    "sum_of_products",
+    "to_sklearn",
+]

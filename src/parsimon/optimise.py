@@ -1,0 +1,284 @@
+"""One bounded minimiser with restarts, for every model that fits hyperparameters.
+
+`minimise` runs L-BFGS-B from a given start and from random ones inside the bounds. A single
+evaluation that fails (a matrix that cannot be factorised, a NaN) is a step too far, not the end.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from parsimon._random import Seed, generator
+from parsimon._typing import Array
+from parsimon._validation import finite_matrix
+from parsimon.exceptions import InvalidInputError
+
+Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+
+class Minimum(NamedTuple):
+    """The best point that a minimiser saw.
+
+    Attributes
+    ----------
+    x : ndarray of shape (p,)
+        The point, inside the bounds.
+    value : float
+        The objective there.
+    gradient : ndarray of shape (p,)
+        Its gradient there.
+    converged : bool
+        Whether the run that found it met its tolerance.
+    message : str
+        Why that run stopped.
+    n_evaluations : int
+        Evaluations over all runs.
+    n_failures : int
+        How many of them failed.
+    start_values : tuple of float
+        The final value of each run, in the order of the starts; infinite for a run that never
+        had a finite value.
+    """
+
+    x: Array
+    value: float
+    gradient: Array
+    converged: bool
+    message: str
+    n_evaluations: int
+    n_failures: int
+    start_values: tuple[float, ...]
+
+
+def minimise(
+    objective: Objective,
+    start: Array,
+    bounds: Array,
+    *,
+    n_restarts: int = 0,
+    random_state: Seed = None,
+    max_iterations: int = 200,
+    value_tolerance: float = 2.2e-9,
+    gradient_tolerance: float = 1e-5,
+    time_limit: float | None = None,
+) -> Minimum:
+    """Minimise a smooth function inside a box, from several starting points.
+
+    The tolerances are those of SciPy's L-BFGS-B [1]_, with its defaults.
+
+    Parameters
+    ----------
+    objective : callable
+        Maps a point of shape (p,) to its value and gradient. It may raise
+        `numpy.linalg.LinAlgError` or `FloatingPointError`, or return NaN: the point is then
+        treated as worse than any other.
+    start : ndarray of shape (p,) or (n_starts, p)
+        Where to begin; moved inside the bounds if it is not.
+    bounds : ndarray of shape (p, 2)
+        Lower and upper bounds; equal ones hold a variable fixed.
+    n_restarts : int
+        Further starts, drawn uniformly inside the bounds.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Draws the restarts; the draw of each does not depend on how many there are.
+    max_iterations : int
+        At most this many iterations for each start.
+    value_tolerance : float
+        Stop when an iteration lowers the value by less than this, relative to ``max(|value|, 1)``.
+    gradient_tolerance : float
+        Stop when no component of the projected gradient is larger.
+    time_limit : float, optional
+        Seconds for all starts together; the best point so far is returned. The evaluation that
+        is running when the time ends is finished first.
+
+    Returns
+    -------
+    Minimum
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If no evaluation at all succeeded.
+
+    References
+    ----------
+    .. [1] Zhu, Byrd, Lu and Nocedal (1997), ACM Trans. Math. Softw. 23:550-560.
+
+    Examples
+    --------
+    >>> def bowl(x):
+    ...     return float(np.sum((x - 3) ** 2)), 2 * (x - 3)
+    >>> lowest = minimise(bowl, np.zeros(2), np.array([[-1.0, 1.0], [-9.0, 9.0]]))
+    >>> lowest.x.round(4), round(lowest.value, 6), lowest.converged
+    (array([1., 3.]), 4.0, True)
+    """
+    bounds = _checked_bounds(bounds)
+    low, high = bounds.T
+    starts = np.clip(finite_matrix(start, "start"), low, high)
+    if n_restarts:
+        draws = generator(random_state).uniform(size=(n_restarts, len(bounds)))
+        starts = np.vstack([starts, low + draws * (high - low)])
+    memory = _Memory(objective, None if time_limit is None else monotonic() + time_limit)
+    tolerances = _Tolerances(value_tolerance, gradient_tolerance, max_iterations)
+    values = []
+    best = _Run(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
+    for point in starts:
+        run = _descend(memory, point, bounds, tolerances)
+        values.append(run.value)
+        if run.value < best.value:
+            best = run
+        if memory.time_is_up:
+            break
+    if not np.isfinite(best.value):
+        raise np.linalg.LinAlgError(
+            f"None of {memory.n_evaluations} evaluations gave a finite value. "
+            f"Last failure: {memory.failure}"
+        )
+    return Minimum(*best, memory.n_evaluations, memory.n_failures, tuple(values))
+
+
+class _Run(NamedTuple):
+    x: Array
+    value: float
+    gradient: Array
+    converged: bool
+    message: str
+
+
+class _Tolerances(NamedTuple):
+    value: float
+    gradient: float
+    max_iterations: int
+
+
+class _TimeUpError(Exception):
+    """Raised inside SciPy's loop to leave it."""
+
+
+class _Memory:
+    """Calls the objective, counts, survives failures and remembers the best of the current run."""
+
+    def __init__(self, objective: Objective, deadline: float | None) -> None:
+        self.objective = objective
+        self.deadline = deadline
+        self.n_evaluations = 0
+        self.n_failures = 0
+        self.failure = "none."
+        self.best: tuple[float, Array, Array] | None = None
+        self.worst = 0.0
+        self.last: tuple[Array, tuple[float, Array]] | None = None
+
+    @property
+    def time_is_up(self) -> bool:
+        return self.deadline is not None and monotonic() >= self.deadline
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        # SciPy asks again for the point that was tried before it was started.
+        if self.last is None or not np.array_equal(self.last[0], x):
+            if self.n_evaluations and self.time_is_up:
+                raise _TimeUpError
+            self.last = (x.copy(), self._evaluate(x))
+        return self.last[1]
+
+    def _evaluate(self, x: Array) -> tuple[float, Array]:
+        self.n_evaluations += 1
+        try:
+            value, gradient = self.objective(x.copy())
+        except (np.linalg.LinAlgError, FloatingPointError) as error:
+            return self._fail(x, str(error))
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return self._fail(x, "the value or the gradient is not finite.")
+        if self.best is None or value < self.best[0]:
+            self.best = (float(value), x.copy(), np.array(gradient, dtype=np.float64))
+        self.worst = max(self.worst, abs(float(value)))
+        return float(value), gradient
+
+    def _fail(self, x: Array, reason: str) -> tuple[float, Array]:
+        self.n_failures += 1
+        self.failure = reason
+        if self.best is None:
+            return np.inf, np.zeros_like(x)
+        # Finite, far above everything seen and rising away from the best point: the line search
+        # interpolates and steps back, where an infinity would make it give up.
+        away = x - self.best[1]
+        return self.best[0] + 10 * (1 + self.worst) + float(away @ away), 2 * away
+
+
+def _descend(memory: _Memory, start: Array, bounds: Array, tolerances: _Tolerances) -> _Run:
+    """Run L-BFGS-B once and return the best point that it evaluated successfully."""
+    memory.best = memory.last = None
+    converged = False
+    try:
+        if not np.isfinite(memory(start)[0]):
+            message = f"The start failed: {memory.failure}"
+        elif np.array_equal(bounds[:, 0], bounds[:, 1]):
+            converged, message = True, "Every variable is held fixed."
+        else:
+            converged, message = _bounded_descent(memory, start, bounds, tolerances)
+    except _TimeUpError:
+        message = "The time limit was reached."
+    if memory.best is None:
+        return _Run(start, np.inf, np.zeros_like(start), False, message)
+    value, x, gradient = memory.best
+    return _Run(x, value, gradient, converged, message)
+
+
+def _bounded_descent(
+    memory: _Memory, start: Array, bounds: Array, tolerances: _Tolerances
+) -> tuple[bool, str]:
+    """Run SciPy's L-BFGS-B on a scaled objective; return whether it converged, and its message.
+
+    Inside a box its first step is the whole gradient, which in log hyperparameters ends in a
+    corner of the box. Scaled by the largest slope, no variable's first step exceeds a half.
+    """
+    value, gradient = memory(start)
+    scale = max(1.0, 2.0 * float(np.max(np.abs(gradient))))
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, gradient = memory(x)
+        return value / scale, gradient / scale
+
+    # SciPy would judge the change of the scaled value, so it is judged here instead.
+    before, stopped = value, False
+
+    def judge(intermediate_result: Any) -> None:
+        nonlocal before, stopped
+        now = float(intermediate_result.fun) * scale
+        stopped = before - now <= tolerances.value * max(abs(before), abs(now), 1.0)
+        before = now
+        if stopped:
+            raise StopIteration
+
+    options: Any = {
+        "maxiter": tolerances.max_iterations,
+        "ftol": 0.0,
+        "gtol": tolerances.gradient / scale,
+    }
+    answer = scipy_minimize(
+        scaled,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(bounds[:, 0], bounds[:, 1]),
+        callback=judge,
+        options=options,
+    )
+    if stopped:
+        return True, "The value no longer changes by more than its tolerance."
+    return bool(answer.success), str(answer.message)
+
+
+def _checked_bounds(bounds: Array) -> Array:
+    bounds = finite_matrix(bounds, "bounds")
+    if bounds.shape[1] != 2:
+        raise InvalidInputError(f"bounds must have two columns, got shape {bounds.shape}.")
+    if (bounds[:, 0] > bounds[:, 1]).any():
+        which = int(np.argmax(bounds[:, 0] > bounds[:, 1]))
+        raise InvalidInputError(
+            f"The lower bound of variable {which} ({bounds[which, 0]:.6g}) is above its upper "
+            f"bound ({bounds[which, 1]:.6g}). Swap them."
+        )
+    return bounds

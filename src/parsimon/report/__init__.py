@@ -1,0 +1,1 @@
+"""From findings to a page: sentences, documents and figures."""

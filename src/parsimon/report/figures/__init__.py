@@ -1,0 +1,53 @@
+"""Figures for reports and talks: functions of arrays and small callables, all in one style.
+
+Put the rows into `Points`, then call a figure. Those of a model take a posterior, a callable that
+maps rows to the mean and variance of the latent function. Each returns matplotlib axes; `caption`
+gives the sentences that belong below, `svg` the text for a page.
+"""
+
+from parsimon.report.figures.calibration import (
+    CalibrationBins,
+    calibration_bins,
+    calibration_curve,
+)
+from parsimon.report.figures.components import Component, component_panels
+from parsimon.report.figures.data import data_figure
+from parsimon.report.figures.labels import label
+from parsimon.report.figures.monotone import MonotoneShare, monotone_share, monotonicity
+from parsimon.report.figures.one_column import posterior_1d, slices
+from parsimon.report.figures.page import caption, svg
+from parsimon.report.figures.parallel import axis_order, parallel_coordinates
+from parsimon.report.figures.points import Points
+from parsimon.report.figures.sketches import folds_sketch, schematic
+from parsimon.report.figures.tetrahedra import isosurface
+from parsimon.report.figures.three_columns import isosurface_3d, rotate
+from parsimon.report.figures.tree import SearchNode, search_tree
+from parsimon.report.figures.two_columns import posterior_2d
+
+__all__ = [
+    "CalibrationBins",
+    "Component",
+    "MonotoneShare",
+    "Points",
+    "SearchNode",
+    "axis_order",
+    "calibration_bins",
+    "calibration_curve",
+    "caption",
+    "component_panels",
+    "data_figure",
+    "folds_sketch",
+    "isosurface",
+    "isosurface_3d",
+    "label",
+    "monotone_share",
+    "monotonicity",
+    "parallel_coordinates",
+    "posterior_1d",
+    "posterior_2d",
+    "rotate",
+    "schematic",
+    "search_tree",
+    "slices",
+    "svg",
+]

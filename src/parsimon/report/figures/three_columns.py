@@ -1,0 +1,265 @@
+"""Three inputs: surfaces of equal probability among the rows, still or turning."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from parsimon._style import BLUE, GREY, VERMILION, figure_style
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.likelihoods import Link
+from parsimon.report.figures.labels import label
+from parsimon.report.figures.points import Points, classes_above, draw_points
+from parsimon.report.figures.surroundings import (
+    Posterior,
+    frame,
+    held_row,
+    held_words,
+    line_words,
+    respond,
+    rows_on,
+)
+from parsimon.report.figures.tetrahedra import isosurface
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# From above, left and front, as readers expect light to fall.
+_LIGHT = np.array([-0.4, -0.5, 0.77])
+
+
+def isosurface_3d(
+    posterior: Posterior,
+    points: Points,
+    *,
+    columns: Sequence[int | str] | None = None,
+    levels: Sequence[float] = (0.1, 0.5, 0.9),
+    hold: Any = "mean",
+    averaged: bool = False,
+    link: Link = "probit",
+    margin: float = 0.05,
+    n_grid: int = 26,
+    title: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw surfaces of equal probability of the positive class among the rows.
+
+    Surfaces below one half are blue, one half is grey, those above are vermilion (He 2016,
+    section 4.4).
+
+    Parameters
+    ----------
+    posterior, points, hold, averaged, link, margin, title
+        As in `posterior_1d`.
+    columns : sequence of three int or str, optional
+        The columns to draw; not needed if there are three.
+    levels : sequence of float, default (0.1, 0.5, 0.9)
+        Probabilities; one that the function never takes has no surface.
+    n_grid : int, default 26
+        Places along each column.
+    ax : Axes, optional
+        Where to draw; made with ``projection="3d"``.
+
+    Returns
+    -------
+    Axes
+        See `rotate` for a moving picture of it.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> points = Points(X, X[:, 0] > 0)
+    >>> ax = isosurface_3d(lambda X: (3 * X[:, 0], 0 * X[:, 0]), points, n_grid=8)
+    >>> len(ax.collections)
+    3
+    >>> plt.close("all")
+    """
+    places = points.two_classes().columns(columns, 3)
+    if not levels or not all(0 < level < 1 for level in levels):
+        raise InvalidInputError(f"levels must lie between 0 and 1, got {list(levels)}.")
+    sides = [frame(points.X[:, place], margin, n_grid) for place in places]
+    grid = [axis.ravel() for axis in np.meshgrid(*sides, indexing="ij")]
+    held = held_row(points, hold)
+    response = respond(posterior, rows_on(grid, places, held), link=link, averaged=averaged)
+    # On the latent scale values are nearly linear between places, so that a coarse grid does.
+    cube = ndtri(np.clip(response.probability, 1e-12, 1 - 1e-12)).reshape((n_grid,) * 3)
+    with figure_style():
+        ax = axes_3d(points, places, sides, ax)
+        for level in sorted(levels):
+            _draw_surface(ax, cube, level, sides)
+        classes_above(ax, height=0.93)
+        if title is not None:
+            ax.set_title(label(title, 60), y=1.0)
+    shown = ", ".join(f"{100 * level:g}" for level in sorted(levels))
+    ax.set_label(
+        f"Surfaces where the probability of {points.class_title(1, 40)}, "
+        f"{line_words(averaged, link)}, is {shown} %: blue below one half, grey at it, "
+        f"vermilion above.{held_words(points, places, held)}"
+    )
+    return ax
+
+
+def axes_3d(
+    points: Points, places: Sequence[int], sides: Sequence[Array], ax: "Axes | None"
+) -> Any:
+    """Return three-dimensional axes in the house style with the rows in them."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    box: Any = ax
+    if box is None:
+        # Axes in space take the colour of their grid when they are made, and no opacity.
+        with mpl.rc_context({"grid.color": (0.5, 0.5, 0.5, 0.22)}):
+            box = plt.figure(figsize=(5.8, 5.2)).add_subplot(projection="3d")
+        box.figure.subplots_adjust(left=0.0, right=0.95, bottom=0.05, top=0.97)
+    elif not hasattr(box, "set_zlim"):
+        raise InvalidInputError('ax must be three-dimensional: add_subplot(projection="3d").')
+    draw_points(box, points, [points.X[:, place] for place in places])
+    for axis, place, side in zip("xyz", places, sides, strict=True):
+        getattr(box, f"set_{axis}lim")(side[0], side[-1])
+        getattr(box, f"set_{axis}label")(points.title(place, 20), labelpad=6)
+        drawn = getattr(box, f"{axis}axis")
+        drawn.pane.set_alpha(0.0)
+        drawn.pane.set_edgecolor(GREY)
+        drawn.set_major_locator(MaxNLocator(4))
+    box.view_init(elev=22, azim=-58)
+    box.set_box_aspect(None, zoom=0.95)
+    return box
+
+
+def _draw_surface(ax: Any, cube: Array, level: float, sides: Sequence[Array]) -> None:
+    from matplotlib.colors import to_rgb
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    unit = np.linspace(0, 1, cube.shape[0])
+    triangles = isosurface(cube, float(ndtri(level)), (unit, unit, unit))
+    if not len(triangles):
+        return
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    # Both faces of a surface can be seen, so that the sign of the normal says nothing.
+    light = 0.55 + 0.45 * np.abs(normals @ _LIGHT) / lengths
+    tint = GREY if level == 0.5 else VERMILION if level > 0.5 else BLUE
+    faces = np.column_stack([light[:, None] * to_rgb(tint), np.full(len(light), 0.4)])
+    low, high = (np.array([side[end] for side in sides]) for end in (0, -1))
+    surface = Poly3DCollection(
+        low + triangles * (high - low),
+        facecolors=faces,
+        edgecolors="none",
+        linewidths=0,
+        # Hard edges of neighbours share pixels and show a mesh; soft ones, this faint, do not.
+        antialiased=True,
+        # Thousands of triangles: as vectors they would weigh megabytes.
+        rasterized=True,
+    )
+    ax.add_collection3d(surface)
+
+
+def rotate(
+    ax: "Axes",
+    path: Any,
+    *,
+    n_frames: int = 40,
+    fps: int = 10,
+    dpi: int = 72,
+    background: str = "white",
+    n_colours: int = 48,
+) -> Path:
+    """Save a picture that turns once around its vertical axis, as an endless GIF.
+
+    Parameters
+    ----------
+    ax : Axes
+        Three-dimensional, as `isosurface_3d` returns them; its view is put back afterwards.
+    path : str or Path
+        Ends in ``.gif``; written only when all frames are drawn.
+    n_frames, fps : int, default 40 and 10
+        Frames of a turn, and frames per second.
+    dpi : int, default 72
+        Pixels per inch.
+    background : str, default "white"
+        Colour of the page: a GIF has no half-transparent pixels.
+    n_colours : int, default 48
+        One palette for all frames; fewer colours make a smaller file.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import tempfile
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> ax = isosurface_3d(lambda X: (X[:, 0], 0 * X[:, 0]), Points(X, X[:, 0] > 0), n_grid=8)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rotate(ax, f"{folder}/turn.gif", n_frames=3, dpi=40).name
+    'turn.gif'
+    >>> plt.close("all")
+    """
+    target = Path(path)
+    if target.suffix.lower() != ".gif":
+        raise InvalidInputError(f"path must end in .gif, got {target.name!r}.")
+    if n_frames < 2 or fps < 1 or not 8 <= n_colours <= 256:
+        raise InvalidInputError(
+            f"n_frames must be 2 or more, fps 1 or more and n_colours 8 to 256; got {n_frames}, "
+            f"{fps} and {n_colours}."
+        )
+    frames = _frames(ax, n_frames, dpi, background)
+    # One palette serves all frames: no flicker, and equal pixels compress.
+    palette = _palette(frames[0], n_colours, background)
+    reduced = [frame.quantize(palette=palette, dither=0) for frame in frames]
+    buffer = BytesIO()
+    reduced[0].save(
+        buffer,
+        format="GIF",
+        save_all=True,
+        append_images=reduced[1:],
+        duration=round(1000 / fps),
+        loop=0,
+        optimize=True,
+    )
+    target.write_bytes(buffer.getvalue())
+    return target
+
+
+def _palette(frame: Any, n_colours: int, background: str) -> Any:
+    """Return a palette of the frame's colours, with the page and the classes exactly as named."""
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    named = [to_rgb(colour) for colour in (background, BLUE, VERMILION, GREY)]
+    exact = np.round(255 * np.array(named)).astype(int)
+    n_found = n_colours - len(exact)
+    found = np.reshape(frame.quantize(n_found).getpalette()[: 3 * n_found], (-1, 3))
+    # Pillow looks colours up in steps of eight: one that near would be taken for the exact one.
+    apart = np.abs(found[:, None] - exact).max(axis=2).min(axis=1) > 8
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.concatenate([exact, found[apart]]).ravel().tolist())
+    return palette
+
+
+def _frames(ax: Any, n_frames: int, dpi: int, background: str) -> list[Any]:
+    import matplotlib as mpl
+    from PIL import Image
+
+    elevation, azimuth = ax.elev, ax.azim
+    frames = []
+    try:
+        for turn in np.arange(n_frames) / n_frames:
+            # A slight nod shows the surfaces from above and from the side.
+            ax.view_init(elevation + 8 * np.sin(2 * np.pi * turn), azimuth + 360 * turn)
+            buffer = BytesIO()
+            # Cut to its content, each frame would have a size of its own.
+            with mpl.rc_context({"savefig.bbox": "standard"}):
+                ax.figure.savefig(buffer, format="png", dpi=dpi, facecolor=background)
+            frames.append(Image.open(buffer).convert("RGB"))
+    finally:
+        ax.view_init(elevation, azimuth)
+    return frames

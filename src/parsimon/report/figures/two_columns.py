@@ -1,0 +1,186 @@
+"""Two inputs: contours of the probability over the rows, and how sure they are."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, sequential_colours
+from parsimon._typing import AnyArray, Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.likelihoods import Link
+from parsimon.report.figures.labels import label
+from parsimon.report.figures.points import Points, classes_above, draw_points, rasterise_marks
+from parsimon.report.figures.surroundings import (
+    Posterior,
+    band_words,
+    frame,
+    held_row,
+    held_words,
+    line_words,
+    respond,
+    rows_on,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+# From sure of the negative class to sure of the positive one; clear in the middle, so that the
+# page shows through and rows stay legible.
+_TINTS = [(BLUE, 0.34), (BLUE, 0.2), (BLUE, 0.07)] + [
+    (VERMILION, strength) for strength in (0.07, 0.2, 0.34)
+]
+
+
+def posterior_2d(
+    posterior: Posterior,
+    points: Points,
+    *,
+    columns: Sequence[int | str] | None = None,
+    confidence: bool = False,
+    hold: Any = "mean",
+    averaged: bool = False,
+    link: Link = "probit",
+    margin: float = 0.1,
+    n_grid: int = 101,
+    title: str | None = None,
+    axes: "Sequence[Axes] | None" = None,
+) -> AnyArray:
+    """Draw contours of the probability over two columns, and on request how sure they are.
+
+    Contours at 5, 25, 50, 75 and 95 %; the line of one half is thick, those below it are dashed
+    (He 2016, section 4.3).
+
+    Parameters
+    ----------
+    posterior, points, hold, averaged, link, margin, title
+        As in `posterior_1d`.
+    columns : sequence of two int or str, optional
+        The columns to draw; not needed if there are two.
+    confidence : bool, default False
+        Add a panel with the width of the band, from two standard deviations of the latent
+        function below its mean to two above.
+    n_grid : int, default 101
+        Places along each column.
+    axes : sequence of Axes, optional
+        Where to draw, one for each panel.
+
+    Returns
+    -------
+    ndarray of Axes
+        One, or two with `confidence`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> points = Points([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [0, 1, 1], names=["age", "dose"])
+    >>> panels = posterior_2d(
+    ...     lambda X: (X[:, 0] - X[:, 1], 1 + 0 * X[:, 0]), points, confidence=True
+    ... )
+    >>> len(panels), panels[0].get_xlabel(), panels[0].get_ylabel()
+    (2, 'age', 'dose')
+    >>> plt.close("all")
+    """
+    places = points.two_classes().columns(columns, 2)
+    sides = [frame(points.X[:, place], margin, n_grid) for place in places]
+    across, up = np.meshgrid(*sides)
+    held = held_row(points, hold)
+    rows = rows_on([across.ravel(), up.ravel()], places, held)
+    response = respond(posterior, rows, link=link, averaged=averaged)
+    probability = response.probability.reshape(across.shape)
+    with figure_style():
+        panels = _panels(axes, 2 if confidence else 1)
+        _draw_probability(panels[0], across, up, probability)
+        if confidence:
+            width = (response.high - response.low).reshape(across.shape)
+            _draw_width(panels[1], across, up, width)
+            _draw_half(panels[1], across, up, probability)
+        _draw_rows(panels, points, places, sides)
+        classes_above(panels[0])
+        rasterise_marks(panels)
+        if title is not None:
+            panels[0].set_title(label(title, 60), pad=24)
+    panels[0].set_label(
+        f"Contours of the probability of {points.class_title(1, 40)}, "
+        f"{line_words(averaged, link)}, at 5, 25, 50 (thick), 75 and 95 %; below 50 % dashed."
+        f"{_width_words(confidence, link)}{held_words(points, places, held)}"
+    )
+    return panels
+
+
+def _panels(axes: "Sequence[Axes] | None", number: int) -> AnyArray:
+    if axes is not None:
+        if len(axes) != number:
+            raise InvalidInputError(f"{number} axes are needed, got {len(axes)}.")
+        return np.array(axes, dtype=object)
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(5.2 * number + 0.5 * (number - 1), 4.4), layout="constrained")
+    return np.array([figure.add_subplot(1, number, k + 1) for k in range(number)], dtype=object)
+
+
+_PLACES_ONLY: dict[str, Any] = {
+    "color": "white",
+    "marker": ".",
+    "markerfacecolor": "white",
+    "markeredgewidth": 0,
+    "alpha": 0.6,
+    "markersize": 3.5,
+}
+
+
+def _draw_rows(
+    panels: AnyArray, points: Points, places: Sequence[int], sides: Sequence[Array]
+) -> None:
+    """Draw the rows by class in the first panel and only as places in the second."""
+    for ax, options in zip(panels, ({}, _PLACES_ONLY), strict=False):
+        draw_points(ax, points, [points.X[:, place] for place in places], **options)
+        ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
+        ax.set_xlabel(points.title(places[0]))
+        ax.set_ylabel(points.title(places[1]))
+
+
+def _width_words(confidence: bool, link: Link) -> str:
+    if not confidence:
+        return ""
+    return f" Second panel: width of the band {band_words(link)}; white line: 50 %."
+
+
+def _draw_probability(ax: Any, across: Array, up: Array, probability: Array) -> None:
+    from matplotlib.colors import to_rgba
+
+    ax.grid(visible=False)
+    tints = [to_rgba(tint, strength) for tint, strength in _TINTS]
+    ax.contourf(across, up, probability, levels=[-0.01, *LEVELS, 1.01], colors=tints)
+    shown = [level for level in LEVELS if probability.min() < level < probability.max()]
+    if not shown:
+        return
+    lines = ax.contour(
+        across,
+        up,
+        probability,
+        levels=shown,
+        colors=[GREY if level == 0.5 else VERMILION if level > 0.5 else BLUE for level in shown],
+        linewidths=[2.8 if level == 0.5 else 1.2 for level in shown],
+        linestyles=["dashed" if level < 0.5 else "solid" for level in shown],
+    )
+    for text in ax.clabel(lines, fmt=lambda level: f"{100 * level:.0f} %", fontsize=9):
+        text.set(zorder=4, fontweight="bold")
+
+
+def _draw_half(ax: Any, across: Array, up: Array, probability: Array) -> None:
+    if probability.min() < 0.5 < probability.max():
+        ax.contour(across, up, probability, levels=[0.5], colors="white", linewidths=2.2)
+
+
+def _draw_width(ax: Any, across: Array, up: Array, width: Array) -> None:
+    ax.grid(visible=False)
+    levels = np.linspace(0, 1, 11)
+    filled = ax.contourf(
+        across, up, np.clip(width, 0, 1), levels=levels, cmap=sequential_colours(), alpha=0.75
+    )
+    bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, ticks=[0, 0.25, 0.5, 0.75, 1])
+    bar.outline.set_visible(False)
+    bar.set_label("width of the band")
+    ax.set_title("How unsure")

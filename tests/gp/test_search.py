@@ -1,0 +1,320 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from parsimon.datasets import make_crescent
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp.classifier import GPClassifier
+from parsimon.gp.regressor import GPRegressor
+from parsimon.gp.search import KernelSearch
+from parsimon.kernels import (
+    Constant,
+    Epanechnikov,
+    Linear,
+    Matern,
+    SquaredExponential,
+    same_structure,
+)
+
+SE = SquaredExponential
+
+
+@parametrize_with_checks(
+    [
+        KernelSearch(depth=1, folds=2, task="classification"),
+        KernelSearch(depth=1, folds=2, task="regression"),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Labels from x1 + x2 x3; x4 is noise."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-2, 2, size=(200, 4))
+    latent = X[:, 0] + (X[:, 1] + 0.7) * (X[:, 2] + 0.7) - 0.5
+    return X, np.where(latent + 0.2 * rng.normal(size=200) > 0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def searched(planted):
+    return KernelSearch(depth=3, random_state=0).fit(*planted)
+
+
+def test_a_planted_sum_and_interaction_of_a_number_are_found():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-2, 2, size=(100, 4))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=100)
+    search = KernelSearch(depth=3, random_state=0).fit(X, y)
+    assert same_structure(search.best_kernel_, SE(0) + SE(1) * SE(2))
+    assert "variable 1 alone, plus an interaction of variable 2 and variable 3" in search.describe()
+    # The second term alone buys next to nothing, the third nearly all.
+    assert search.front_.values[0].tolist() == [search.best_candidate_.error, 3]
+    assert search.best_candidate_.error < 0.05 < 0.4 < search.first_layer_[0].error
+
+
+def test_planted_labels_need_the_three_columns_that_made_them(searched):
+    assert searched.structure_found_
+    assert searched.best_candidate_.columns == (0, 1, 2)
+    assert searched.best_candidate_.error < 0.3 * searched.first_layer_[0].error
+
+
+def test_the_path_falls_and_the_front_shows_what_each_term_buys(searched):
+    path = searched.history_.path
+    guides = [searched.baseline_.guide, *(one.guide for one in path)]
+    assert guides == sorted(guides, reverse=True)
+    assert len(set(guides)) == len(guides)
+    front = searched.front_
+    assert front.names == ("error", "kernels")
+    assert front.values[0].tolist() == [
+        min(one.error for one in searched.history_.cross_validated),
+        3,
+    ]
+    assert front.values[-1].tolist() == [searched.baseline_.error, 0]
+    assert searched.front_variables_.names == ("error", "variables")
+    assert searched.front_variables_.values[-1, 1] == 0
+
+
+def test_every_kernel_saw_the_same_folds_and_they_can_be_repeated(planted, searched):
+    X, y = planted
+    folds = [(train, test) for train, test in KFold(4, shuffle=True, random_state=9).split(X)]
+    search = KernelSearch(depth=1, folds=folds).fit(X, y)
+    for one in search.history_.cross_validated:
+        assert len(one.fold_errors) == 4
+    signs = np.where(y == "yes", 1.0, -1.0)
+    best = search.first_layer_[0]
+    errors = [
+        np.mean(GPClassifier(best.kernel, n_restarts=0).fit(X[a], y[a]).predict(X[b]) != y[b])
+        for a, b in folds
+    ]
+    np.testing.assert_allclose(best.fold_errors, errors, atol=0.02)
+    expected = [np.mean(signs[b] != np.sign(signs[a].sum())) for a, b in folds]
+    np.testing.assert_allclose(search.baseline_.fold_errors, expected)
+
+
+def test_predictions_are_those_of_the_best_estimator(planted, searched):
+    X, y = planted
+    model = searched.best_estimator_
+    assert isinstance(model, GPClassifier)
+    assert model.kernel_ == searched.best_kernel_
+    np.testing.assert_array_equal(searched.predict(X), model.predict(X))
+    np.testing.assert_array_equal(searched.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(
+        searched.predict(X) == searched.classes_[1], searched.decision_function(X) > 0
+    )
+    assert searched.score(X, y) == np.mean(searched.predict(X) == y) > 0.9
+    assert model.log_evidence_ == pytest.approx(searched.best_candidate_.log_evidence, abs=1e-3)
+
+
+def test_select_gives_a_fitted_model_of_a_front(searched, planted):
+    small = searched.select("nearest:kernels=1")
+    assert small.kernel_ == searched.first_layer_[0].kernel
+    constant = searched.select(-1, price="variables")
+    assert isinstance(constant.kernel_, Constant)
+    with pytest.raises(InvalidInputError, match="price must be"):
+        searched.select("knee", price="money")
+
+
+def test_leave_one_out_agrees_with_the_estimator(searched, planted):
+    left_out = searched.best_estimator_.leave_one_out()
+    assert searched.best_candidate_.loo_error == pytest.approx(left_out.error, abs=0.01)
+    assert searched.best_candidate_.loo_loss == pytest.approx(left_out.log_loss, abs=1e-3)
+
+
+def test_noise_yields_no_structure():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 10, size=(200, 3))
+    y = np.repeat([0, 1], [150, 50])
+    search = KernelSearch(random_state=1).fit(X, y)
+    assert not search.structure_found_
+    assert isinstance(search.best_kernel_, Constant)
+    assert search.best_candidate_ is search.baseline_
+    assert search.baseline_.error == pytest.approx(0.25)
+    assert search.describe().startswith("No structure found")
+    assert (search.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize("guide", ["cv_error", "cv_logloss", "nlml"])
+def test_balanced_noise_yields_no_structure_in_nine_of_ten_tables(guide):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 5)), rng.permutation(np.repeat([0, 1], 40))
+        search = KernelSearch(depth=1, guide=guide, folds=3, random_state=0).fit(X, y)
+        found += search.structure_found_
+    assert found <= 1
+
+
+def test_the_crescent_needs_both_columns():
+    X, y = make_crescent(200, random_state=0)
+    search = KernelSearch(random_state=0).fit(X, y)
+    assert search.best_candidate_.columns == (0, 1)
+    assert search.best_candidate_.error < search.first_layer_[0].error
+
+
+def test_patience_finds_a_pure_interaction():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(150, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    greedy = KernelSearch(depth=2, patience=0, random_state=0).fit(X, y)
+    assert not greedy.structure_found_
+    assert "interactions of variables that say nothing alone were not tried" in greedy.describe()
+    patient = KernelSearch(depth=2, random_state=0).fit(X, y)
+    assert same_structure(patient.best_kernel_, SE(0) * SE(1))
+
+
+def test_one_standard_error_prefers_the_smaller_kernel():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + 0.2 * X[:, 1] + 0.4 * rng.normal(size=80) > 0
+    best = KernelSearch(depth=2, guide="cv_logloss", random_state=0).fit(X, y)
+    simple = clone(best).set_params(choose="one_se").fit(X, y)
+    top, chosen = best.best_candidate_, simple.best_candidate_
+    assert best.history_.path == simple.history_.path
+    assert chosen.n_base == 1 < top.n_base
+    assert top.guide < chosen.guide <= top.guide + top.guide_deviation
+
+
+def test_regression_finds_structure_and_predicts_in_the_units_of_y():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(120, 3))
+    y = 1000 + 100 * (np.sin(2 * X[:, 0]) + X[:, 1]) + 5 * rng.normal(size=120)
+    search = KernelSearch(("se", "lin"), random_state=0).fit(X, y)
+    assert search.task_ == "regression"
+    assert is_regressor(search)
+    assert search.best_candidate_.columns[:2] == (0, 1)
+    assert isinstance(search.best_estimator_, GPRegressor)
+    assert search.score(X, y) > 0.99
+    assert search.baseline_.error == pytest.approx(1.0, abs=0.1)
+    assert search.best_candidate_.error < 0.02
+    assert "of the variance" in search.describe()
+    assert not hasattr(search, "predict_proba")
+    spread = np.sqrt(search.best_estimator_.noise_variance_)
+    assert spread == pytest.approx(5.0, rel=0.3)
+
+
+def test_regression_noise_yields_no_structure():
+    rng = np.random.default_rng(2)
+    search = KernelSearch(depth=2, random_state=0).fit(
+        rng.normal(size=(90, 3)), rng.normal(size=90)
+    )
+    assert not search.structure_found_
+    assert search.predict(np.zeros((1, 3)))[0] == pytest.approx(0.0, abs=0.3)
+
+
+def test_a_straight_line_is_told_from_a_curve():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = 3 * X[:, 0] + 0.2 * rng.normal(size=100)
+    search = KernelSearch(("se", "lin"), depth=1, guide="bic", random_state=0).fit(X, y)
+    assert isinstance(search.best_kernel_, Linear)
+    labels = y > 1.5
+    search = KernelSearch(("se", "lin"), depth=1, guide="bic", random_state=0).fit(X, labels)
+    assert same_structure(search.best_kernel_, Constant() + Linear(0))
+
+
+def test_periods_are_found():
+    X = np.linspace(0, 12, 120)[:, None]
+    y = np.sin(2 * np.pi * X[:, 0] / 1.5) > 0
+    search = KernelSearch("per", folds=StratifiedKFold(3, shuffle=True), random_state=0).fit(X, y)
+    assert search.best_kernel_.period == pytest.approx(1.5, rel=0.05)
+
+
+def test_any_kernel_can_be_a_base_kernel(planted):
+    X, y = planted
+    search = KernelSearch((Matern(nu=1.5), SE((1, 2))), depth=1, random_state=0).fit(X, y)
+    names = {str(one.kernel) for one in search.first_layer_}
+    assert len(names) == 5
+    assert same_structure(search.best_kernel_, SE((1, 2)))
+
+
+def test_inference_and_guides_are_used(planted):
+    X, y = planted
+    errors = {}
+    for inference in ("ep", "laplace"):
+        search = KernelSearch(depth=1, inference=inference, random_state=0).fit(X, y)
+        assert search.best_estimator_.inference == inference
+        errors[inference] = search.best_candidate_.log_evidence
+    assert errors["ep"] != pytest.approx(errors["laplace"], abs=1e-3)
+    for guide in ("cv_logloss", "loo_logloss", "nlml", "bic"):
+        one = KernelSearch(depth=1, guide=guide, random_state=0).fit(X, y).first_layer_[0]
+        n_theta = one.kernel.n_theta
+        expected = {
+            "cv_logloss": np.mean(one.fold_losses),
+            "loo_logloss": one.loo_loss,
+            "nlml": -one.log_evidence,
+            "bic": -2 * one.log_evidence + n_theta * np.log(len(y)),
+        }
+        assert one.guide == pytest.approx(expected[guide])
+
+
+def test_a_table_keeps_its_names_and_leaves_out_constant_columns(planted):
+    X, y = planted
+    table = pd.DataFrame(X, columns=["dose", "age", "weight", "day"]).assign(site=7.0)
+    search = KernelSearch(depth=1, random_state=0).fit(table, y)
+    assert search.constant_columns_ == (4,)
+    assert search.describe().endswith("Constant and left out: site.")
+    assert "dose" in search.describe()
+    assert search.select(0).predict(table).shape == (len(y),)
+    copied = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(copied.predict(table), search.predict(table))
+    assert copied.select(0).kernel_ == search.select(0).kernel_
+
+
+def test_it_works_inside_cross_validation(planted):
+    X, y = planted
+    assert is_classifier(KernelSearch())
+    scores = cross_val_score(KernelSearch(depth=1, folds=2, random_state=0), X, y, cv=2)
+    assert (scores > 0.5).all()
+
+
+def test_three_classes_are_refused_with_a_way_out(planted):
+    X, _ = planted
+    with pytest.raises(InvalidInputError, match="Search for one against the rest, as in y == 'c'"):
+        KernelSearch().fit(X[:9], ["a", "b", "c"] * 3)
+    with pytest.raises(InvalidInputError, match="task='regression' if they are a quantity"):
+        KernelSearch().fit(X[:9], [0, 1, 2] * 3)
+    counts = np.arange(9) % 3
+    assert (
+        KernelSearch(depth=1, folds=2, task="regression").fit(X[:9], counts).task_ == "regression"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guide": "luck"}, "guide must be"),
+        ({"beam": 0}, "beam must be"),
+        ({"depth": 0}, "depth must be"),
+        ({"patience": -1}, "patience must be"),
+        ({"shortlist": 0}, "shortlist must be"),
+        ({"folds": 1}, "folds must be 2 or more"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_restarts": -1}, "n_restarts must be"),
+        ({"time_limit": -1.0}, "time_limit must be"),
+        ({"choose": "luck"}, "choose must be"),
+        ({"choose": "one_se", "guide": "bic"}, "bic has none"),
+        ({"inference": "mcmc"}, "inference must be"),
+        ({"task": "ranking"}, "task must be"),
+        ({"base": ()}, "base must name one base kernel"),
+        ({"base": "spline"}, "A base kernel is one of se, per, lin"),
+        ({"base": Epanechnikov()}, "not positive semi-definite"),
+        ({"base": SE() + Linear()}, "combination without columns"),
+    ],
+)
+def test_bad_options_are_refused(planted, options, message):
+    X, y = planted
+    with pytest.raises(InvalidInputError, match=message):
+        KernelSearch(**options).fit(X, y)
+
+
+def test_constant_tables_are_refused():
+    with pytest.raises(InvalidInputError, match="All 2 columns of X are constant"):
+        KernelSearch().fit(np.ones((6, 2)), [0, 1] * 3)

@@ -1,0 +1,318 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+from scipy.stats import binomtest, kruskal, spearmanr
+
+from parsimon._style import BLUE, GREEN, GREY, VERMILION
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.figures import (
+    Points,
+    SearchNode,
+    axis_order,
+    calibration_bins,
+    calibration_curve,
+    caption,
+    data_figure,
+    folds_sketch,
+    parallel_coordinates,
+    schematic,
+    search_tree,
+)
+from parsimon.report.figures.parallel import separation
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def table(n_rows=60, n_columns=4, *, n_classes=2, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    X = rng.normal(size=(n_rows, n_columns)) + np.outer(y, np.arange(n_columns))
+    return Points(X, y, **options)
+
+
+def lines_by_class(ax):
+    """Return the collections of lines, in the order of the classes."""
+    return [c for c in ax.collections if hasattr(c, "get_segments")]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_separation_is_kruskal_and_wallis_statistic_over_its_greatest_value(n_classes):
+    points = table(n_classes=n_classes)
+    expected = [
+        kruskal(*(column[points.y == code] for code in range(n_classes))).statistic
+        / (len(points.y) - 1)
+        for column in points.X.T
+    ]
+    np.testing.assert_allclose(separation(points), expected, rtol=1e-9)
+
+
+def test_axes_begin_with_the_best_column_and_follow_rank_correlation(rng):
+    points = table(200, 6)
+    order = axis_order(points)
+    assert sorted(order) == list(range(6))
+    assert order[0] == np.argmax(separation(points))
+    correlation = np.abs(spearmanr(points.X).statistic)
+    for place in range(5):
+        rest = order[place + 1 :]
+        assert order[place + 1] == rest[np.argmax(correlation[order[place], rest])]
+
+
+def test_axis_order_does_not_depend_on_units_and_puts_constants_last():
+    points = table(80, 4)
+    scaled = Points(np.exp(points.X) * [1, 100, 0.01, 7], points.y)
+    np.testing.assert_array_equal(axis_order(points), axis_order(scaled))
+    with_constant = Points(np.column_stack([np.ones(80), points.X]), points.y)
+    assert axis_order(with_constant)[-1] == 0
+
+
+def test_lines_run_from_least_to_greatest_and_the_positive_class_lies_on_top():
+    points = table(30, 3, names=["a", "b", "c"])
+    ax = parallel_coordinates(points, order=["c", "a"])
+    negative, positive = lines_by_class(ax)
+    assert same_color(negative.get_color()[0][:3], BLUE)
+    assert same_color(positive.get_color()[0][:3], VERMILION)
+    assert positive.get_zorder() > negative.get_zorder()
+    drawn = np.array(positive.get_segments())[:, :, 1]
+    column = points.X[:, [2, 0]]
+    expected = (column - column.min(0)) / np.ptp(column, axis=0)
+    np.testing.assert_allclose(drawn, expected[points.y == 1])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["c", "a"]
+    ends = [text.get_text().replace("−", "-") for text in ax.texts]
+    np.testing.assert_allclose(
+        [float(end) for end in ends],
+        [column[:, 0].min(), column[:, 0].max(), column[:, 1].min(), column[:, 1].max()],
+        rtol=1e-3,
+    )
+
+
+def test_thick_lines_join_the_medians_of_the_classes():
+    points = table(31, 3)
+    ax = parallel_coordinates(points, order="given")
+    scaled = (points.X - points.X.min(0)) / np.ptp(points.X, axis=0)
+    medians = [line for line in ax.lines if line.get_marker() == "o"]
+    for code, line in enumerate(medians):
+        np.testing.assert_allclose(line.get_ydata(), np.median(scaled[points.y == code], axis=0))
+    assert medians[0].get_linestyle() != medians[1].get_linestyle()
+
+
+def test_a_long_table_is_sampled_by_class_and_the_caption_says_so():
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    points = Points(X, np.arange(1000) < 100)
+    ax = parallel_coordinates(points, most_rows=200, random_state=1)
+    assert [len(c.get_segments()) for c in lines_by_class(ax)] == [180, 20]
+    assert "200 of 1000 rows" in caption(ax)
+    again = parallel_coordinates(points, most_rows=200, random_state=1)
+    other = parallel_coordinates(points, most_rows=200, random_state=2)
+    first, second, third = (lines_by_class(one)[1].get_segments() for one in (ax, again, other))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, third)
+    assert "rows, every class" not in caption(parallel_coordinates(points, most_rows=1000))
+
+
+def test_a_wide_table_keeps_the_columns_that_separate_best():
+    X = np.random.default_rng(3).normal(size=(80, 20))
+    X[:40, ::4] += 1.0
+    points = Points(X, np.arange(80) < 40)
+    ax = parallel_coordinates(points, most_columns=5)
+    best = {f"x{column + 1}" for column in np.argsort(-separation(points))[:5]}
+    assert {text.get_text() for text in ax.get_xticklabels()} == best
+    assert "5 of 20 columns that separate the classes best" in caption(ax)
+    given = parallel_coordinates(points, most_columns=5, order="given", title="Wide")
+    names = [text.get_text() for text in given.get_xticklabels()]
+    assert names == sorted(names, key=lambda name: int(name[1:]))
+    assert given.get_title(loc="left") == "Wide"
+
+
+def test_data_alone_may_have_more_classes():
+    ax = parallel_coordinates(table(60, 4, n_classes=3, class_names=["a", "b", "c"]))
+    tints = [collection.get_color()[0][:3] for collection in lines_by_class(ax)]
+    assert all(map(same_color, tints, [BLUE, VERMILION, GREEN]))
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a (20)", "b (20)", "c (20)"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "best"}, 'order must be "structure"'),
+        ({"order": []}, "no column to draw"),
+        ({"most_rows": 0}, "most_rows and most_columns"),
+    ],
+)
+def test_parallel_coordinates_refuse(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        parallel_coordinates(table(), **options)
+
+
+def test_the_data_figure_fits_the_number_of_columns():
+    strips = data_figure(table(n_columns=1, class_names=["well", "ill"]), title="One")
+    assert [t.get_text() for t in strips.get_yticklabels()] == ["well\n(30)", "ill\n(30)"]
+    for code in (0, 1):
+        heights = strips.lines[code].get_ydata()
+        assert np.abs(heights - code).max() < 0.4
+    points = table(n_columns=2)
+    scatter = data_figure(points)
+    np.testing.assert_array_equal(scatter.lines[1].get_xydata(), points.X[points.y == 1])
+    assert data_figure(table(n_columns=3)).name == "3d"
+    assert len(data_figure(table(n_columns=5)).get_xticklabels()) == 5
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
+@pytest.mark.parametrize("case", ["five rows", "constant column", "no positive row", "one row"])
+def test_data_figures_draw_for_edge_cases(n_columns, case):
+    X = np.arange(5.0 * n_columns).reshape(5, n_columns)
+    y = [0, 1, 0, 1, 1]
+    if case == "constant column":
+        X[:, 0] = 3.0
+    if case == "no positive row":
+        y = [0] * 5
+    if case == "one row":
+        X, y = X[:1], y[:1]
+    ax = data_figure(Points(X, y))
+    ax.figure.canvas.draw()
+    assert caption(ax)
+
+
+def history():
+    return [
+        SearchNode("constant", error=0.34, on_path=True),
+        SearchNode("SE_1", 0, 0.25, on_path=True),
+        SearchNode("SE_2", 0, 0.33),
+        *(SearchNode(f"SE_1 + SE_{k}", 1, 0.2 + k / 100) for k in range(2, 8)),
+        SearchNode("SE_1 × SE_9", 1, 0.4, on_path=True, best=True),
+        SearchNode("unmeasured", 2),
+    ]
+
+
+def texts(ax):
+    return {text.get_text(): text for text in ax.texts}
+
+
+def test_a_tree_has_levels_in_columns_and_parents_amid_their_children():
+    found = texts(search_tree(history(), most_children=10, title="Search"))
+    assert found["SE_1  25.0 %"].axes.get_title(loc="left") == "Search"
+    across = {name: text.get_position()[0] for name, text in found.items()}
+    up = {name: text.get_position()[1] for name, text in found.items()}
+    assert across["constant  34.0 %"] < across["SE_1  25.0 %"] == across["SE_2  33.0 %"]
+    assert across["SE_1 × SE_9  40.0 %"] == across["unmeasured"] > across["SE_1  25.0 %"]
+    children = [up[name] for name in up if name.startswith(("SE_1 +", "SE_1 ×"))]
+    assert up["SE_1  25.0 %"] == (min(children) + max(children)) / 2
+    assert len(set(children)) == len(children) == 7
+    # The axis points down: the child of least error has the least height.
+    assert min(children) == up["SE_1 + SE_2  22.0 %"]
+
+
+def test_the_path_is_blue_and_the_result_vermilion():
+    found = texts(search_tree(history()))
+    assert found["SE_1  25.0 %"].get_color() == BLUE
+    assert found["SE_1 × SE_9  40.0 %"].get_color() == VERMILION
+    assert found["SE_2  33.0 %"].get_color() == GREY
+
+
+def test_worse_children_are_counted_but_the_path_stays():
+    ax = search_tree(history(), most_children=2)
+    found = texts(ax)
+    assert "SE_1 × SE_9  40.0 %" in found
+    assert "+ 4 worse" in found
+    assert "SE_1 + SE_5  25.0 %" not in found
+    assert "4 worse candidates" in caption(ax)
+    assert "tried 11 candidates" in caption(ax)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "message"),
+    [
+        ([], {}, "one node"),
+        ([SearchNode("a", parent=1), SearchNode("b")], {}, "parents must come before"),
+        ([SearchNode("a")], {"most_children": 0}, "most_children of 1 or more"),
+    ],
+)
+def test_trees_refuse_what_is_not_one(nodes, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        search_tree(nodes, **options)
+
+
+def test_a_tree_of_one_node_and_a_forest_draw():
+    assert list(texts(search_tree([SearchNode("only")]))) == ["only"]
+    assert len(texts(search_tree([SearchNode("a"), SearchNode("b"), SearchNode("c", 1)]))) == 3
+
+
+def test_folds_hold_out_each_part_once():
+    ax = folds_sketch(4)
+    held = [
+        (round(box.get_x() - 0.03), round(box.get_y() - 0.14))
+        for box in ax.patches
+        if same_color(box.get_facecolor()[:3], VERMILION)
+    ]
+    assert sorted(held) == [(k, k) for k in range(4)]
+    with pytest.raises(InvalidInputError, match="two folds or more"):
+        folds_sketch(1)
+
+
+def test_the_schematic_draws_its_steps_in_order():
+    ax = schematic(["read", "a search of models", "write"])
+    named = [text for text in ax.texts if text.get_text()]
+    assert [t.get_text().replace("\n", " ") for t in named] == [
+        "read",
+        "a search of models",
+        "write",
+    ]
+    places = [text.get_position()[0] for text in named]
+    assert places == sorted(places)
+    with pytest.raises(InvalidInputError, match="one step or more"):
+        schematic([])
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_calibration_intervals_are_clopper_and_pearson(rng, confidence):
+    probability = np.round(rng.random(200), 2)
+    y = rng.random(200) < probability
+    bins = calibration_bins(y, probability, n_bins=7, confidence=confidence)
+    assert bins.counts.sum() == 200
+    for count, share, low, high in zip(
+        bins.counts, bins.observed, bins.low, bins.high, strict=True
+    ):
+        exact = binomtest(round(count * share), count).proportion_ci(confidence, "exact")
+        assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+
+
+def test_calibration_keeps_ties_together_and_handles_sure_groups():
+    bins = calibration_bins([0, 0, 0, 1, 1, 1], [0.2, 0.2, 0.2, 0.2, 0.9, 0.9], n_bins=3)
+    np.testing.assert_allclose(bins.predicted, [0.2, 0.9])
+    np.testing.assert_array_equal(bins.counts, [4, 2])
+    assert bins.high[1] == 1.0
+    assert calibration_bins([0, 0], [0.1, 0.1]).low[0] == 0.0
+
+
+def test_calibration_curve_draws_the_bins_and_the_diagonal(rng):
+    probability = rng.random(500)
+    y = rng.random(500) < probability
+    ax = calibration_curve(y, probability, n_bins=5, positive="ill", title="Check", confidence=0.9)
+    bins = calibration_bins(y, probability, n_bins=5, confidence=0.9)
+    np.testing.assert_allclose(ax.lines[1].get_xydata(), np.column_stack(bins[:2]))
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+    assert ax.get_xlabel() == "predicted probability of ill"
+    assert ax.get_title(loc="left") == "Check"
+    inside = np.sum((bins.low <= bins.predicted) & (bins.predicted <= bins.high))
+    assert f"{inside} of 5 intervals" in caption(ax)
+    assert "90% intervals" in caption(ax)
+
+
+@pytest.mark.parametrize(
+    ("y", "probability", "options", "message"),
+    [
+        ([0, 1], [0.5], {}, "same rows"),
+        ([0, 2], [0.5, 0.5], {}, "y must hold 0 and 1"),
+        ([0, 1], [0.5, 1.5], {}, r"lie in \[0, 1\]"),
+        ([0, 1], [0.5, np.nan], {}, "probability must be finite"),
+        ([0, 1], [0.5, 0.5], {"n_bins": 0}, "n_bins must be 1"),
+        ([0, 1], [0.5, 0.5], {"confidence": 1.0}, "confidence in"),
+    ],
+)
+def test_calibration_refuses(y, probability, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        calibration_bins(y, probability, **options)

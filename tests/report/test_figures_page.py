@@ -1,0 +1,241 @@
+import re
+import warnings
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.figures import (
+    Points,
+    SearchNode,
+    caption,
+    data_figure,
+    folds_sketch,
+    isosurface_3d,
+    label,
+    parallel_coordinates,
+    posterior_1d,
+    posterior_2d,
+    search_tree,
+    svg,
+)
+from parsimon.report.figures.labels import number, percent
+from parsimon.report.figures.paths import simplified
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "$x_1$",
+    r"\$\frac{1}{0}$",
+    "two\nlines\ttab",
+    "温度 Ωμέγα نص",
+    "&amp; \"quoted\" 'name'",
+    "null\x00bell\x07\uffff",
+    "long " * 60,
+    "",
+    "%s {0} {name}",
+]
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def linear(X):
+    return X[:, 0] - X[:, 0].mean(), 1 + 0 * X[:, 0]
+
+
+def table(n_rows=50, n_columns=2, **options):
+    X = np.random.default_rng(0).normal(size=(n_rows, n_columns))
+    return Points(X, X[:, 0] > 0, **options)
+
+
+def ids(text):
+    return re.findall(r'\bid="([^"]+)"', text)
+
+
+def words(text):
+    return [
+        "".join(element.itertext())
+        for element in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_svg_is_one_element_of_text_without_rules_for_the_page():
+    text = svg(posterior_2d(linear, table())[0].figure)
+    assert text.startswith("<svg")
+    assert text.endswith("</svg>")
+    for unwanted in ("<?xml", "<!DOCTYPE", "<style", "<metadata", "<script"):
+        assert unwanted not in text
+    assert "x1" in words(text)
+    assert "DejaVu Sans" in text
+    assert "sans-serif" in text
+
+
+def test_the_same_figure_gives_the_same_bytes():
+    def draw():
+        return svg(posterior_2d(linear, table(), confidence=True, n_grid=31)[0].figure, salt="a")
+
+    assert draw() == draw()
+    figure = folds_sketch().figure
+    assert svg(figure) == svg(figure)
+
+
+def test_identifiers_differ_between_figures_and_every_reference_resolves():
+    axes = posterior_1d(linear, table(n_columns=1))
+    first, second = svg(axes.figure, salt="one"), svg(axes.figure, salt="two")
+    assert ids(first)
+    assert not set(ids(first)) & set(ids(second))
+    for text in (first, second):
+        assert len(ids(text)) == len(set(ids(text)))
+        used = re.findall(r"url\(#([^)]+)\)", text) + re.findall(r'href="#([^"]+)"', text)
+        assert set(used) == set(ids(text))
+
+
+@pytest.mark.parametrize("salt", ["", "1st", "a b", 'a"><script>'])
+def test_salt_must_be_a_name(salt):
+    with pytest.raises(InvalidInputError, match="salt must be letters"):
+        svg(folds_sketch().figure, salt=salt)
+
+
+def test_a_title_is_escaped_and_comes_first():
+    text = svg(folds_sketch().figure, title="a < b & c\x00")
+    root = ElementTree.fromstring(text)
+    assert root[0].tag.endswith("title")
+    assert root[0].text == "a < b & c"
+    assert "<title" not in svg(folds_sketch().figure)
+
+
+def test_typical_figures_are_small_and_many_marks_become_pixels():
+    few = svg(posterior_1d(linear, table(700, 1)).figure)
+    assert len(few) < 60_000
+    assert "<image" not in few
+    many = svg(posterior_1d(linear, table(20_000, 1)).figure)
+    assert "<image" in many
+    assert len(many) < 150_000
+    assert len(svg(posterior_2d(linear, table(300))[0].figure)) < 60_000
+
+
+def test_marks_stand_in_the_text_once_for_each_row():
+    text = svg(data_figure(table(123)).figure)
+    # The legend shows one more mark for each class; ticks are marks too.
+    marks = re.findall(r'<use x="[\d.]+" y="[\d.]+" href="#([^"]+)"', text)
+    counts = sorted((marks.count(name) for name in set(marks)), reverse=True)
+    points = table(123)
+    assert counts[:2] == sorted([int((points.y == k).sum()) for k in (0, 1)], reverse=True)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_drawn_and_never_interpreted(name):
+    points = table(20, 2, names=[name, "plain"], class_names=["negative", name])
+    nodes = [SearchNode(name, error=0.5), SearchNode("b", 0, 0.2, best=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for axes in (
+            posterior_1d(linear, points, column=0, title=name),
+            posterior_2d(linear, points, title=name, n_grid=15)[0],
+            parallel_coordinates(points, title=name),
+            search_tree(nodes, title=name),
+        ):
+            text = svg(axes.figure)
+            shown = words(text)
+            clean = label(name, 18).replace(r"\$", "$")
+            assert any(clean in one for one in shown) or len(name) > 18
+            assert "<script" not in text
+            assert r"\$" not in text or "\\" in name
+            assert max(map(len, shown)) < 110
+            assert not {"\x00", "\x07", "\n"} & set("".join(shown))
+
+
+@pytest.mark.parametrize("draw", [data_figure, parallel_coordinates])
+def test_a_class_that_begins_with_an_underscore_is_still_named(draw):
+    ax = draw(table(20, 2, class_names=["_no", "yes"]))
+    assert [text.get_text().strip()[:3] for text in ax.get_legend().get_texts()] == ["_no", "yes"]
+
+
+def test_shortened_names_that_would_be_equal_are_numbered():
+    names = [f"expression_of_gene_{k}_in_the_liver_of_mice" for k in (1, 2)]
+    shown = [t.get_text() for t in parallel_coordinates(table(names=names)).get_xticklabels()]
+    assert len(set(shown)) == 2
+    assert {text[-3:] for text in shown} == {"[1]", "[2]"}
+    assert max(map(len, shown)) <= 21
+
+
+def test_captions_are_plain_text_with_names_as_given():
+    points = table(20, 2, names=["$cost$", "b"])
+    assert "along $cost$." in caption(posterior_1d(linear, points, column=0))
+    assert "held" in caption(posterior_1d(linear, points, column=0)).lower()
+
+
+def test_hostile_names_survive_in_space():
+    points = table(20, 3, names=["$a$", "<b>", "c\nd"])
+    shown = words(svg(isosurface_3d(linear, points, n_grid=5).figure))
+    assert {"$a$", "<b>", "c d"} <= set(shown)
+
+
+@given(st.text(max_size=80), st.integers(5, 40))
+def test_labels_are_printable_bounded_and_keep_both_ends(text, most):
+    made = label(text, most)
+    plain = made.replace(r"\$", "$")
+    assert len(plain) <= most + 1
+    assert plain.isprintable()
+    assert not re.search(r"(?<!\\)\$", made)
+    clean = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    if len(clean) <= most:
+        assert plain == clean
+    else:
+        assert clean.startswith(plain.split("…")[0][:2])
+        assert plain[-1] == clean[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-1.5, "−1.5"), (123456.0, "123,456"), (1e12, "1e+12"), (0.00012345, "0.0001234")],
+)
+def test_numbers_are_short(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (0.0004, "< 0.1 %"), (0.5, "50.0 %"), (0.99951, "> 99.9 %"), (1, "100 %")],
+)
+def test_percentages_do_not_pretend_certainty(share, text):
+    assert percent(share) == text
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-50, 50), st.floats(-50, 50)), min_size=4, max_size=60, unique=True
+    ),
+    st.floats(0.02, 2.0),
+)
+def test_simplified_lines_stay_within_the_tolerance(corners, tolerance):
+    corners = np.round(corners, 2)
+    path = "M " + " L ".join(f"{x:g} {y:g}" for x, y in corners)
+    made = simplified(path, tolerance)
+    kept = np.array([[float(n) for n in part.split()] for part in made[2:].split(" L ")])
+    np.testing.assert_allclose(kept[[0, -1]], corners[[0, -1]])
+    assert len(kept) <= len(corners)
+    for corner in corners:
+        start, along = kept[:-1], np.diff(kept, axis=0)
+        length = np.maximum((along**2).sum(1), 1e-12)
+        share = np.clip(((corner - start) * along).sum(1) / length, 0, 1)
+        gaps = np.linalg.norm(start + share[:, None] * along - corner, axis=1)
+        assert gaps.min() <= tolerance + 1e-9
+
+
+def test_simplified_keeps_several_parts_and_closing():
+    path = "M 0 0 L 1 0 L 2 0 L 2 2 z M 5 5 L 6 6 L 7 7 L 8 8"
+    assert simplified(path) == "M 0 0 L 2 0 L 2 2 z M 5 5 L 8 8"
+
+
+def test_figures_have_a_transparent_background():
+    for axes in (posterior_1d(linear, table(n_columns=1)), folds_sketch()):
+        assert axes.figure.get_facecolor()[3] == 0
+        assert axes.get_facecolor()[3] == 0
