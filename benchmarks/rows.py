@@ -45,16 +45,20 @@ class Row:
         return {**fields, "ratio": self.ratio, "ok": self.ok}
 
 
-def median_seconds(jobs: Sequence[Callable[[], Any]], repeats: int = 5) -> list[float]:
-    """Return the median wall time of each job, after one call of each to warm up.
+def median_seconds(
+    jobs: Sequence[Callable[[], Any]], repeats: int = 5, *, warm: bool = False
+) -> list[float]:
+    """Return the median wall time of each job.
 
-    The jobs take turns, so that a slow spell of the machine hits all of them.
+    The jobs take turns, so that a slow spell of the machine hits all of them. Each runs once
+    before the first turn; with `warm` before every turn, for jobs of about a millisecond, which
+    would otherwise pay for what the other job left in the caches.
     """
-    for job in jobs:
-        job()
     times: list[list[float]] = [[] for _ in jobs]
-    for _ in range(repeats):
+    for turn in range(repeats):
         for job, spent in zip(jobs, times, strict=True):
+            if warm or turn == 0:
+                job()
             start = time.perf_counter()
             job()
             spent.append(time.perf_counter() - start)

@@ -57,10 +57,13 @@ def insert_batch(
     turn = numbers[0, N_BATCHES]
     if turn % 64 == 0 or turn & (turn - 1) == 0:  # often at first, when better guards are found
         _promote(points, batch, entered)
-    _screen(points, _MEMBERS, batch, entered)
+    _screen(points, _MEMBERS, batch, batch.shape[0], entered)
     n_left = 0
     for row in range(batch.shape[0]):
         if not entered[row]:
+            continue
+        if _guarded(points, batch, row):
+            entered[row] = False
             continue
         entered[row], n_boxes, n_left, n_removed = _compete(
             points, numbers, n_boxes, batch, row, entered, left, n_left
@@ -86,10 +89,8 @@ def _compete(
     left: AnyArray,
     n_left: int,
 ) -> tuple[bool, int, int, int]:
-    """Compare one candidate with guards and boxes; return whether it is accepted, and counts."""
-    n_removed = 0
-    accepted = not _guarded(points, batch, row)
-    box = 1
+    """Compare one candidate with all boxes; return whether it is accepted, and counts."""
+    accepted, n_removed, box = True, 0, 1
     while accepted and box < n_boxes:
         relation = _box_relation(points, box, batch, row)
         if relation == _WORSE:
@@ -120,10 +121,18 @@ def _all_finite(batch: Array) -> bool:
 
 
 @njit(cache=True)
-def _screen(points: Array, guard: int, batch: Array, entered: Mask) -> int:
-    """Reject at one go what one guard dominates; return how many that is."""
+def _screen(points: Array, guard: int, batch: Array, n_rows: int, entered: Mask) -> int:
+    """Reject at one go which of the first rows one guard dominates; return how many these are."""
     rejected = 0
-    for row in range(batch.shape[0]):
+    if batch.shape[1] == 3:  # written out, because this loop sees every candidate
+        x, y, z = points[0, guard, 0], points[0, guard, 1], points[0, guard, 2]
+        for row in range(n_rows):
+            a, b, c = batch[row, 0], batch[row, 1], batch[row, 2]
+            lost = (a >= x) & (b >= y) & (c >= z) & ((a > x) | (b > y) | (c > z))
+            entered[row] = not lost
+            rejected += lost
+        return rejected
+    for row in range(n_rows):
         no_better, worse = True, False
         for k in range(batch.shape[1]):
             no_better &= batch[row, k] >= points[0, guard, k]
@@ -135,10 +144,10 @@ def _screen(points: Array, guard: int, batch: Array, entered: Mask) -> int:
 
 @njit(cache=True)
 def _promote(points: Array, batch: Array, entered: Mask) -> None:
-    """Let the guard that rejects most of this batch be the first; it screens the next ones."""
-    best, most = _MEMBERS, 0
+    """Let the guard that rejects most of a sample be the first; it screens the next batches."""
+    best, most, n_rows = _MEMBERS, 0, min(32, batch.shape[0])
     for guard in range(_MEMBERS, _MEMBERS + N_GUARDS):
-        rejected = _screen(points, guard, batch, entered)
+        rejected = _screen(points, guard, batch, n_rows, entered)
         if rejected > most:
             best, most = guard, rejected
     _swap_guards(points, best, _MEMBERS)
