@@ -224,7 +224,9 @@ class _Report:
             console.print(f"... and {hidden} more rows; --out FILE writes them all.")
         console.print(escape(self._front.describe()))
         if self._dropped:
-            console.print(f"{self._dropped} rows without a value in every objective were left out.")
+            rows = "1 row" if self._dropped == 1 else f"{self._dropped} rows"
+            left = "was" if self._dropped == 1 else "were"
+            console.print(f"{rows} without a value in every objective {left} left out.")
         for what, path in (("Picture", picture), ("Table", out)):
             if path is not None:
                 console.print(f"{what} written to {escape(str(path))}.")
