@@ -45,6 +45,9 @@ html_copy_source = False
 html_show_sourcelink = False
 
 PACKAGES = (
+    "statistician",
+    "report.html",
+    "report.writing",
     "pareto",
     "kernels",
     "inference",
@@ -82,13 +85,8 @@ def escape_bars(*event):
 def plain_requests(*event):
     """Say in our words what scikit-learn's routing methods do; their own text links to its site."""
     kind, name, lines = event[1], event[2], event[-1]
-    if kind == "method" and name.rpartition(".")[2] in {
-        "set_fit_request",
-        "set_score_request",
-        "set_predict_request",
-        "set_partial_fit_request",
-        "get_metadata_routing",
-    }:
+    method = name.rpartition(".")[2]
+    if kind == "method" and re.fullmatch(r"set_\w+_request|get_metadata_routing", method):
         lines[:] = ["Route metadata such as sample weights; see scikit-learn's user guide."]
 
 

@@ -38,6 +38,11 @@ def main():
         save(operating_point(), "operating-point")
         save(two_areas(), "areas")
         save(belief_and_truth(), "belief")
+    save_small(kernel_draws(), "kernel-draws", "Functions drawn from five kernels")
+    save_small(one_variable(), "posterior-1d", "Probability of diabetes along glucose")
+    save_small(two_variables(), "posterior-2d", "Ripley's data: probability and its band")
+    save_small(parts_of_a_sum(), "components", "The parts of a sum and their bands")
+    save_small(way_of_a_search(), "search-tree", "The way of a search over kernels")
 
 
 def save(ax, name, *, dpi=None):
@@ -49,6 +54,17 @@ def save(ax, name, *, dpi=None):
         ax.figure.savefig(path, dpi=dpi, metadata={"Software": None})
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     mpl.pyplot.close(ax.figure)
+
+
+def save_small(axes, name, title):
+    """Write an SVG as the report does: small, its letters kept as letters."""
+    from parsimon.report.figures import svg
+
+    first = axes.flat[0] if hasattr(axes, "flat") else axes
+    path = STATIC / f"{name}.svg"
+    path.write_text(svg(first.figure, salt=name, title=title) + "\n")
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    mpl.pyplot.close(first.figure)
 
 
 def front_of_models():
@@ -206,6 +222,115 @@ def belief_and_truth():
     )
     ax.legend(loc="upper left")
     return ax
+
+
+def kernel_draws():
+    """What functions look like before any data: three base kernels, a sum and a product."""
+    from parsimon.kernels import Linear, Periodic, SquaredExponential, sample_prior
+
+    x = np.linspace(0, 10, 240)
+    smooth, line = SquaredExponential(0, lengthscale=1.2), Linear(0, centre=5.0, variance=0.03)
+    periodic = Periodic(0, period=2.5, lengthscale=0.8)
+    shown = {
+        "SE: smooth": smooth,
+        "PER: repeats": periodic,
+        "LIN: straight": line,
+        "LIN + PER": line + periodic,
+        "SE × PER": SquaredExponential(0, lengthscale=4.0) * periodic,
+    }
+    with figure_style():
+        figure, axes = mpl.pyplot.subplots(
+            1, len(shown), figsize=(11, 2.5), sharey=True, layout="constrained"
+        )
+        figure.supxlabel("one input", fontsize=10, color=GREY)
+    for ax, (title, kernel) in zip(axes, shown.items(), strict=True):
+        ax.plot(x, sample_prior(kernel, x[:, None], 3, random_state=4).T, linewidth=1.4)
+        ax.set_title(title, fontsize=11)
+        ax.set_xticks([])
+        ax.set_yticks([0], ["0"])
+        ax.set_ylim(-3.4, 3.4)
+    return axes
+
+
+def pima_model():
+    """Return the bundled Pima data and the model with which He (2016) ends."""
+    from parsimon.datasets import load
+    from parsimon.gp import GPClassifier
+    from parsimon.kernels import SquaredExponential as SE
+
+    data = load("pima_cleaned")
+    X = data.data.to_numpy()
+    kernel = (SE(0) + SE(2) * SE(3)).start(X)
+    return data, GPClassifier(kernel, n_restarts=0).fit(X, data.target)
+
+
+def one_variable():
+    """The posterior along one column, with the band of the latent function."""
+    from parsimon.datasets import load
+    from parsimon.gp import GPClassifier
+    from parsimon.report.figures import Points, posterior_1d
+
+    data = load("pima_cleaned")
+    X = data.data[["glucose"]].to_numpy()
+    model = GPClassifier(n_restarts=0).fit(X, data.target)
+    points = Points(X, data.target == "yes", names=["glucose"], class_names=["no", "yes"])
+    return posterior_1d(latent_of(model), points)
+
+
+def two_variables():
+    """The posterior over two columns beside how sure it is."""
+    from parsimon.datasets import load
+    from parsimon.gp import GPClassifier
+    from parsimon.kernels import SquaredExponential as SE
+    from parsimon.report.figures import Points, posterior_2d
+
+    data = load("ripley")
+    train = (data.split == "train").to_numpy()
+    X, y = data.data.to_numpy()[train], data.target.to_numpy()[train]
+    model = GPClassifier((SE(0) * SE(1)).start(X), n_restarts=0).fit(X, y)
+    points = Points(X, y == model.classes_[1], names=["x1", "x2"], class_names=["0", "1"])
+    return posterior_2d(latent_of(model), points, confidence=True)
+
+
+def parts_of_a_sum():
+    """The exact posterior of each additive part of one model."""
+    from parsimon.kernels import plain
+    from parsimon.report.figures import Component, Points, component_panels
+
+    data, model = pima_model()
+    names = list(data.data.columns)
+    points = Points(
+        data.data.to_numpy(), data.target == "yes", names=names, class_names=["no", "yes"]
+    )
+    parts = [
+        Component(plain(part, names), part.columns, latent_of(model, place))
+        for place, part in enumerate(model.kernel_.terms)
+    ]
+    return component_panels(parts, points)
+
+
+def latent_of(model, part=None):
+    """Return the function that figures ask: rows to mean and variance, of a part or of all."""
+
+    def posterior(rows):
+        if part is None:
+            mean, deviation = model.latent(rows, return_std=True)
+        else:
+            _, _, mean, deviation = model.components(rows)[part]
+        return mean, deviation**2
+
+    return posterior
+
+
+def way_of_a_search():
+    """What a real search tried on the way to its result."""
+    from parsimon.datasets import load
+    from parsimon.gp import KernelSearch
+    from parsimon.statistician.search_pictures import draw_search
+
+    data = load("pima_cleaned")
+    search = KernelSearch(depth=3, random_state=0).fit(data.data, data.target)
+    return draw_search(search.history_, search.best_candidate_, list(data.data.columns))
 
 
 if __name__ == "__main__":

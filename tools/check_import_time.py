@@ -10,7 +10,17 @@ import sys
 
 LIMIT = 0.3
 LATE = ("matplotlib", "jinja2", "rich", "click", "numba", "pandas")
-PACKAGES = ("pareto", "kernels", "inference", "gp", "roc", "evaluation", "datasets")
+PACKAGES = (
+    "pareto",
+    "kernels",
+    "inference",
+    "gp",
+    "roc",
+    "evaluation",
+    "datasets",
+    "report",
+    "statistician",
+)
 
 TIMER = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
 

@@ -9,9 +9,8 @@ from sklearn.datasets import make_classification
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import fit_classifier, fit_regressor, fit_softmax
-from parsimon.gp.settling import settled_propagation
 from parsimon.gp.subset import stratified_rows
-from parsimon.inference import expectation_propagation, laplace, latent_prior
+from parsimon.inference import laplace, latent_prior
 from parsimon.kernels import Constant, Sigmoid
 from parsimon.kernels import SquaredExponential as SE
 
@@ -92,29 +91,6 @@ def test_an_indefinite_kernel_is_refused(table):
             fit(Sigmoid(), X, y)
     with pytest.raises(InvalidInputError, match="inference must be one of"):
         fit_classifier(SE(), X, y, inference="mcmc")
-
-
-@pytest.mark.parametrize("variance", [1.0, 400.0])
-@pytest.mark.parametrize("weight", [5.0, 100.0])
-def test_heavy_weights_converge_to_repeated_rows(variance, weight):
-    X = np.array([[0.0], [0.7], [1.5], [2.0], [4.0]])
-    y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
-    weights = np.where(y > 0, weight, 1.0)
-    kernel = SE(0, variance=variance)
-    merged = settled_propagation(latent_prior(kernel, X), y, weights=weights)
-    copies = weights.astype(int)
-    repeated = settled_propagation(
-        latent_prior(kernel, np.repeat(X, copies, axis=0), form="dense"), np.repeat(y, copies)
-    )
-    assert merged.converged
-    assert merged.log_evidence == pytest.approx(repeated.log_evidence, rel=1e-7)
-
-
-def test_without_weights_settling_is_plain_propagation(table):
-    X, y = table
-    prior = latent_prior(SE(), X)
-    plain = expectation_propagation(prior, y)
-    assert settled_propagation(prior, y).log_evidence == plain.log_evidence
 
 
 def test_many_rows_take_their_hyperparameters_from_some(table):

@@ -215,10 +215,10 @@ def test_one_kernel_that_fails_does_not_end_the_search(problem, grammar, history
     real = beam.fit_whole
     lost = history.best.kernel
 
-    def failing(problem, kernel, *rest):
+    def failing(problem, kernel, *rest, **options):
         if structure(kernel) == structure(lost):
             raise np.linalg.LinAlgError("singular")
-        return real(problem, kernel, *rest)
+        return real(problem, kernel, *rest, **options)
 
     monkeypatch.setattr(beam, "fit_whole", failing)
     found = beam_search(problem, grammar, SearchOptions(depth=2))
@@ -236,9 +236,9 @@ def test_one_kernel_that_fails_does_not_end_the_search(problem, grammar, history
 def test_children_start_at_their_parents_hyperparameters_and_sites(problem, grammar, monkeypatch):
     real, seen = beam.fit_whole, []
 
-    def watching(problem, kernel, start, seed):
+    def watching(problem, kernel, start, seed, **options):
         seen.append((kernel, start))
-        return real(problem, kernel, start, seed)
+        return real(problem, kernel, start, seed, **options)
 
     monkeypatch.setattr(beam, "fit_whole", watching)
     found = beam_search(problem, grammar, SearchOptions(depth=2, beam=1))

@@ -147,7 +147,10 @@ def test_pivots_are_added_when_too_few_and_dropped_when_too_many():
         missing = trial.diagonal(X) - np.sum(prior.factor**2, axis=1)
         assert missing.mean() <= 1e-6
         derivatives = trial.gradients(X, X[prior.pivots])[1]
-        np.testing.assert_array_equal(prior.derivatives, derivatives)
+        found = np.full_like(derivatives, np.nan)
+        for values, places in prior.derivatives:
+            found[:, :, places[places >= 0]] = values[:, :, places >= 0]
+        np.testing.assert_array_equal(found, derivatives)
 
 
 def test_gradients_do_not_depend_on_chunks(monkeypatch, rng):

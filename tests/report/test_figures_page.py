@@ -1,5 +1,7 @@
 import re
 import warnings
+from base64 import b64decode
+from io import BytesIO
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
@@ -17,6 +20,7 @@ from parsimon.report.figures import (
     folds_sketch,
     isosurface_3d,
     label,
+    page,
     parallel_coordinates,
     posterior_1d,
     posterior_2d,
@@ -24,7 +28,7 @@ from parsimon.report.figures import (
     svg,
 )
 from parsimon.report.figures.labels import number, percent
-from parsimon.report.figures.paths import simplified
+from parsimon.report.figures.paths import compact, simplified
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -123,11 +127,65 @@ def test_typical_figures_are_small_and_many_marks_become_pixels():
 
 def test_marks_stand_in_the_text_once_for_each_row():
     text = svg(data_figure(table(123)).figure)
-    # The legend shows one more mark for each class; ticks are marks too.
-    marks = re.findall(r'<use x="[\d.]+" y="[\d.]+" href="#([^"]+)"', text)
-    counts = sorted((marks.count(name) for name in set(marks)), reverse=True)
+    marks = {
+        name: 1 + len(re.findall(r"-?[\d.]+", steps)) // 2
+        for steps, name in re.findall(r'd="M[\d.]+ [\d.]+l([^"]*)" style="[^"]*url\(#([^)]+)', text)
+    }
     points = table(123)
-    assert counts[:2] == sorted([int((points.y == k).sum()) for k in (0, 1)], reverse=True)
+    assert sorted(marks.values()) == sorted(int((points.y == k).sum()) for k in (0, 1))
+
+
+def places(path):
+    """Follow a path of relative steps."""
+    start, steps = re.fullmatch(r"M([^l]+)l(.*)", path).groups()
+    numbers = np.array(re.findall(r"-?[\d.]+", steps), dtype=float).reshape(-1, 2)
+    return np.cumsum(np.vstack([np.array(start.split(), dtype=float), numbers]), axis=0)
+
+
+def test_joined_marks_stay_where_they_were_and_keep_their_look():
+    figure, ax = plt.subplots()
+    ax.plot(
+        [0.1, 0.5, 0.5, 0.9, 0.2, 0.3, 0.7], [0.2, 0.4, 0.4, 0.6, 0.9, 0.1, 0.5], "o", alpha=0.4
+    )
+    ax.axis("off")
+    before = ElementTree.fromstring(page._drawn(figure))
+    marks = [
+        (float(element.get("x")), float(element.get("y")))
+        for element in before.iter(f"{{{page._SVG}}}use")
+    ]
+    root = ElementTree.fromstring(svg(figure))
+    marker = root.find(f".//{{{page._SVG}}}marker")
+    path = next(e for e in root.iter() if f"url(#{marker.get('id')})" in e.get("style", ""))
+    # Equal rows stay two marks, since their opacity adds up.
+    found = places(path.get("d"))
+    assert len(found) == len(marks) == 7
+    np.testing.assert_allclose(found, sorted(marks), atol=0.051)
+    assert "fill-opacity:0.4" in marker.get("style").replace(" ", "")
+    assert "stroke:none" in path.get("style")
+
+
+@given(st.lists(st.tuples(st.floats(-500, 500), st.floats(-500, 500)), min_size=2, max_size=40))
+def test_compact_paths_end_where_the_line_ends(corners):
+    given_path = "M " + " L ".join(f"{x:.2f} {y:.2f}" for x, y in corners)
+    found = places(compact(given_path))
+    first, last = np.array(corners[0]), np.array(corners[-1])
+    assert np.abs(found[0] - first).max() < 0.06
+    assert np.abs(found[-1] - last).max() < 0.06
+
+
+def test_pieces_of_a_compact_path_begin_anew_and_close():
+    assert compact("M 1 2 L 3 2 z M 5 5 L 5 6") == "M1 2l2 0zM5 5l0 1"
+    # A dot drawn by a round cap has no length.
+    assert compact("M 1 1 L 1 1") == "M1 1l0 0"
+
+
+def test_pixels_get_a_palette_and_stay_transparent():
+    points = table(40, 3)
+    text = svg(isosurface_3d(linear, points, n_grid=12).figure)
+    image = Image.open(BytesIO(b64decode(re.search(r'base64,([^"]+)"', text).group(1))))
+    assert image.mode == "P"
+    assert image.convert("RGBA").getpixel((0, 0))[3] == 0
+    assert len(text) < 90_000
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -164,7 +164,7 @@ def test_slices_draw_the_active_columns_and_hold_the_others():
         slices(rising, points, columns=[])
 
 
-@pytest.mark.parametrize(("n_rows", "pixels"), [(900, False), (1100, True)])
+@pytest.mark.parametrize(("n_rows", "pixels"), [(1400, False), (1600, True)])
 def test_marks_of_all_panels_together_decide_on_pixels(n_rows, pixels):
     panels = slices(rising, table(n_rows, 2))
     assert all(marks_of(ax, 0).get_rasterized() == pixels for ax in panels)
@@ -228,7 +228,7 @@ def test_monotonicity_colours_follow_the_gradient():
     points = Points(np.linspace(0, 4, 41), np.arange(41) % 2)
     ax = monotonicity(lambda X: (-((X[:, 0] - 2) ** 2), 0 * X[:, 0]), points, ignored=0.1)
     runs = {line.get_label(): line for line in ax.lines if line.get_linewidth() == 2.8}
-    step = 4 * 1.2 / 255
+    step = 4 * 1.2 / 127
     up = runs["rising"].get_xdata()[np.isfinite(runs["rising"].get_ydata())]
     down = runs["falling"].get_xdata()[np.isfinite(runs["falling"].get_ydata())]
     assert same_color(runs["rising"].get_color(), VERMILION)
@@ -331,7 +331,7 @@ def test_figures_draw_for_edge_cases(points):
         ),
         (
             lambda p: posterior_1d(lambda X: (X[:3, 0], X[:3, 0]), p, column=0),
-            "asked at 256 rows and gave 3 means",
+            "asked at 128 rows and gave 3 means",
         ),
     ],
 )

@@ -11,6 +11,8 @@ from parsimon.exceptions import ParsimonError
 
 # name -> (module under parsimon.cli, attribute, help shown in the list)
 COMMANDS = {
+    "report": ("report", "report", "Search a table for what predicts a column, and report it."),
+    "predict": ("predict", "predict", "Predict new rows with a saved model."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),
     "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),
 }
@@ -58,5 +60,6 @@ def main() -> None:
 
     \b
     Try it:
+        parsimon report pima
         parsimon front --demo
     """

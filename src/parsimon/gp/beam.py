@@ -7,7 +7,7 @@ expands members before they leave the list, and begins at the error of the const
 import hashlib
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +69,9 @@ def beam_search(problem: Problem, grammar: Grammar, options: SearchOptions) -> S
 
     At each depth every kernel that grows from the beam is fitted to all rows, from its parent's
     hyperparameters and sites; leave-one-out picks a shortlist, which is cross-validated on the
-    shared folds; the best few are the next beam. The search ends when the best guide has not
-    fallen for more than ``patience`` levels.
+    shared folds; the best few are the next beam. Where many kernels are fitted for a short list,
+    the fits are loose at first, and close for twice as many as the list takes. The search ends
+    when the best guide has not fallen for more than ``patience`` levels.
 
     Parameters
     ----------
@@ -212,31 +213,59 @@ class _Run:
         return level
 
     def fit_all(self, level: _Level) -> None:
-        """Fit every kernel of the level to all rows."""
+        """Fit every kernel of the level to all rows: the promising ones closely."""
+        places, n_listed = list(range(len(level.kernels))), self.n_listed(level)
+        # Other guides than the folds' compare the fits to all rows themselves.
+        if n_listed is not None and needs_folds(self.options.guide):
+            n_close = 2 * n_listed
+            if n_close < len(places):
+                self.fit_some(level, places, loosely=True)
+                places = self.ranked(level)[:n_close]
+        self.fit_some(level, places)
+
+    def fit_some(self, level: _Level, places: list[int], *, loosely: bool = False) -> None:
+        """Fit some kernels of the level to all rows, from a loose fit if there is one."""
         starts = {id(parent): self.start_of(parent) for parent in level.parents}
-        waiting = []
-        for place, kernel in enumerate(level.kernels):
-            known = self.memory.recall("whole", kernel)
+        stage = "loose" if loosely else "whole"
+        waiting, n_fitted = [], 0
+        for place in places:
+            known = self.memory.recall(stage, level.kernels[place])
             if isinstance(known, (Whole, Failed)):
                 level.wholes[place] = known
+                n_fitted += 1
             else:
                 waiting.append(place)
         calls = (
-            (
-                self.problem,
-                level.kernels[place],
-                starts[id(level.parents[place])],
-                self.seed_of(level.kernels[place]),
-            )
+            self.call_of(level, place, starts[id(level.parents[place])], loosely=loosely)
             for place in waiting
         )
         results = self.workers.map(measure_whole, calls, deadline=self.deadline)
         for place, result in zip(waiting, results, strict=False):
             level.wholes[place] = result
-            self.memory.store("whole", level.kernels[place], result)
+            n_fitted += 1
+            self.memory.store(stage, level.kernels[place], result)
             self.show(level)
-        if len(level.wholes) < len(level.kernels):
+        if n_fitted < len(places):
             raise OutOfTime
+
+    def call_of(
+        self, level: _Level, place: int, start: Start, *, loosely: bool
+    ) -> tuple[object, ...]:
+        kernel, loose = level.kernels[place], level.wholes.get(place)
+        seed = self.seed_of(kernel)
+        if loosely:
+            return self.problem, kernel, start, seed, True
+        if isinstance(loose, Whole):
+            start = start._replace(noise_variance=loose.noise_variance)
+            return replace(self.problem, n_restarts=0), loose.kernel, start, seed
+        return self.problem, kernel, start, seed
+
+    def n_listed(self, level: _Level) -> int | None:
+        """Return how many kernels of the level will be cross-validated, None for all."""
+        options = self.options
+        if options.shortlist is None or level.depth <= 1:
+            return None
+        return max(options.shortlist if needs_folds(options.guide) else options.beam, options.beam)
 
     def cross_validate(self, level: _Level, places: list[int]) -> None:
         """Judge some kernels of the level on the folds."""
@@ -259,23 +288,22 @@ class _Run:
         if len(level.folds) < len(wholes):
             raise OutOfTime
 
+    def ranked(self, level: _Level) -> list[int]:
+        """Return the places of kernels that could be fitted, by a first look at leave-one-out."""
+        n_rows = len(self.problem.y)
+        looks = {
+            place: first_look(self.options.guide, whole, n_rows)
+            for place, whole in level.wholes.items()
+            if isinstance(whole, Whole)
+        }
+        return sorted(looks, key=lambda place: (looks[place], place))
+
     def shortlisted(self, level: _Level) -> list[int]:
         """Return the places that deserve the folds, by a first look at leave-one-out.
 
         All one-kernel models do, since the report shows them.
         """
-        guide, options = self.options.guide, self.options
-        n_rows = len(self.problem.y)
-        looks = {
-            place: first_look(guide, whole, n_rows)
-            for place, whole in level.wholes.items()
-            if isinstance(whole, Whole)
-        }
-        ranked = sorted(looks, key=lambda place: (looks[place], place))
-        if options.shortlist is None or level.depth == 1:
-            return ranked
-        most = options.shortlist if needs_folds(guide) else options.beam
-        return ranked[: max(most, options.beam)]
+        return self.ranked(level)[: self.n_listed(level)]
 
     def close(self, level: _Level) -> bool:
         """Rank the level and say whether its best improves on what was best."""
@@ -336,11 +364,15 @@ class _Run:
 
 
 def measure_whole(
-    problem: Problem, kernel: Kernel, start: Start, seed: np.random.SeedSequence
+    problem: Problem,
+    kernel: Kernel,
+    start: Start,
+    seed: np.random.SeedSequence,
+    loosely: bool = False,
 ) -> Whole | Failed:
     """Fit a kernel to all rows; a failure is returned as a sentence, and the search goes on."""
     try:
-        found = fit_whole(problem.copied(), kernel, start, seed)
+        found = fit_whole(problem.copied(), kernel, start, seed, loosely=loosely)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         return Failed(f"The fit to all rows failed: {error}")
     return found if _finite(found[1:6]) else Failed("The fit to all rows is not finite.")

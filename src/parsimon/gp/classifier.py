@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -76,8 +75,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
     time_limit : float, optional
         Seconds for the whole fit; the best hyperparameters so far are kept.
     n_jobs : int, optional
-        Processes for one class against the rest; the result does not depend on it but
-        for rounding.
+        Processes for one class against the rest; the result does not depend on it.
 
     Attributes
     ----------
@@ -297,13 +295,15 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             return Softmax(fit_softmax(kernel, rows.X, codes, **options))
         options |= {"inference": self.inference, "form": self.form}
         positives = [1] if n_classes == 2 else range(n_classes)
-        fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_classifier)(
-                kernel, rows.X, np.where(codes == c, 1.0, -1.0), random_state=seed, **options
-            )
+        calls = (
+            (kernel, rows.X, np.where(codes == c, 1.0, -1.0), options | {"random_state": seed})
             for c, seed in zip(positives, seeds, strict=True)
         )
-        return OneVsRest(tuple(fits))
+        if n_fits == 1:
+            return OneVsRest(tuple(_fit_copied(*call) for call in calls))
+        # Workers have one thread each; so has this process then, for the same bits.
+        with Workers(self.n_jobs) as workers:
+            return OneVsRest(tuple(workers.map(_fit_copied, calls)))
 
     def _latent_model(self) -> LatentModel:
         check_is_fitted(self)
@@ -312,6 +312,13 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any) -> Array:
         checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return checked
+
+
+def _fit_copied(
+    kernel: Kernel, X: Array, y_signs: Array, options: dict[str, Any]
+) -> Fitted[LatentPosterior]:
+    """Fit on fresh arrays: what a worker receives may be aligned otherwise, and then sums round."""
+    return fit_classifier(kernel, np.array(X), np.array(y_signs), **options)
 
 
 def class_weights(

@@ -4,7 +4,7 @@ Estimators and the search over kernels share these functions. The kernel that is
 start; the bounds keep it between the grain and the extent of the data.
 """
 
-from collections.abc import Callable
+from time import monotonic
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from parsimon._typing import Array
 from parsimon._validation import finite_matrix, finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.choice import check_choice
-from parsimon.gp.settling import settled_propagation
+from parsimon.gp.coarse import coarse_fit, is_worthwhile
 from parsimon.gp.subset import predicted_sites, stratified_rows
 from parsimon.inference import (
     DensePrior,
@@ -23,15 +23,14 @@ from parsimon.inference import (
     RegressionPosterior,
     Sites,
     SoftmaxPosterior,
-    laplace,
-    latent_prior,
+    classification_evidence,
     maximise_evidence,
     regression_evidence,
     softmax_evidence,
 )
 from parsimon.inference.prior import Form
 from parsimon.kernels import Kernel
-from parsimon.optimise import Minimum
+from parsimon.optimise import random_starts
 
 P = TypeVar("P", LatentPosterior, RegressionPosterior, SoftmaxPosterior)
 
@@ -136,43 +135,46 @@ def fit_classifier(
     how: dict[str, Any] = {"inference": inference, "weights": weights, "form": form}
     warm = start if isinstance(start, LatentPosterior) else None
     sites = start.sites if isinstance(start, LatentPosterior) else start
-    evaluate = _binary_evidence(kernel, X, y_signs, sites, **how)
+    check_choice("inference", inference, ["ep", "laplace"])
+    evaluate = classification_evidence(kernel, X, y_signs, start=sites, **how)
     if not (optimise and kernel.n_theta):
         return _unoptimised(kernel, evaluate(kernel.theta, warm))
     bounds = kernel.bounds(X) if bounds is None else bounds
-    search: dict[str, Any] = {"random_state": random_state, "max_iterations": max_iterations}
-    search |= {"time_limit": time_limit}
+    search: dict[str, Any] = {"max_iterations": max_iterations, "time_limit": time_limit}
     if start is None and n_optimised is not None and len(X) > 2 * n_optimised:
-        search |= {"bounds": bounds, "n_restarts": n_restarts}
+        search |= {"bounds": bounds, "n_restarts": n_restarts, "random_state": random_state}
         return _fit_in_stages(kernel, X, y_signs, n_optimised, how, search)
     starts = _starts(kernel, X, n_restarts)
-    search |= {"n_restarts": max(0, n_restarts - 1)}
+    if start is None and is_worthwhile(kernel, X, y_signs, form):
+        drawn = random_starts(bounds, max(0, n_restarts - 1), random_state)
+        starts = np.clip(np.vstack([starts, drawn]), *bounds.T)
+        return _coarse_to_fine(kernel, X, y_signs, starts, bounds, how=how, search=search)
+    search |= {"n_restarts": max(0, n_restarts - 1), "random_state": random_state}
     return _optimised(
         kernel, maximise_evidence(evaluate, starts, bounds, warm_start=warm, **search)
     )
 
 
-def _binary_evidence(
+def _coarse_to_fine(
     kernel: Kernel,
     X: Array,
     y_signs: Array,
-    sites: Sites | None,
+    starts: Array,
+    bounds: Array,
     *,
-    inference: str,
-    weights: Array | None,
-    form: Form,
-) -> Callable[[Array, LatentPosterior | None], LatentPosterior]:
-    """Return a function from theta and the last posterior to a posterior, for the optimiser."""
-    check_choice("inference", inference, ["ep", "laplace"])
-    infer = settled_propagation if inference == "ep" else laplace
-
-    def evaluate(theta: Array, previous: LatentPosterior | None) -> LatentPosterior:
-        pivots = None if previous is None else previous.prior.pivots
-        prior = latent_prior(kernel.with_theta(theta), X, form=form, pivots=pivots)
-        begin = sites if previous is None else previous.sites
-        return infer(prior, y_signs, weights=weights, start=begin)
-
-    return evaluate
+    how: dict[str, Any],
+    search: dict[str, Any],
+) -> Fitted[LatentPosterior]:
+    """Fit to some rows, and to all rows from where that ended."""
+    began = monotonic()
+    first = coarse_fit(kernel, X, y_signs, starts, bounds, how=how, search=search)
+    if search["time_limit"] is not None:
+        left = search["time_limit"] - (monotonic() - began)
+        search = search | {"time_limit": max(0.0, left)}
+    how = how | {"form": first.form, "start": first.sites}
+    evaluate = classification_evidence(kernel, X, y_signs, **how)
+    found = maximise_evidence(evaluate, first.starts, bounds, curvature=first.curvatures, **search)
+    return _optimised(kernel, found)
 
 
 def _fit_in_stages(
@@ -351,14 +353,9 @@ def _optimised(kernel: Kernel, fit: EvidenceFit[P]) -> Fitted[P]:
         fit.posterior,
         fit.posterior.log_evidence,
         fit.optimisation.n_evaluations,
-        _at_optimum(fit.optimisation) and fit.posterior.converged,
+        fit.optimisation.converged and fit.posterior.converged,
         fit.optimisation.message,
     )
-
-
-def _at_optimum(found: Minimum) -> bool:
-    """Say whether the optimiser met its tolerance, or found nothing lower within rounding."""
-    return found.converged or found.message.startswith("ABNORMAL")
 
 
 def _unoptimised(kernel: Kernel, posterior: P) -> Fitted[P]:

@@ -1,7 +1,6 @@
 """`KernelSearch`: which variables matter, alone or together, found by growing a kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -17,13 +16,17 @@ from parsimon._typing import AnyArray, Array
 from parsimon._validation import binary_labels
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.beam import SearchOptions, beam_search
+from parsimon.gp.candidate_model import CandidateModel, framed
 from parsimon.gp.candidates import Candidate, Choice
 from parsimon.gp.grammar import Grammar, base_kernels, varying_columns
 from parsimon.gp.guides import Guide
 from parsimon.gp.history import SearchHistory
+from parsimon.gp.judge import Judge
 from parsimon.gp.judging import Problem, Task
+from parsimon.gp.period import with_likely_periods
 from parsimon.gp.search_memory import stored_seed
 from parsimon.gp.shared_folds import refuse_more_classes, shared_folds, target_task
+from parsimon.kernels import Kernel
 from parsimon.pareto import choose as choose_from_front
 from parsimon.pareto.options import check_choice, check_count
 from parsimon.pareto.rules import Rule
@@ -46,9 +49,10 @@ class KernelSearch(BaseEstimator):
     Parameters
     ----------
     base : str, Kernel, or sequence of them
-        Base kernels for each column: "se" (smooth), "per" (periodic), "lin" (a line with its
-        height), "matern", "rq", or any positive semi-definite kernel. A kernel without columns is
-        given to every column; one with columns is used as it is.
+        Base kernels for each column: "se" (smooth), "per" (periodic, begun at the period that the
+        target shows), "lin" (a line with its height), "matern", "rq", or any positive
+        semi-definite kernel. One without columns is given to every column, one with columns is
+        used as it is.
     depth : int, optional
         Most base kernels; by default 4, or the number of columns if that is less.
     beam : int
@@ -113,6 +117,9 @@ class KernelSearch(BaseEstimator):
     front_variables_ : Front
         The same against the number of variables.
     structure_found_ : bool
+    problem_ : Problem
+        Rows, target (labels -1 and 1, or standardised numbers) and folds that every kernel was
+        judged on.
     constant_columns_ : tuple of int
         Columns that were left out.
     task_ : str
@@ -200,8 +207,9 @@ class KernelSearch(BaseEstimator):
         self.task_: Task = target_task(y, self.task)
         target = self._labels(y) if self.task_ == "classification" else _standardised(y)
         seed = self._seed()
-        grammar = Grammar(self._base(X), root_only=self.root_only, new_dimension=self.new_dimension)
-        problem = Problem(
+        base = self._base(X, target)
+        grammar = Grammar(base, root_only=self.root_only, new_dimension=self.new_dimension)
+        self.problem_ = Problem(
             X,
             target,
             self.task_,
@@ -209,7 +217,9 @@ class KernelSearch(BaseEstimator):
             inference=self.inference,
             n_restarts=self.n_restarts,
         )
-        self._store(beam_search(problem, grammar, self._search_options(X, seed)), X, y)
+        history = beam_search(self.problem_, grammar, self._search_options(X, seed))
+        self._judge = Judge(self.problem_, history, grammar.base, seed)
+        self._store(history, X, y)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -255,6 +265,35 @@ class KernelSearch(BaseEstimator):
         check_choice("price", price, ("kernels", "variables"))
         front = self.front_ if price == "kernels" else self.front_variables_
         return front.solution(choose_from_front(front, rule))
+
+    def judge(self, kernel: Kernel) -> Candidate:
+        """Judge a further kernel on the very rows and folds of the search.
+
+        It is fitted to all rows, from its own hyperparameters, and cross-validated with a refit
+        in each fold. A structure that was cross-validated before is not fitted again.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Any positive semi-definite one on the columns of the search.
+
+        Returns
+        -------
+        Candidate
+            `judged_by` says "failed" where a fit broke down.
+
+        Examples
+        --------
+        >>> from parsimon.datasets import load
+        >>> from parsimon.kernels import SquaredExponential as SE
+        >>> iris = load("iris")
+        >>> two = iris.target != "setosa"
+        >>> search = KernelSearch(depth=1, random_state=0).fit(iris.data[two], iris.target[two])
+        >>> search.judge(SE(2) * SE(3)).judged_by
+        'cross-validation'
+        """
+        check_is_fitted(self)
+        return self._judge(kernel)
 
     def describe(self) -> str:
         """Return a few sentences: what was found, what it gains, and why the search ended."""
@@ -311,14 +350,15 @@ class KernelSearch(BaseEstimator):
         stored = None if self.random_state is not None else stored_seed(self.checkpoint)
         return seed_sequence(self.random_state if stored is None else stored)
 
-    def _base(self, X: Array) -> tuple[Any, ...]:
+    def _base(self, X: Array, target: Array) -> tuple[Any, ...]:
         varying = varying_columns(X)
         self.constant_columns_ = tuple(k for k in range(X.shape[1]) if k not in varying)
         if len(self.constant_columns_) == X.shape[1]:
             raise InvalidInputError(
                 f"All {X.shape[1]} columns of X are constant, so there is nothing to search."
             )
-        return base_kernels(self.base, X, intercept=self.task_ == "classification")
+        base = base_kernels(self.base, X, intercept=self.task_ == "classification")
+        return with_likely_periods(base, X, target, given=self.base)
 
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)
@@ -330,7 +370,7 @@ class KernelSearch(BaseEstimator):
 
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)
-        model = _Model(self.task_, X, y, self.inference, None if names is None else tuple(names))
+        model = CandidateModel(self.task_, X, y, self.inference, names)
         self.history_ = history
         self.first_layer_ = history.first_layer
         self.baseline_ = history.baseline
@@ -347,44 +387,7 @@ class KernelSearch(BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         checked = validate_data(self, X, dtype=np.float64, reset=False)
-        return _framed(checked, getattr(self, "feature_names_in_", None))
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """Turns a candidate into a fitted estimator; a value, so that searches can be pickled."""
-
-    task: Task
-    X: Array
-    y: AnyArray
-    inference: Literal["ep", "laplace"]
-    names: tuple[str, ...] | None
-
-    def __call__(self, candidate: Candidate) -> Any:
-        X = _framed(self.X, self.names)
-        if self.task == "classification":
-            from parsimon.gp.classifier import GPClassifier
-
-            kept = GPClassifier(
-                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
-            )
-            return kept.fit(X, self.y)
-        from parsimon.gp.regressor import GPRegressor
-
-        # The search standardised the target; a constant target has no unit.
-        unit = float(np.var(self.y)) or 1.0
-        noise = unit * (candidate.noise_variance or 1.0)
-        held = GPRegressor(candidate.kernel, noise=noise, optimise=False, n_restarts=0)
-        return held.fit(X, self.y)
-
-
-def _framed(X: Array, names: Any) -> Any:
-    """Return a table with its names, if it had any, for estimators that remember them."""
-    if names is None:
-        return X
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=list(names))
+        return framed(checked, getattr(self, "feature_names_in_", None))
 
 
 def _standardised(y: AnyArray) -> Array:

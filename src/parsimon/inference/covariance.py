@@ -95,6 +95,8 @@ def contract(derivatives: Array, weights: Array) -> Array:
     >>> contract(np.ones((2, 3, 4)), np.full((3, 4), 0.5))
     array([6., 6.])
     """
+    if not len(derivatives):
+        return np.zeros(0)
     flat = np.ascontiguousarray(weights).ravel()
     total: Array = derivatives.reshape(len(derivatives), flat.size) @ flat
     return total

@@ -1,9 +1,12 @@
 """Expectation propagation for binary labels with a probit likelihood.
 
-Sites are updated all at once, with Anderson's acceleration; if that stalls, one after another.
-Each step needs one factorisation of the prior's size, dense or low rank.
+Sites are updated all at once: by whole steps at first, shorter ones where those swing, and near
+the solution by an expansion of the posterior or with Anderson's acceleration. If all that stalls,
+they are updated one after another. Each step needs one factorisation of the prior's size, dense
+or low rank.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +15,10 @@ import numpy as np
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.anderson import Anderson
+from parsimon.inference.dense import DenseConditioned
+from parsimon.inference.expansion import expanded_sites
 from parsimon.inference.labels import checked_signs, checked_weights
+from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import Latent, LatentPosterior, Sites, cavity
 from parsimon.inference.prior import Conditioned, LatentPrior
 from parsimon.inference.tilted import power_tilted, probit_log_normaliser, probit_tilted
@@ -26,6 +32,17 @@ DIVERGES_ABOVE = 10.0
 # From the zero start the change grows before it falls; later, a step that does not halve it is
 # taken half-way only.
 PLAIN_STEPS = 4
+# Steps are halved as long as they make the change grow, down to this share. Rows of weight w
+# stand for w sites that are updated at once: measured on weights of 5 to 1000 and prior variances
+# up to 400, whole steps diverge from weight 5 on, half steps from about 100 on, and quarter steps
+# never did.
+LEAST_SHARE = 1 / 16
+# Many copies of a row make its posterior so narrow that Laplace's sites are nearly right.
+HEAVY = 10.0
+# Rows from which an expansion of a dense posterior is cheaper than more factorisations, and the
+# change below which it holds well enough.
+EXPAND_FROM = 400
+EXPAND_BELOW = 1.0
 
 
 def expectation_propagation(
@@ -36,7 +53,7 @@ def expectation_propagation(
     start: Sites | None = None,
     updates: Literal["auto", "parallel", "sequential"] = "auto",
     tolerance: float = 1e-5,
-    max_iterations: int = 100,
+    max_iterations: int = 200,
 ) -> LatentPosterior:
     """Approximate the posterior of a probit Gaussian-process classifier.
 
@@ -85,6 +102,8 @@ def expectation_propagation(
         raise InvalidInputError(f"updates must be auto, parallel or sequential, got {updates!r}.")
     terms = _Terms.of(checked_signs(y), weights)
     nothing = Sites(np.zeros(len(terms.y)), np.zeros(len(terms.y)))
+    if start is None and updates != "sequential" and float(np.max(terms.copies)) > HEAVY:
+        start = laplace(prior, y, weights=weights).sites
     # A row that has lost its weight must not keep the site that it had.
     first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
     state = _State.of(prior, first, terms)
@@ -109,6 +128,7 @@ def expectation_propagation(
         slope=state.sites.shift - state.sites.precision * mean,
         converged=state.change <= tolerance,
         n_iterations=n_iterations,
+        inaccuracy=state.change,
     )
 
 
@@ -179,39 +199,84 @@ class _State:
         )
         return cls(sites, conditioned, marginal, target, float(np.max(change)))
 
+    @property
+    def pairs(self) -> Iterator[tuple[Array, Array]]:
+        """Old and new precisions, then old and new shifts."""
+        return zip(self.sites, self.target, strict=True)
+
 
 def _parallel(
     prior: LatentPrior, state: _State, terms: _Terms, tolerance: float, max_iterations: int
 ) -> tuple[_State, int]:
-    """Update all sites at once until they agree with their targets.
+    """Update all sites at once until they agree with their targets."""
+    stepper = _Stepper(terms)
+    for iteration in range(max_iterations):
+        if state.change <= tolerance or not np.isfinite(state.change):
+            return state, iteration
+        state = _State.of(prior, stepper.step(state, iteration), terms)
+    return state, max_iterations
+
+
+class _Stepper:
+    """Chooses the next sites from the last state, and learns from how the change develops.
 
     Far from the solution plain steps are best; near it they often swing round it, at worst
     losing a tenth of the distance in each step, and acceleration saves most of them (measured:
     122 steps became 21 on a prior of variance 800).
     """
-    accelerator: Anderson | None = None
-    before = least = np.inf
-    for iteration in range(max_iterations):
-        if state.change <= tolerance or not np.isfinite(state.change):
-            return state, iteration
-        slow = state.change > before / 2
-        if state.change > DIVERGES_ABOVE * least:
-            accelerator, least = None, np.inf
-        elif accelerator is None and (
-            state.change < ACCELERATE_BELOW or (slow and state.change < SWINGS_BELOW)
-        ):
-            accelerator = Anderson()
-        before = state.change
+
+    def __init__(self, terms: _Terms) -> None:
+        self.terms = terms
+        self.accelerator: Anderson | None = None
+        self.before = self.least = np.inf
+        self.near, self.swings = ACCELERATE_BELOW, SWINGS_BELOW
+        self.share = 1.0
+        self.may_expand = len(terms.y) >= EXPAND_FROM
+        self.expanded = False
+
+    def step(self, state: _State, iteration: int) -> Sites:
+        change, before = state.change, self.before
+        slow = change > before / 2
+        self.before = change
+        self.may_expand &= not (self.expanded and slow)
+        # Around sites that say nothing yet there is nothing to expand.
+        begun = bool(state.sites.precision.any())
+        self.expanded = self.may_expand and begun and change < EXPAND_BELOW
+        if self.expanded and isinstance(state.conditioned, DenseConditioned):
+            return self._expand(state.conditioned, state)
+        if change > DIVERGES_ABOVE * self.least:
+            # Acceleration came too early: go nearer with shorter steps first.
+            self.accelerator, self.least = None, np.inf
+            self.near, self.swings = self.near / 6, 0.0
+            self.share = max(self.share / 2, LEAST_SHARE)
+        elif self.accelerator is None and (change < self.near or (slow and change < self.swings)):
+            self.accelerator = Anderson()
+        if self.accelerator is not None:
+            return self._accelerate(self.accelerator, state)
+        if iteration >= PLAIN_STEPS:
+            shorter = max(self.share / 2, LEAST_SHARE)
+            self.share = shorter if change > before else min(1.2 * self.share, 1.0)
+        share = min(self.share, 0.5) if slow and iteration >= PLAIN_STEPS else self.share
+        return Sites(*(old + share * (new - old) for old, new in state.pairs))
+
+    def _accelerate(self, accelerator: Anderson, state: _State) -> Sites:
+        self.least = min(self.least, state.change)
+        scale = np.sqrt(state.marginal.variance)
         sites, target = np.concatenate(state.sites), np.concatenate(state.target)
-        if accelerator is not None:
-            least = min(least, state.change)
-            scale = np.sqrt(state.marginal.variance)
-            proposal = accelerator.step(sites, target, np.concatenate([scale**2, scale]))
-        else:
-            proposal = (sites + target) / 2 if slow and iteration >= PLAIN_STEPS else target
+        proposal = accelerator.step(sites, target, np.concatenate([scale**2, scale]))
         precision, shift = np.split(proposal, 2)
-        state = _State.of(prior, Sites(np.maximum(precision, 0.0), shift), terms)
-    return state, max_iterations
+        return Sites(np.maximum(precision, 0.0), shift)
+
+    def _expand(self, conditioned: DenseConditioned, state: _State) -> Sites:
+        terms = self.terms
+        found = expanded_sites(
+            conditioned,
+            state.marginal,
+            state.target,
+            lambda marginal, sites: terms.match(terms.cavity(marginal, sites)),
+            tolerance=0.1 * state.change**2,
+        )
+        return found if np.isfinite(found).all() else state.target
 
 
 def _sequential(

@@ -8,7 +8,7 @@ climbs them.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from parsimon.inference.ep import expectation_propagation
 from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
 from parsimon.inference.laplace import laplace
 from parsimon.inference.likelihoods import Link
-from parsimon.inference.posterior import LatentPosterior
-from parsimon.inference.prior import TOLERANCE, Form, latent_prior
+from parsimon.inference.posterior import LatentPosterior, Sites
+from parsimon.inference.prior import TOLERANCE, DensePrior, Form, LatentPrior, latent_prior
 from parsimon.optimise import Minimum, minimise
 
 
@@ -38,6 +38,16 @@ class HasEvidence(Protocol):
 
 
 P = TypeVar("P", bound=HasEvidence)
+
+# Of the last move of a log hyperparameter: how far the sites of the next evaluation may be from
+# agreement. Measured, the gradient is then right to a hundredth.
+LOOSENESS = 1e-2
+# Where low rank was refused, it is not tried again until a log hyperparameter has moved this far.
+SAME_FORM = 0.3
+# Step of the differences of gradients that make a curvature, in log hyperparameters.
+DIFFERENCE = 0.05
+# A posterior whose sites agree to this needs no further evaluation at the same point.
+EXACT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +76,9 @@ def classification_evidence(
     inference: Literal["ep", "laplace"] = "ep",
     link: Link = "probit",
     weights: Array | None = None,
+    start: Sites | None = None,
     form: Form = "auto",
+    rank_tolerance: float = TOLERANCE,
 ) -> Callable[[Array, LatentPosterior | None], LatentPosterior]:
     """Return a function from theta (and the last posterior) to a binary classifier's posterior.
 
@@ -81,13 +93,18 @@ def classification_evidence(
         Expectation propagation has the probit only.
     weights : ndarray of shape (n,), optional
         Powers of the likelihood terms.
+    start : Sites, optional
+        From a related fit: the first evaluation begins with them.
     form : {"auto", "dense", "low_rank"}
         Of the kernel matrix; see `latent_prior`.
+    rank_tolerance : float
+        What low rank may leave out of the kernel matrix's diagonal, on average.
 
     Returns
     -------
     callable
-        For `maximise_evidence`.
+        For `maximise_evidence`. It raises `numpy.linalg.LinAlgError` where expectation
+        propagation does not converge.
 
     Examples
     --------
@@ -106,23 +123,56 @@ def classification_evidence(
             "Use inference='laplace' for the logit."
         )
     X = finite_matrix(X, "X")
-    infer = expectation_propagation if inference == "ep" else partial(laplace, link=link)
+    is_ep = inference == "ep"
+    infer = _parallel_propagation if is_ep else partial(laplace, link=link)
+    forms = _Forms(form, rank_tolerance)
 
     def evaluate(theta: Array, previous: LatentPosterior | None) -> LatentPosterior:
         trial = kernel.with_theta(theta)
         if previous is None:
-            return infer(latent_prior(trial, X, form=form), y, weights=weights)
-        # Long steps need no exact sites; the tolerance tightens as the steps become short.
+            return infer(forms.prior(trial, X, None), y, weights=weights, start=start)
+        # Long steps need no exact sites; the tolerance tightens as the steps become short. The
+        # error of Laplace's mode is the square of its tolerance.
         move = float(np.max(np.abs(theta - previous.kernel.theta), initial=0.0))
         return infer(
-            latent_prior(trial, X, form=form, pivots=previous.prior.pivots),
+            forms.prior(trial, X, previous),
             y,
             weights=weights,
-            start=previous.sites,
-            tolerance=min(max(1e-3 * move, 1e-6), 1e-4),
+            start=previous.sites if is_ep else previous,
+            tolerance=min(max(LOOSENESS * move, 1e-6), 3e-3) if is_ep else 1e-4,
         )
 
     return evaluate
+
+
+def _parallel_propagation(prior: LatentPrior, y: Array, **options: Any) -> LatentPosterior:
+    """Run expectation propagation, but not one site after another, which takes too long."""
+    posterior = expectation_propagation(prior, y, updates="parallel", **options)
+    if not posterior.converged:
+        raise np.linalg.LinAlgError(
+            "Expectation propagation did not converge, as may happen with very uneven weights; "
+            "inference='laplace' always does."
+        )
+    return posterior
+
+
+class _Forms:
+    """Chooses the form of kernel matrices, and remembers where low rank was refused."""
+
+    def __init__(self, form: Form, tolerance: float) -> None:
+        self.form, self.tolerance = form, tolerance
+        self.refused: Array | None = None
+
+    def prior(self, kernel: Covariance, X: Array, last: LatentPosterior | None) -> LatentPrior:
+        theta, form = kernel.theta, self.form
+        if form == "auto" and self.refused is not None:
+            near = np.max(np.abs(theta - self.refused), initial=0.0) < SAME_FORM
+            form = "dense" if near else "auto"
+        pivots = None if last is None else last.prior.pivots
+        prior = latent_prior(kernel, X, form=form, pivots=pivots, tolerance=self.tolerance)
+        if form == "auto":
+            self.refused = theta if isinstance(prior, DensePrior) else None
+        return prior
 
 
 def regression_evidence(
@@ -189,6 +239,7 @@ def maximise_evidence(
     value_tolerance: float = 2.2e-9,
     gradient_tolerance: float = 1e-5,
     time_limit: float | None = None,
+    curvature: Array | None = None,
 ) -> EvidenceFit[P]:
     """Find the log hyperparameters of greatest evidence, by bounded L-BFGS with restarts.
 
@@ -204,6 +255,8 @@ def maximise_evidence(
         From a related fit to the same rows: its sites and pivots begin the first evaluation.
     n_restarts, random_state, max_iterations, value_tolerance, gradient_tolerance, time_limit
         As in `parsimon.optimise.minimise`.
+    curvature : ndarray of shape (p, p) or (n_starts, p, p), optional
+        Minus the second derivatives of the evidence at the starts, as far as they are known.
 
     Returns
     -------
@@ -244,6 +297,63 @@ def maximise_evidence(
         value_tolerance=value_tolerance,
         gradient_tolerance=gradient_tolerance,
         time_limit=time_limit,
+        curvature=curvature,
     )
+    if best is not None and _is_exact(best, found):
+        return EvidenceFit(best, found.x, found)
     # Once more at the same point, where an iterative inference takes its last digits.
     return EvidenceFit(evaluate(found.x, best), found.x, found)
+
+
+def _is_exact(best: HasEvidence, found: Minimum) -> bool:
+    """Say whether the best posterior is that of the minimum, with all its digits."""
+    if not isinstance(best, LatentPosterior):
+        return False
+    return best.inaccuracy <= EXACT and -best.log_evidence == found.value
+
+
+def evidence_curvature(
+    evaluate: Callable[[Array, P | None], P], posterior: P, theta: Array, bounds: Array
+) -> Array:
+    """Return minus the second derivatives of the log evidence, by differences of its gradient.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Maps theta and a posterior to a posterior.
+    posterior : posterior
+        At `theta`.
+    theta : ndarray of shape (p,)
+        Inside the bounds; differences that would leave them go the other way.
+    bounds : ndarray of shape (p, 2)
+
+    Returns
+    -------
+    ndarray of shape (p, p)
+        Symmetric; a row whose evaluation failed is that of the identity.
+
+    Examples
+    --------
+    >>> from parsimon.kernels import SquaredExponential
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> y = np.where(np.sin(X[:, 0]) > 0, 1.0, -1.0)
+    >>> kernel = SquaredExponential(0).start(X)
+    >>> evaluate = classification_evidence(kernel, X, y)
+    >>> fit = maximise_evidence(evaluate, kernel.theta, kernel.bounds(X))
+    >>> curvature = evidence_curvature(evaluate, fit.posterior, fit.theta, kernel.bounds(X))
+    >>> bool(np.all(np.linalg.eigvalsh(curvature) > 0))
+    True
+    """
+    here = posterior.evidence_gradient()
+    curvature = np.eye(len(theta))
+    for place, high in enumerate(bounds[:, 1]):
+        step = DIFFERENCE if theta[place] + DIFFERENCE <= high else -DIFFERENCE
+        moved = theta.copy()
+        moved[place] += step
+        try:
+            there = evaluate(moved, posterior).evidence_gradient()
+        except np.linalg.LinAlgError:
+            continue
+        curvature[place] = (here - there) / step
+    symmetric: Array = (curvature + curvature.T) / 2
+    return symmetric

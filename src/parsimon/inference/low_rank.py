@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -9,6 +10,26 @@ from scipy.linalg import blas, lapack
 from parsimon._typing import Array, Indices
 from parsimon.inference.covariance import Covariance, contract, weighted_gradient
 from parsimon.linalg import LowRankPrecision
+
+
+class Derivatives(NamedTuple):
+    """dK / dtheta at some of the pivots' columns.
+
+    Attributes
+    ----------
+    values : ndarray of shape (p, n, m)
+    places : ndarray of shape (m,)
+        Where these columns stand among the pivots; -1 for one that is no pivot any more.
+    """
+
+    values: Array
+    places: Indices
+
+    def contract(self, weights: Array) -> Array:
+        """Return the sum of derivatives times weights of shape (n, r), shape (p,)."""
+        # Weights are put in the derivatives' order, since those are p times as many.
+        own = np.where(self.places >= 0, weights[:, self.places], 0.0)
+        return contract(self.values, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +44,7 @@ class LowRankConditioned:
         L, with K = L L^T.
     pivots : ndarray of shape (r,)
         L[pivots] is lower triangular.
-    derivatives : ndarray of shape (p, n, r) or None
+    derivatives : tuple of Derivatives or None
         dK / dtheta at the pivots' columns, if known.
     precision : ndarray of shape (n,)
         T's diagonal, not negative.
@@ -41,7 +62,7 @@ class LowRankConditioned:
     X: Array
     factor: Array
     pivots: Indices
-    derivatives: Array | None
+    derivatives: tuple[Derivatives, ...] | None
     precision: Array
 
     @cached_property
@@ -98,5 +119,8 @@ class LowRankConditioned:
         # dK_PP are rows of dK_nP: their weight is taken off there, in one contraction.
         across[self.pivots] -= within / 2
         if self.derivatives is not None:
-            return contract(self.derivatives, across)
+            total = np.zeros(len(self.kernel.theta))
+            for piece in self.derivatives:
+                total += piece.contract(across)
+            return total
         return weighted_gradient(self.kernel, self.X, self.X[self.pivots], across)

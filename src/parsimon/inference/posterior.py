@@ -72,6 +72,8 @@ class LatentPosterior:
         plus a term for the moving mode in Laplace's approximation.
     converged : bool
     n_iterations : int
+    inaccuracy : float
+        How far the sites are from agreement, in standard deviations of a marginal.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class LatentPosterior:
     slope: Array
     converged: bool
     n_iterations: int
+    inaccuracy: float = 0.0
 
     @property
     def kernel(self) -> Covariance:

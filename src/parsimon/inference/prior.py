@@ -15,7 +15,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.covariance import CHUNK, Covariance
 from parsimon.inference.dense import DenseConditioned
-from parsimon.inference.low_rank import LowRankConditioned
+from parsimon.inference.low_rank import Derivatives, LowRankConditioned
 from parsimon.linalg import pivoted_cholesky
 
 Form: TypeAlias = Literal["auto", "dense", "low_rank"]
@@ -126,7 +126,7 @@ class LowRankPrior:
     factor : ndarray of shape (n, r)
     pivots : ndarray of shape (r,)
         ``factor[pivots]`` is lower triangular.
-    derivatives : ndarray of shape (p, n, r), optional
+    derivatives : tuple of Derivatives, optional
         dK / dtheta at the pivots' columns, when they were computed along with the factor.
 
     Examples
@@ -142,7 +142,7 @@ class LowRankPrior:
     X: Array
     factor: Array
     pivots: Indices
-    derivatives: Array | None = None
+    derivatives: tuple[Derivatives, ...] | None = None
 
     def multiply(self, vector: Array) -> Array:
         product: Array = self.factor @ (self.factor.T @ vector)
@@ -197,7 +197,8 @@ def latent_prior(
         low = _low_rank_prior(kernel, X, pivots, tolerance=tolerance, most=most)
         if low is not None:
             return low
-    return DensePrior(kernel, X, np.asfortranarray(kernel.gram(X)))
+    # Symmetric, so that the transpose is the same matrix in the order that LAPACK wants.
+    return DensePrior(kernel, X, np.asfortranarray(kernel.gram(X).T))
 
 
 def _low_rank_prior(
@@ -263,15 +264,15 @@ class _Columns:
 
     def extended(
         self, kernel: Covariance, X: Array, kept: Indices, pivots: Indices
-    ) -> Array | None:
+    ) -> tuple[Derivatives, ...] | None:
         """Return the derivatives at the columns `pivots`, the first of which are `kept`."""
         size = len(kernel.theta) * len(X) * len(pivots)
         if self.derivatives is None or size > CHUNK:
             return None
-        known = self.derivatives
-        if not np.array_equal(kept, np.arange(len(self.pivots))):
-            known = known[:, :, kept]
+        places = np.full(len(self.pivots), -1, dtype=np.intp)
+        places[kept] = np.arange(len(kept))
+        known = Derivatives(self.derivatives, places)
         if len(pivots) == len(kept):
-            return known
+            return (known,)
         fresh = kernel.gradients(X, X[pivots[len(kept) :]])[1]
-        return np.concatenate([known, fresh], axis=2)
+        return known, Derivatives(fresh, np.arange(len(kept), len(pivots)))

@@ -196,7 +196,7 @@ def maximise_bound(
             if not found.converged:
                 timed_out = "time limit" in found.message
                 # L-BFGS also gives up when rounding hides any further gain: nothing is left to do.
-                stuck = "ABNORMAL" in found.message
+                stuck = "nothing lower" in found.message
                 reason = "time_limit" if timed_out else "converged" if stuck else "max_iter"
         else:
             search(prior.kernel.theta)

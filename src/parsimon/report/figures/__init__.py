@@ -9,16 +9,26 @@ from parsimon.report.figures.calibration import (
     CalibrationBins,
     calibration_bins,
     calibration_curve,
+    draw_calibration,
 )
-from parsimon.report.figures.components import Component, component_panels
+from parsimon.report.figures.components import Component, component_panels, component_reach
 from parsimon.report.figures.data import data_figure
 from parsimon.report.figures.labels import label
+from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.monotone import MonotoneShare, monotone_share, monotonicity
 from parsimon.report.figures.one_column import posterior_1d, slices
 from parsimon.report.figures.page import caption, svg
 from parsimon.report.figures.parallel import axis_order, parallel_coordinates
 from parsimon.report.figures.points import Points
+from parsimon.report.figures.predicted import predicted_observed
+from parsimon.report.figures.regression import (
+    Numbers,
+    regression_1d,
+    regression_2d,
+    regression_slices,
+)
 from parsimon.report.figures.sketches import folds_sketch, schematic
+from parsimon.report.figures.steps import Step, error_steps
 from parsimon.report.figures.tetrahedra import isosurface
 from parsimon.report.figures.three_columns import isosurface_3d, rotate
 from parsimon.report.figures.tree import SearchNode, search_tree
@@ -28,14 +38,19 @@ __all__ = [
     "CalibrationBins",
     "Component",
     "MonotoneShare",
+    "Numbers",
     "Points",
     "SearchNode",
+    "Step",
     "axis_order",
     "calibration_bins",
     "calibration_curve",
     "caption",
     "component_panels",
+    "component_reach",
     "data_figure",
+    "draw_calibration",
+    "error_steps",
     "folds_sketch",
     "isosurface",
     "isosurface_3d",
@@ -45,6 +60,12 @@ __all__ = [
     "parallel_coordinates",
     "posterior_1d",
     "posterior_2d",
+    "posterior_by_level",
+    "posterior_levels",
+    "predicted_observed",
+    "regression_1d",
+    "regression_2d",
+    "regression_slices",
     "rotate",
     "schematic",
     "search_tree",

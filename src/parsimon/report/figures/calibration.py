@@ -132,10 +132,50 @@ def calibration_curve(
     """
     bins = calibration_bins(y, probability, n_bins=n_bins, confidence=confidence)
     chances = np.sort(finite_vector(probability, "probability"))
+    options: dict[str, Any] = {"positive": positive, "title": title, "ax": ax}
+    return draw_calibration(
+        bins, interval=f"exact binomial {confidence:.0%}", chances=chances, **options
+    )
+
+
+def draw_calibration(
+    bins: CalibrationBins,
+    *,
+    interval: str,
+    chances: Array | None = None,
+    positive: str = "positive",
+    title: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw groups of rows that are known already.
+
+    Parameters
+    ----------
+    bins : CalibrationBins
+    interval : str
+        What their intervals are, for the caption: "Wilson 95 %".
+    chances : ndarray of shape (n,), optional
+        The predictions in increasing order, drawn as ticks.
+    positive, title, ax
+        As in `calibration_curve`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> bins = calibration_bins([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.9], n_bins=2)
+    >>> draw_calibration(bins, interval="exact 95 %").get_xlabel()
+    'predicted probability of positive'
+    >>> plt.close("all")
+    """
     with figure_style():
         ax = new_axes(ax, figsize=(4.6, 4.4))
         _draw_bins(ax, bins)
-        _draw_rug(ax, chances)
+        if chances is not None:
+            _draw_rug(ax, chances)
         name = label(positive, 18)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.06, 1.02), aspect="equal")
         ticks = np.linspace(0, 1, 6)
@@ -148,11 +188,17 @@ def calibration_curve(
     inside = int(np.sum((bins.low <= bins.predicted) & (bins.predicted <= bins.high)))
     ax.set_label(
         f"Observed share of {label(positive, 40)} against its predicted probability in "
-        f"{len(bins.counts)} groups of {bins.counts.min()} to {bins.counts.max()} rows, with exact "
-        f"binomial {confidence:.0%} intervals. {inside} of {len(bins.counts)} intervals hold the "
-        f"mean prediction. Ticks below: the predictions."
+        f"{len(bins.counts)} groups of {_count_words(bins.counts)} rows, with "
+        f"{interval} intervals. {inside} of {len(bins.counts)} intervals hold the mean prediction; "
+        "on the dashed line events happen as often as predicted."
+        + (" Ticks below: the predictions." if chances is not None else "")
     )
     return ax
+
+
+def _count_words(counts: Indices) -> str:
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _draw_bins(ax: "Axes", bins: CalibrationBins) -> None:

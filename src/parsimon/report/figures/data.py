@@ -46,11 +46,12 @@ def data_figure(points: Points, *, title: str | None = None, ax: "Axes | None" =
         if title is not None:
             drawn.set_title(label(title, 60), pad=24 if points.n_columns == 2 else 8)
     n_rows = f"{len(points.y)} rows"
-    drawn.set_label(
+    said = (
         f"{n_rows} in strips by class, spread vertically to show ties."
         if points.n_columns == 1
         else f"{n_rows}; each mark is a row."
     )
+    drawn.set_label(said + points.marks_words())
     return drawn
 
 

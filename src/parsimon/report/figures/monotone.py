@@ -91,7 +91,7 @@ def monotonicity(
     hold: Any = "mean",
     link: Link = "probit",
     margin: float = 0.1,
-    n_grid: int = 256,
+    n_grid: int = 128,
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -151,7 +151,8 @@ def monotonicity(
         ax.set_title(verdict.capitalize() if title is None else label(title, 60))
     said = f" The function {verdict}." if verdict else ""
     ax.set_label(
-        f"{_caption(points, place, ignored, link)}{said}{held_words(points, [place], held)}"
+        f"{_caption(points, place, ignored, link)}{said}{points.marks_words()}"
+        f"{held_words(points, [place], held)}"
     )
     return ax
 

@@ -10,6 +10,7 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
 from parsimon.report.figures.labels import label
+from parsimon.report.figures.levels import posterior_levels
 from parsimon.report.figures.points import Points, colour, draw_points, rasterise_marks, spread
 from parsimon.report.figures.surroundings import (
     Posterior,
@@ -21,6 +22,7 @@ from parsimon.report.figures.surroundings import (
     line_words,
     respond,
     rows_on,
+    two_values,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def posterior_1d(
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
-    n_grid: int = 256,
+    n_grid: int = 128,
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -65,7 +67,7 @@ def posterior_1d(
         The response function.
     margin : float, default 0.1
         How far beyond the data to draw, as a share of their range.
-    n_grid : int, default 256
+    n_grid : int, default 128
         Number of places at which the posterior is asked.
     title : str, optional
         Drawn above the axes.
@@ -103,7 +105,7 @@ def posterior_1d(
         f"Line: {line_words(averaged, link)}; dashed beyond the data. Band: {band_words(link)}. "
         f"Rows above 1 are {points.class_title(1, 40)}, rows below 0 are "
         f"{points.class_title(0, 40)}, spread vertically to show ties."
-        f"{held_words(points, [place], held)}"
+        f"{points.marks_words()}{held_words(points, [place], held)}"
     )
     return ax
 
@@ -117,7 +119,7 @@ def slices(
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
-    n_grid: int = 256,
+    n_grid: int = 128,
 ) -> AnyArray:
     """Draw the probability along each active column, the others held constant.
 
@@ -131,7 +133,8 @@ def slices(
     Returns
     -------
     ndarray of Axes
-        One for each column, three in a row at most; empty places are not among them.
+        One for each column, three in a row at most; empty places are not among them. A column of
+        two values has points instead of a curve.
 
     Examples
     --------
@@ -151,18 +154,23 @@ def slices(
     across = 2 if len(places) == 4 else min(3, len(places))
     down = -(-len(places) // across)
     with figure_style():
-        figure = plt.figure(figsize=(3.4 * across + 1.6, 3.2 * down), layout="constrained")
+        figure = plt.figure(figsize=(2.7 * across + 1.5, 2.9 * down), layout="constrained")
         panels = np.array([figure.add_subplot(down, across, k + 1) for k in range(len(places))])
         options: dict[str, Any] = {"hold": hold, "averaged": averaged, "link": link}
-        options |= {"margin": margin, "n_grid": n_grid}
+        grid: dict[str, Any] = {"margin": margin, "n_grid": n_grid}
         for ax, place in zip(panels, places, strict=True):
-            posterior_1d(posterior, points, column=place, ax=ax, **options)
+            if two_values(points.X[:, place]) is None:
+                posterior_1d(posterior, points, column=place, ax=ax, **options, **grid)
+            else:
+                posterior_levels(posterior, points, column=place, ax=ax, shares=False, **options)
+                ax.set_ylim(_BELOW, _ABOVE)
         _say_once(panels, across)
         rasterise_marks(panels)
     panels[0].set_label(
         f"Probability of {points.class_title(1, 40)} along one column at a time, the others held "
         f"constant. Line: {line_words(averaged, link)}; dashed beyond the data. Band: "
-        f"{band_words(link)}.{held_words(points, [], held_row(points, hold))}"
+        f"{band_words(link)}.{points.marks_words()}"
+        f"{held_words(points, [], held_row(points, hold))}"
     )
     return panels
 

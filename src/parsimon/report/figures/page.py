@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from xml.etree import ElementTree
 
 from parsimon._style import figure_style
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures.paths import simplified
+from parsimon.report.figures.marks import join_marks
+from parsimon.report.figures.paths import compact, simplified
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +21,9 @@ _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 # Verdana has nearly the widths of matplotlib's own font, so that labels stay where they fit.
 _FONTS = "'DejaVu Sans', Verdana, Geneva, sans-serif"
+_PIXELS = "data:image/png;base64,"
+# Enough for shaded surfaces in three tints; a quarter of the bytes of full colours.
+_MOST_COLOURS = 128
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
@@ -88,6 +93,8 @@ def svg(figure: "Figure", *, salt: str = "figure", title: str = "") -> str:
     _drop_style_rules(root)
     _share_styles(root)
     _shorten(root)
+    join_marks(root)
+    _reduce_pixels(root)
     _rename(root, salt)
     root.set("style", f"stroke-linejoin:round;font-family:{_FONTS};max-width:100%;height:auto")
     root.set("role", "img")
@@ -143,12 +150,31 @@ def _shorten(root: ElementTree.Element) -> None:
                 short = _one_decimal if element.tag.endswith("use") else _two_decimals
                 element.set(name, " ".join(_LONG_NUMBER.sub(short, value).split()))
         if element.tag.endswith("path") and element.get("d"):
-            element.set("d", simplified(element.get("d", "")))
+            element.set("d", compact(simplified(element.get("d", ""), tolerance=0.1)))
         style = element.get("style")
         if style is not None:
             element.set("style", re.sub(r" ?font-family:[^;]*;?", "", style).replace(": ", ":"))
         if (element.get("transform") or "").startswith("rotate(-0 "):
             del element.attrib["transform"]
+
+
+def _reduce_pixels(root: ElementTree.Element) -> None:
+    """Give pictures of pixels a palette, if that makes them smaller."""
+    from PIL import Image
+
+    for element in root.iter(f"{{{_SVG}}}image"):
+        link = element.get(_LINK, "")
+        if not link.startswith(_PIXELS):
+            continue
+        given = b64decode(link.removeprefix(_PIXELS))
+        buffer = BytesIO()
+        # Of Pillow's palettes, only this one knows transparency.
+        reduced = Image.open(BytesIO(given)).quantize(
+            _MOST_COLOURS, method=Image.Quantize.FASTOCTREE
+        )
+        reduced.save(buffer, format="PNG", optimize=True)
+        if len(buffer.getvalue()) < len(given):
+            element.set(_LINK, _PIXELS + b64encode(buffer.getvalue()).decode())
 
 
 def _one_decimal(match: re.Match[str]) -> str:

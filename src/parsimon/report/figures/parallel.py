@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata
 
-from parsimon._random import Seed, generator
+from parsimon._random import Seed
 from parsimon._style import GREY, figure_style, new_axes
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -17,6 +17,7 @@ from parsimon.report.figures.points import (
     class_and_count,
     colour,
     marker,
+    sampled_rows,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def parallel_coordinates(
             f"most_rows and most_columns must be 1 or more, got {most_rows} and {most_columns}."
         )
     places = _chosen(points, order, most_columns)
-    rows = _sampled(points, most_rows, random_state)
+    rows = sampled_rows(points.y, most_rows, random_state)
     heights = _unit(points.X[:, places])[rows]
     with figure_style():
         ax = new_axes(ax, figsize=(max(4.6, 1.25 * len(places) + 1.4), 4.2))
@@ -156,18 +157,6 @@ def _chosen(points: Points, order: str | Sequence[int | str], most: int) -> list
         return [int(place) for place in kept]
     part = Points(points.X[:, kept], points.y)
     return [int(place) for place in kept[axis_order(part)]]
-
-
-def _sampled(points: Points, most: int, random_state: Seed) -> Indices:
-    n_rows = len(points.y)
-    if n_rows <= most:
-        return np.arange(n_rows)
-    rng = generator(random_state)
-    kept = [
-        rng.choice(members, max(1, int(len(members) * most / n_rows)), replace=False)
-        for members in (np.flatnonzero(points.y == code) for code in np.unique(points.y))
-    ]
-    return np.sort(np.concatenate(kept))
 
 
 def _unit(X: Array) -> Array:

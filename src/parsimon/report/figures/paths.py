@@ -1,10 +1,14 @@
-"""Fewer corners for the same drawn line: contours come with a corner in every cell."""
+"""Fewer corners and shorter numbers for the same drawn line.
+
+Contours come with a corner in every cell, and every corner with its place on the page; what is
+drawn needs neither.
+"""
 
 import re
 
 import numpy as np
 
-from parsimon._typing import Array
+from parsimon._typing import AnyArray, Array
 
 _TOKEN = re.compile(r"[MLz][^MLz]*")
 # Corners looked at together; a longer stretch would only save one more.
@@ -48,6 +52,60 @@ def simplified(commands: str, tolerance: float = 0.05) -> str:
         elif len(token) > 1:
             line.append([float(number) for number in token[1:].split()])
     return " ".join(pieces)
+
+
+def compact(commands: str) -> str:
+    """Return an SVG path of straight lines in relative steps of a tenth, without spare letters.
+
+    A tenth of a point is 0.04 millimetres. Steps are taken between rounded places, so that errors
+    do not add up. Paths with curves come back unchanged.
+
+    Parameters
+    ----------
+    commands : str
+        The `d` attribute of a path, in absolute coordinates.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> compact("M 10 20 L 11.52 19.5 L 12 19.52 z")
+    'M10 20l1.5-.5 .5 0z'
+    >>> compact("M 0 0 Q 1 1 2 0")
+    'M 0 0 Q 1 1 2 0'
+    """
+    if re.search(r"[^MLz\d\s.+-]", commands) or not commands.strip():
+        return commands
+    pieces: list[str] = []
+    for start in commands.split("M")[1:]:
+        corners = [step.split() for step in start.replace("z", "").split("L")]
+        tenths = np.rint(10 * np.array(corners, dtype=np.float64)).astype(int)
+        # A step of zero draws nothing, but for a path that is nothing else.
+        moved = np.any(np.diff(tenths, axis=0) != 0, axis=1)
+        if moved.any():
+            tenths = tenths[np.concatenate([[True], moved])]
+        pieces.append(relative(tenths) + ("z" if "z" in start else ""))
+    return "".join(pieces)
+
+
+def relative(tenths: AnyArray) -> str:
+    """Return a path through places given in tenths, shape (n, 2)."""
+    steps = np.diff(tenths, axis=0)
+    numbers = "".join(_spaced(_tenth(value)) for value in steps.ravel().tolist()).strip()
+    x, y = (_tenth(value) for value in tenths[0].tolist())
+    return f"M{x} {y}" + (f"l{numbers}" if numbers else "")
+
+
+def _tenth(value: int) -> str:
+    whole, rest = divmod(abs(value), 10)
+    digits = f"{whole or ''}.{rest}" if rest else str(whole)
+    return f"-{digits}" if value < 0 else digits
+
+
+def _spaced(number: str) -> str:
+    return number if number[0] == "-" else f" {number}"
 
 
 def _kept(corners: Array, tolerance: float) -> Array:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._random import Seed, generator
 from parsimon._style import BLUE, CYCLE
 from parsimon._typing import Array, Indices, Mask
 from parsimon._validation import finite_matrix, finite_vector, shorten
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Vector graphics beyond this many marks load slowly and weigh more than pixels.
-MOST_VECTOR_MARKS = 2000
+MOST_VECTOR_MARKS = 3000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,9 @@ class Points:
         One for each column; without them x1, x2, ...
     class_names : sequence of str, optional
         One for each code, in the order of the codes.
+    most_marks : int, optional
+        Of more rows than these a sample is drawn as marks, every class at its share; numbers of
+        rows, ranges and means are those of all rows.
 
     Examples
     --------
@@ -46,6 +50,7 @@ class Points:
     y: Any
     names: Sequence[str] = field(default=(), kw_only=True)
     class_names: Sequence[str] = field(default=(), kw_only=True)
+    most_marks: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)
@@ -60,6 +65,8 @@ class Points:
             raise InvalidInputError(
                 f"{n_classes} classes need as many class names, got {len(classes)}."
             )
+        if self.most_marks is not None and self.most_marks < 1:
+            raise InvalidInputError(f"most_marks must be 1 or more, got {self.most_marks}.")
         for values in (X, y):
             values.flags.writeable = False
         changes = {"X": X, "y": y, "names": tuple(names), "class_names": tuple(classes)}
@@ -123,6 +130,36 @@ class Points:
         mask: Mask = self.y == code
         return mask
 
+    @property
+    def marked(self) -> Indices:
+        """Places of the rows that are drawn as marks, in order."""
+        return sampled_rows(self.y, self.most_marks or len(self.y))
+
+    def marks_words(self) -> str:
+        """Return a sentence on the rows that are not drawn, or nothing."""
+        n_drawn, n_rows = len(self.marked), len(self.y)
+        if n_drawn == n_rows:
+            return ""
+        return f" Marks: a sample of {n_drawn:,} of {n_rows:,} rows, every class at its share."
+
+
+def sampled_rows(y: Indices, most: int, random_state: Seed = 0) -> Indices:
+    """Return places of at most about `most` rows, every class at its share and at least once.
+
+    Examples
+    --------
+    >>> sampled_rows(np.array([0, 0, 0, 0, 1, 1]), 3).shape
+    (3,)
+    """
+    if len(y) <= most:
+        return np.arange(len(y))
+    rng = generator(random_state)
+    kept = [
+        rng.choice(members, max(1, int(len(members) * most / len(y))), replace=False)
+        for members in (np.flatnonzero(y == code) for code in np.unique(y))
+    ]
+    return np.sort(np.concatenate(kept))
+
 
 def _codes(y: Any, n_rows: int) -> Indices:
     codes = finite_vector(y, "y")
@@ -175,20 +212,21 @@ def draw_points(ax: "Axes", points: Points, places: Sequence[Array], **options: 
 
     Negative rows are rings and the others discs, so that print without colour tells them apart.
     """
+    marked = points.marked
     for code in range(len(points.class_names)):
-        rows = points.of_class(code)
-        if not rows.any():
+        rows = marked[points.y[marked] == code]
+        if not len(rows):
             continue
         ring = colour(code) == BLUE
         settings: dict[str, Any] = {
             "linestyle": "none",
             "marker": marker(code),
-            "markersize": 4.6 if len(points.y) <= 300 else 3.6,
+            "markersize": 4.6 if len(marked) <= 300 else 3.6,
             "color": colour(code),
             "markerfacecolor": "none" if ring else colour(code),
             "markeredgewidth": 1.1 if ring else 0.0,
-            "alpha": opacity(len(points.y)),
-            "rasterized": len(points.y) > MOST_VECTOR_MARKS,
+            "alpha": opacity(len(marked)),
+            "rasterized": len(marked) > MOST_VECTOR_MARKS,
             "label": class_and_count(points, code),
             "zorder": 3 + 0.1 * code,
         }

@@ -97,6 +97,15 @@ def held_row(points: Points, hold: Any = "mean") -> Array:
     return row
 
 
+def two_values(values: Array) -> tuple[float, float] | None:
+    """Return the two values of a column that has no others, else None."""
+    # A look at a few rows spares most columns the sorting.
+    if len(np.unique(values[:50])) > 2:
+        return None
+    found = np.unique(values)
+    return (float(found[0]), float(found[1])) if len(found) == 2 else None
+
+
 def rows_on(grid: Sequence[Array], columns: Sequence[int], held: Array) -> Array:
     """Return rows that run over `grid` in `columns` and stay at `held` elsewhere."""
     rows = np.tile(held, (len(grid[0]), 1))

@@ -99,7 +99,7 @@ def isosurface_3d(
     ax.set_label(
         f"Surfaces where the probability of {points.class_title(1, 40)}, "
         f"{line_words(averaged, link)}, is {shown} %: blue below one half, grey at it, "
-        f"vermilion above.{held_words(points, places, held)}"
+        f"vermilion above.{points.marks_words()}{held_words(points, places, held)}"
     )
     return ax
 

@@ -43,7 +43,7 @@ def posterior_2d(
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
-    n_grid: int = 101,
+    n_grid: int = 61,
     title: str | None = None,
     axes: "Sequence[Axes] | None" = None,
 ) -> AnyArray:
@@ -61,7 +61,7 @@ def posterior_2d(
     confidence : bool, default False
         Add a panel with the width of the band, from two standard deviations of the latent
         function below its mean to two above.
-    n_grid : int, default 101
+    n_grid : int, default 61
         Places along each column.
     axes : sequence of Axes, optional
         Where to draw, one for each panel.
@@ -104,7 +104,7 @@ def posterior_2d(
     panels[0].set_label(
         f"Contours of the probability of {points.class_title(1, 40)}, "
         f"{line_words(averaged, link)}, at 5, 25, 50 (thick), 75 and 95 %; below 50 % dashed."
-        f"{_width_words(confidence, link)}{held_words(points, places, held)}"
+        f"{_width_words(confidence, link)}{points.marks_words()}{held_words(points, places, held)}"
     )
     return panels
 
@@ -116,7 +116,8 @@ def _panels(axes: "Sequence[Axes] | None", number: int) -> AnyArray:
         return np.array(axes, dtype=object)
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(5.2 * number + 0.5 * (number - 1), 4.4), layout="constrained")
+    size = (5.2, 4.4) if number == 1 else (9.2, 3.9)
+    figure = plt.figure(figsize=size, layout="constrained")
     return np.array([figure.add_subplot(1, number, k + 1) for k in range(number)], dtype=object)
 
 
@@ -165,8 +166,28 @@ def _draw_probability(ax: Any, across: Array, up: Array, probability: Array) -> 
         linewidths=[2.8 if level == 0.5 else 1.2 for level in shown],
         linestyles=["dashed" if level < 0.5 else "solid" for level in shown],
     )
-    for text in ax.clabel(lines, fmt=lambda level: f"{100 * level:.0f} %", fontsize=9):
+    style: dict[str, Any] = {"fmt": lambda level: f"{100 * level:.0f} %", "fontsize": 9}
+    for text in ax.clabel(
+        lines, manual=_apart(ax, ax.clabel(lines, inline=False, **style)), **style
+    ):
         text.set(zorder=4, fontweight="bold")
+
+
+def _apart(ax: Any, texts: Sequence[Any], least: float = 30.0) -> list[tuple[float, float]]:
+    """Return places of labels that keep clear of one another, those near one half first.
+
+    Where a probability changes fast, its contours lie so close that not all have room for one.
+    """
+    ranked = sorted(texts, key=lambda text: abs(float(text.get_text().split()[0]) - 50))
+    kept: list[tuple[float, float]] = []
+    drawn: list[Array] = []
+    for text in ranked:
+        place = ax.transData.transform(text.get_position())
+        if all(np.linalg.norm(place - other) >= least for other in drawn):
+            drawn.append(place)
+            kept.append(text.get_position())
+        text.remove()
+    return kept
 
 
 def _draw_half(ax: Any, across: Array, up: Array, probability: Array) -> None:

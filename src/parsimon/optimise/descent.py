@@ -1,10 +1,6 @@
-"""One bounded minimiser with restarts, for every model that fits hyperparameters.
+"""L-BFGS-B or Newton's steps from each start, with evaluations that may fail."""
 
-`minimise` runs L-BFGS-B from a given start and from random ones inside the bounds. A single
-evaluation that fails (a matrix that cannot be factorised, a NaN) is a step too far, not the end.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,8 +12,14 @@ from parsimon._random import Seed, generator
 from parsimon._typing import Array
 from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
+from parsimon.optimise.newton import Tolerances, newton_descent, promised_gain
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+# Where a line search finds nothing lower, a minimum within rounding is one from which Newton's
+# step promises no more than this share of the value, or than what so short a step changes.
+ROUNDING_GAIN = 1e-4
+ROUNDING_STEP = 1e-9
 
 
 class Minimum(NamedTuple):
@@ -65,6 +67,7 @@ def minimise(
     value_tolerance: float = 2.2e-9,
     gradient_tolerance: float = 1e-5,
     time_limit: float | None = None,
+    curvature: Array | None = None,
 ) -> Minimum:
     """Minimise a smooth function inside a box, from several starting points.
 
@@ -73,9 +76,8 @@ def minimise(
     Parameters
     ----------
     objective : callable
-        Maps a point of shape (p,) to its value and gradient. It may raise
-        `numpy.linalg.LinAlgError` or `FloatingPointError`, or return NaN: the point is then
-        treated as worse than any other.
+        Maps a point of shape (p,) to its value and gradient. A point where it raises
+        `numpy.linalg.LinAlgError` or `FloatingPointError`, or returns NaN, is worse than any other.
     start : ndarray of shape (p,) or (n_starts, p)
         Where to begin; moved inside the bounds if it is not.
     bounds : ndarray of shape (p, 2)
@@ -93,6 +95,11 @@ def minimise(
     time_limit : float, optional
         Seconds for all starts together; the best point so far is returned. The evaluation that
         is running when the time ends is finished first.
+    curvature : ndarray of shape (p, p) or (n_starts, p, p), optional
+        Second derivatives at the given starts, as far as they are known, symmetric. Steps are
+        then Newton's from the first on, with the curvature corrected after each [2]_; they stop
+        as well when the next would lower the value by less than its tolerance. L-BFGS-B takes
+        over if they fail, and begins at the random starts.
 
     Returns
     -------
@@ -106,6 +113,8 @@ def minimise(
     References
     ----------
     .. [1] Zhu, Byrd, Lu and Nocedal (1997), ACM Trans. Math. Softw. 23:550-560.
+    .. [2] BFGS with variables held at their bounds: Bertsekas (1982), SIAM J. Control Optim.
+       20:221-246; Nocedal and Wright (2006), section 6.1.
 
     Examples
     --------
@@ -118,15 +127,16 @@ def minimise(
     bounds = _checked_bounds(bounds)
     low, high = bounds.T
     starts = np.clip(finite_matrix(start, "start"), low, high)
+    known: list[Array | None] = list(_curvatures(curvature, starts.shape))
     if n_restarts:
-        draws = generator(random_state).uniform(size=(n_restarts, len(bounds)))
-        starts = np.vstack([starts, low + draws * (high - low)])
+        starts = np.vstack([starts, random_starts(bounds, n_restarts, random_state)])
+        known += [None] * n_restarts
     memory = _Memory(objective, None if time_limit is None else monotonic() + time_limit)
-    tolerances = _Tolerances(value_tolerance, gradient_tolerance, max_iterations)
+    tolerances = Tolerances(value_tolerance, gradient_tolerance, max_iterations)
     values = []
     best = _Run(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
-    for point in starts:
-        run = _descend(memory, point, bounds, tolerances)
+    for point, matrix in zip(starts, known, strict=True):
+        run = _descend(memory, point, bounds, tolerances, matrix)
         values.append(run.value)
         if run.value < best.value:
             best = run
@@ -140,18 +150,26 @@ def minimise(
     return Minimum(*best, memory.n_evaluations, memory.n_failures, tuple(values))
 
 
+def random_starts(bounds: Array, n_starts: int, random_state: Seed = None) -> Array:
+    """Draw points uniformly inside a box, shape (n_starts, p).
+
+    Examples
+    --------
+    >>> random_starts(np.array([[0.0, 1.0], [5.0, 5.0]]), 3, 0).shape
+    (3, 2)
+    """
+    low, high = bounds.T
+    draws = generator(random_state).uniform(size=(n_starts, len(bounds)))
+    drawn: Array = low + draws * (high - low)
+    return drawn
+
+
 class _Run(NamedTuple):
     x: Array
     value: float
     gradient: Array
     converged: bool
     message: str
-
-
-class _Tolerances(NamedTuple):
-    value: float
-    gradient: float
-    max_iterations: int
 
 
 class _TimeUpError(Exception):
@@ -183,6 +201,19 @@ class _Memory:
             self.last = (x.copy(), self._evaluate(x))
         return self.last[1]
 
+    def successful(self, x: Array) -> tuple[float, Array] | None:
+        """Return value and gradient, None if the evaluation failed."""
+        n_failures = self.n_failures
+        found = self(x)
+        return found if self.n_failures == n_failures else None
+
+    def lowest(self, start: Array) -> tuple[float, Array, Array]:
+        """Return value, point and gradient of the best evaluation, or of the start."""
+        if self.best is not None:
+            return self.best
+        value, gradient = self(start)
+        return value, start, gradient
+
     def _evaluate(self, x: Array) -> tuple[float, Array]:
         self.n_evaluations += 1
         try:
@@ -207,8 +238,14 @@ class _Memory:
         return self.best[0] + 10 * (1 + self.worst) + float(away @ away), 2 * away
 
 
-def _descend(memory: _Memory, start: Array, bounds: Array, tolerances: _Tolerances) -> _Run:
-    """Run L-BFGS-B once and return the best point that it evaluated successfully."""
+def _descend(
+    memory: _Memory,
+    start: Array,
+    bounds: Array,
+    tolerances: Tolerances,
+    curvature: Array | None,
+) -> _Run:
+    """Go down once and return the best point that was evaluated successfully."""
     memory.best = memory.last = None
     converged = False
     try:
@@ -217,7 +254,12 @@ def _descend(memory: _Memory, start: Array, bounds: Array, tolerances: _Toleranc
         elif np.array_equal(bounds[:, 0], bounds[:, 1]):
             converged, message = True, "Every variable is held fixed."
         else:
-            converged, message = _bounded_descent(memory, start, bounds, tolerances)
+            if curvature is not None:
+                converged, message = newton_descent(
+                    memory.successful, start, bounds, tolerances, curvature
+                )
+            if not converged:
+                converged, message = _bounded_descents(memory, start, bounds, tolerances)
     except _TimeUpError:
         message = "The time limit was reached."
     if memory.best is None:
@@ -226,8 +268,28 @@ def _descend(memory: _Memory, start: Array, bounds: Array, tolerances: _Toleranc
     return _Run(x, value, gradient, converged, message)
 
 
+def _bounded_descents(
+    memory: _Memory, start: Array, bounds: Array, tolerances: Tolerances
+) -> tuple[bool, str]:
+    """Run L-BFGS-B from the best point so far, and again if its line search gets stuck."""
+    for _ in range(2):
+        point = memory.lowest(start)[1]
+        converged, message = _bounded_descent(memory, point, bounds, tolerances)
+        if not message.startswith("ABNORMAL"):
+            return converged, message
+    value, x, gradient = memory.lowest(start)
+    gain = promised_gain(memory.successful, x, gradient, bounds)
+    # How much the value changes when nothing does but rounding.
+    beside = x + np.where(x < bounds.mean(axis=1), ROUNDING_STEP, -ROUNDING_STEP)
+    other = memory.successful(beside)
+    rounding = 0.0 if other is None else abs(other[0] - value)
+    if gain <= max(ROUNDING_GAIN * max(abs(value), 1.0), rounding):
+        return True, "Nothing lower was found within rounding."
+    return False, f"The line search found nothing lower, though the slope promises {gain:.3g}."
+
+
 def _bounded_descent(
-    memory: _Memory, start: Array, bounds: Array, tolerances: _Tolerances
+    memory: _Memory, start: Array, bounds: Array, tolerances: Tolerances
 ) -> tuple[bool, str]:
     """Run SciPy's L-BFGS-B on a scaled objective; return whether it converged, and its message.
 
@@ -269,6 +331,20 @@ def _bounded_descent(
     if stopped:
         return True, "The value no longer changes by more than its tolerance."
     return bool(answer.success), str(answer.message)
+
+
+def _curvatures(curvature: Array | None, shape: tuple[int, ...]) -> Iterator[Array | None]:
+    """Yield the curvature of each start, None where it is not known."""
+    n_starts, size = shape
+    if curvature is None:
+        yield from [None] * n_starts
+        return
+    given = np.asarray(curvature, dtype=np.float64)
+    if given.shape[-2:] != (size, size) or not np.isfinite(given).all():
+        raise InvalidInputError(
+            f"curvature must hold finite {size} x {size} matrices, got shape {given.shape}."
+        )
+    yield from np.broadcast_to(given, (n_starts, size, size))
 
 
 def _checked_bounds(bounds: Array) -> Array:

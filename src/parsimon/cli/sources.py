@@ -1,0 +1,93 @@
+"""Where a table comes from: a file, or data that can be loaded by name."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from parsimon._validation import shorten
+from parsimon.cli.tables import column, read_table
+from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ENDINGS = frozenset({".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq"})
+_PACKED = frozenset({".gz", ".bz2", ".xz", ".zip", ".zst"})
+
+
+class Source(NamedTuple):
+    """A table, what it is called, and the column that is usually predicted, if that is known."""
+
+    frame: "pd.DataFrame"
+    name: str
+    target: str | None
+
+
+def find_source(text: str, target: str | None = None) -> Source:
+    """Return the table of a file, or the data set of that name if there is no such file.
+
+    Parameters
+    ----------
+    text : str
+        A path or a name.
+    target : str, optional
+        Column to predict instead of the usual one.
+    """
+    path = Path(text).expanduser()
+    if path.is_file():
+        if not path.suffix and _is_data_set(text):
+            click.echo(
+                f"The file {text} is read, not the data set of that name; "
+                "rename or leave the file to have the other.",
+                err=True,
+            )
+        frame = read_table(path)
+        if target is not None:
+            column(frame, target)
+        return Source(frame, _plain_name(path), target)
+    if path.is_dir() or len(path.parts) > 1 or _endings(path) & (_ENDINGS | _PACKED):
+        read_table(path)
+    return _data_set(text, target)
+
+
+def needed_target(source: Source) -> str:
+    """Return the column to predict, or say which there are."""
+    if source.target is None:
+        raise InvalidInputError(
+            "Name the column to predict with --target; "
+            f"the columns are {shorten(list(source.frame), 12)}."
+        )
+    return source.target
+
+
+def _data_set(text: str, target: str | None) -> Source:
+    from parsimon.datasets import load
+
+    try:
+        data = load(text, target=target)
+    except DatasetNotFoundError as error:
+        raise DatasetNotFoundError(f"There is no file {text}. {error}") from error
+    if data.frame is None:
+        raise InvalidInputError(f"{data.name} is a tree without a table.")
+    usual = None if data.target is None else str(data.target.name)
+    return Source(data.frame.reset_index(drop=True), data.name, usual)
+
+
+def _is_data_set(text: str) -> bool:
+    from parsimon.datasets import names
+    from parsimon.datasets.catalogue import canonical
+
+    return canonical(text) in names()
+
+
+def _endings(path: Path) -> set[str]:
+    return {ending.lower() for ending in path.suffixes}
+
+
+def _plain_name(path: Path) -> str:
+    """Return a file's name without the endings that say how it is written."""
+    name = path.name
+    while Path(name).suffix.lower() in _ENDINGS | _PACKED:
+        name = Path(name).stem
+    return name

@@ -1,0 +1,97 @@
+"""Findings as data: JSON for other programs."""
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from parsimon.report.findings import Findings
+
+FORMAT, FORMAT_VERSION = "parsimon-findings", 1
+
+
+def to_json(findings: Findings, *, pictures: bool = False) -> str:
+    """Return findings as JSON text.
+
+    The text is one object::
+
+        {
+          "format": "parsimon-findings",
+          "format_version": 1,
+          "table": {"name": "pima", "n_rows": 768, "target": "diabetes", "task": ..., ...},
+          "studies": [{"positive": "yes", "model": {...}, "front": [...], "honest": {...}, ...}],
+          "run": {"version": "0.1.0", "seed": 0, "date": "2026-01-31", "command": ..., ...},
+          "joint": null,
+          "pictures": [{"name": ..., "caption": ..., "title": ...}]
+        }
+
+    Each object has the fields of the class of the same role in `parsimon.report.findings`, in
+    their order: ``table`` those of `TableFindings`, a study those of `Study`, ``model`` those of
+    `Model`, an interval those of `Interval`, and so on. A tuple is a list, so that a pair such as
+    a class and its count is a list of two. Shares and probabilities are between 0 and 1, rows are
+    counted from 1. A number that does not exist (NaN, infinity) and a part that is missing are
+    null. A version of the format only ever gains fields; `format_version` changes if one goes or
+    changes its meaning.
+
+    Parameters
+    ----------
+    findings : Findings
+    pictures : bool
+        Put the drawings themselves in as SVG text, in the field ``svg`` of each picture.
+
+    Returns
+    -------
+    str
+        The same findings give the same text.
+
+    Examples
+    --------
+    >>> from parsimon.report.findings import Interval
+    >>> as_data(Interval(estimate=0.25, low=0.2, high=float("inf")))
+    {'estimate': 0.25, 'low': 0.2, 'high': None, 'confidence': 0.95}
+    """
+    data = {"format": FORMAT, "format_version": FORMAT_VERSION, **as_data(findings)}
+    if not pictures:
+        data["pictures"] = [
+            {name: value for name, value in picture.items() if name != "svg"}
+            for picture in data["pictures"]
+        ]
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_data(value: Any) -> Any:
+    """Return a finding as dictionaries, lists, texts and numbers.
+
+    Parameters
+    ----------
+    value : object
+        A class of `parsimon.report.findings`, or anything that one of them holds.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+
+    Raises
+    ------
+    TypeError
+        If there is something inside that has no form in JSON.
+
+    Examples
+    --------
+    >>> as_data(("yes", 3, float("nan")))
+    ['yes', 3, None]
+    """
+    if is_dataclass(value):
+        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple | list):
+        return [as_data(part) for part in value]
+    if value is None or isinstance(value, bool | str):
+        return value
+    if hasattr(value, "item"):
+        # A NumPy number is no number of JSON.
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"A {type(value).__name__} has no form in JSON.")

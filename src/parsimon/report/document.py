@@ -1,0 +1,182 @@
+"""A report as a tree of blocks: written once, set as HTML, as typst for PDF, and as Markdown.
+
+Texts are plain characters as they came from the table; each setter escapes them in its own way.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from parsimon.report.findings import Picture
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that matter."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """A command, a kernel's expression, a file name."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A mention of a figure, a table or a section: set as "Figure 3" with a link."""
+
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A work elsewhere."""
+
+    text: str
+    address: str
+
+
+Inline: TypeAlias = str | Strong | Code | Reference | Link
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences."""
+
+    parts: tuple[Inline, ...]
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    items: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A paragraph set apart: something to know ("note") or to beware of ("caution")."""
+
+    kind: Literal["note", "caution"]
+    paragraph: Paragraph
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One of a few numbers that are shown large: "21.8 %", "honest error", "19.5 to 24.1 %"."""
+
+    value: str
+    label: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class KeyFigures:
+    """The numbers that a reader should remember."""
+
+    items: tuple[KeyFigure, ...]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A table's column: its title, how it is aligned and sorted, and what it means."""
+
+    title: str
+    numeric: bool = False
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell; `order` is what it is sorted by, if that is a number."""
+
+    text: str
+    order: float | None = None
+    strong: bool = False
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings. `emphasised` are rows in italics, such as the baseline."""
+
+    anchor: str
+    caption: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    emphasised: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with its caption, wide or beside text."""
+
+    anchor: str
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The place of the interactive front of a study; pages without script show the fallback."""
+
+    study: int
+    fallback: Figure | None
+
+
+Block: TypeAlias = Paragraph | Bullets | Note | KeyFigures | Table | Figure | Explorer
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with blocks and smaller sections below."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple["Section", ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """The whole report.
+
+    `facts` are the front page's lines: what is said and its value. `references` are cited works:
+    a short name ("Minka 2001") and the full entry.
+    """
+
+    title: str
+    subtitle: str
+    facts: tuple[tuple[str, str], ...]
+    lead: tuple[Block, ...]
+    sections: tuple[Section, ...]
+    references: tuple[tuple[str, str], ...] = ()
+
+    def numbers(self) -> dict[str, str]:
+        """Return what a reference to each anchor is called: "Figure 1", "Table 2", "section 3.1".
+
+        Figures and tables are counted through the document, sections within each other.
+        """
+        found: dict[str, str] = {}
+        _count_blocks(self.lead, found)
+        for place, section in enumerate(self.sections, start=1):
+            _count_section(section, str(place), found)
+        return found
+
+
+def _count_section(section: Section, number: str, found: dict[str, str]) -> None:
+    found[section.anchor] = f"section {number}"
+    _count_blocks(section.blocks, found)
+    for place, inner in enumerate(section.sections, start=1):
+        _count_section(inner, f"{number}.{place}", found)
+
+
+def _count_blocks(blocks: tuple[Block, ...], found: dict[str, str]) -> None:
+    for block in blocks:
+        figure = block.fallback if isinstance(block, Explorer) else block
+        if isinstance(figure, Figure | Table):
+            word = "Figure" if isinstance(figure, Figure) else "Table"
+            count = sum(name.startswith(word) for name in found.values())
+            found[figure.anchor] = f"{word} {count + 1}"

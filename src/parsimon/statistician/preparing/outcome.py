@@ -1,0 +1,246 @@
+"""What is asked of a table: the target as classes or as a number."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.findings import Task, Treatment
+from parsimon.statistician.preparing.cells import Cells, label, read_cells
+from parsimon.statistician.preparing.classes import (
+    FEWEST_ROWS_OF_CLASS,
+    check_classes,
+    find_class,
+    ordered_classes,
+    rare_classes,
+)
+from parsimon.statistician.preparing.tables import as_frame, find_column
+from parsimon.statistician.preparing.written_numbers import (
+    Numbers,
+    is_number,
+    numbers_of,
+    read_numbers,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_ROWS = 5
+# The ten digits; whole numbers with more values are a quantity.
+_MOST_NUMBERED_CLASSES = 10
+_NEARLY_ALL = 0.95
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """The target of a table.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    values : ndarray of shape (n_kept,)
+        Places in `classes`, or numbers.
+    classes : tuple of str
+        Sorted; of two, the negative one first. Empty for a number.
+    kept : ndarray of shape (n,)
+        True for the rows of the table that are used.
+    treatments : tuple of Treatment
+        What was done to rows.
+    positive : str
+        The class that was asked for; empty if none was.
+
+    Examples
+    --------
+    >>> Outcome(
+    ...     task="classification",
+    ...     values=np.array([0, 1, 2]),
+    ...     classes=("a", "b", "c"),
+    ...     kept=np.ones(3, dtype=bool),
+    ... ).questions
+    (0, 1, 2)
+    """
+
+    task: Task
+    values: AnyArray
+    classes: tuple[str, ...]
+    kept: Mask
+    treatments: tuple[Treatment, ...] = ()
+    positive: str = ""
+
+    @property
+    def questions(self) -> tuple[int, ...]:
+        """Places in `classes` of those to ask about, each against the rest; none for a number."""
+        if self.positive:
+            return (self.classes.index(self.positive),)
+        return (1,) if len(self.classes) == 2 else tuple(range(len(self.classes)))
+
+
+def read_outcome(
+    table: Any,
+    target: str,
+    *,
+    positive: Any = None,
+    task: Literal["auto", "classification", "regression"] = "auto",
+) -> Outcome:
+    """Return the target of a table.
+
+    Text, truth values, categories and two distinct numbers are classes, and so are whole numbers
+    with at most ten distinct values if there are three rows for each; other numbers are a number.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n, d)
+    target : str
+        Name of a column.
+    positive : str, optional
+        The class that is asked for. Without it, each of three or more classes is asked for; of two
+        it is a word such as "yes", "true" or "malignant", the greater number, the rarer class, or
+        the second in order, whichever applies first.
+    task : {"auto", "classification", "regression"}
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    InvalidInputError
+        If there is nothing to learn; the message says why.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": range(6), "ill": ["no", "yes", "no", None, "no", "yes"]})
+    >>> outcome = read_outcome(table, "ill")
+    >>> outcome.classes, outcome.values.tolist(), outcome.treatments[0].count
+    (('no', 'yes'), [0, 1, 0, 0, 1], 1)
+    >>> read_outcome(table, "age").task
+    'regression'
+    """
+    if task not in ("auto", "classification", "regression"):
+        raise InvalidInputError(
+            f"task must be 'auto', 'classification' or 'regression', got {task!r}."
+        )
+    frame = as_frame(table)
+    column, name = find_column(frame, target)
+    if positive is not None and task == "regression":
+        raise InvalidInputError(
+            f"The positive class {positive!r} was given for a number; choose classification."
+        )
+    cells, numbers = _read(column)
+    if task == "auto":
+        task = "regression" if positive is None and _is_quantity(numbers) else "classification"
+    if task == "regression":
+        return _as_number(frame, name, numbers)
+    return _as_classes(frame, name, cells or read_cells(column), positive)
+
+
+def _read(column: "pd.Series[Any]") -> tuple[Cells | None, Numbers | None]:
+    """Return the labels (None if not needed yet) and the numbers (None if it holds none)."""
+    import pandas as pd
+
+    if is_number(column):
+        return None, read_numbers(column)
+    cells = read_cells(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return cells, None
+    n_cells, numbers = int(cells.counts.sum()), numbers_of(cells)
+    readable = n_cells > 0 and n_cells - numbers.n_unread >= _NEARLY_ALL * n_cells
+    return cells, numbers if readable else None
+
+
+def _is_quantity(numbers: Numbers | None) -> bool:
+    if numbers is None:
+        return False
+    present = numbers.values[~np.isnan(numbers.values)]
+    n_distinct = len(np.unique(present))
+    if n_distinct <= 2:
+        return False
+    few = n_distinct <= min(_MOST_NUMBERED_CLASSES, len(present) // FEWEST_ROWS_OF_CLASS)
+    return not (few and np.all(present == np.floor(present)))
+
+
+def _as_number(frame: "pd.DataFrame", name: str, numbers: Numbers | None) -> Outcome:
+    if numbers is None:
+        raise InvalidInputError(
+            f"The target {name!r} is not a number; choose classification or another target."
+        )
+    kept = ~np.isnan(numbers.values)
+    treatments = _rows_left_out(name, kept)
+    values: Array = numbers.values[kept]
+    _check_rows(name, len(values))
+    if values.min() == values.max():
+        raise InvalidInputError(
+            f"The target {name!r} is {values[0]:g} in all {len(values)} rows that have one; "
+            "there is nothing to predict."
+        )
+    if numbers.n_text:
+        treatments += (
+            Treatment(
+                kind="text_numbers", column=name, count=numbers.n_text, value=numbers.example
+            ),
+        )
+    if numbers.n_infinite:
+        treatments += (Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),)
+    return Outcome(
+        task="regression",
+        values=values,
+        classes=(),
+        kept=kept,
+        treatments=treatments + _repeated(frame, kept),
+    )
+
+
+def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -> Outcome:
+    kept = cells.codes >= 0
+    treatments = _rows_left_out(name, kept)
+    _check_rows(name, int(kept.sum()))
+    counts = dict(zip(cells.labels, cells.counts.tolist(), strict=True))
+    asked = "" if positive is None else find_class(name, counts, label(positive))
+    # Against one class that was asked for, small classes are part of the rest.
+    rare = [] if asked or len(counts) <= 2 else rare_classes(name, counts)
+    for one in rare:
+        treatments += (
+            Treatment(kind="rows_of_rare_class", column=name, count=counts.pop(one), value=one),
+        )
+        kept &= cells.codes != cells.labels.index(one)
+    _check_rows(name, int(kept.sum()))
+    check_classes(name, counts, asked)
+    classes = ordered_classes(counts, asked)
+    codes = [classes.index(one) if one in counts else -1 for one in cells.labels]
+    return Outcome(
+        task="classification",
+        values=cells.spread(codes, -1, np.intp)[kept],
+        classes=classes,
+        kept=kept,
+        treatments=treatments + _repeated(frame, kept),
+        positive=asked,
+    )
+
+
+def _rows_left_out(name: str, kept: Mask) -> tuple[Treatment, ...]:
+    count = int((~kept).sum())
+    return (Treatment(kind="rows_without_target", column=name, count=count),) if count else ()
+
+
+def _repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
+    """Say how many rows equal an earlier one in all cells."""
+    if frame.shape[1] < 2:
+        return ()
+    try:
+        count = int(frame[kept].duplicated().sum())
+    except TypeError:  # lists or the like inside the cells
+        count = int(frame[kept].astype(str).duplicated().sum())
+    return (Treatment(kind="rows_duplicated", count=count),) if count else ()
+
+
+def _check_rows(name: str, count: int) -> None:
+    if not count:
+        raise InvalidInputError(f"The target {name!r} is missing in every row; choose another.")
+    if count < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"Only {count} rows can be used with the target {name!r}; at least {FEWEST_ROWS} are "
+            "needed."
+        )

@@ -1,0 +1,182 @@
+"""From a table as it comes to finite numbers, by rules that were learnt from the fitted rows."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._typing import AnyArray
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.findings import Treatment
+from parsimon.statistician.preparing.planning import plan_columns
+from parsimon.statistician.preparing.tables import named_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEWEST_LEVELS = 3
+
+
+class Preparer(TransformerMixin, BaseEstimator):
+    """Turns a table of any columns into finite numbers and says what it did.
+
+    =====================  =====================================================================
+    numbers                as they are; missing and infinite cells get the median of the fitted
+                           rows, and a 0/1 variable says where if 5 % and five or more are missing
+    numbers as text        read if at least 95 % of the cells can be: "1,200", "3.5 ", "12%"
+    truth values, two      one 0/1 variable; 1 is the yes, else the second in order
+    levels
+    more levels            one 0/1 variable for each; beyond `most_levels`, for the commonest and
+                           one for all others. Missing cells are a level of their own
+    dates                  days since the first; text in a format that says what is the month
+    identifiers, constant, left out
+    empty and equal
+    columns
+    =====================  =====================================================================
+
+    Parameters
+    ----------
+    most_levels : int
+        Variables for a category, at least 3.
+
+    Attributes
+    ----------
+    variables_ : tuple of VariableSource
+        Name, column and kind of each output.
+    treatments_ : tuple of Treatment
+        What was done, in the order of the table's columns.
+    recipes_ : tuple of recipes
+        One for each column that is used.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Of all columns, cleaned.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(
+    ...     {"age": [31, None, 47, 52], "sex": ["male", "female", "male", "male"], "site": "A"}
+    ... )
+    >>> preparer = Preparer().fit(table)
+    >>> preparer.transform(table)
+        age  sex = male
+    0  31.0         1.0
+    1  47.0         0.0
+    2  47.0         1.0
+    3  52.0         1.0
+    >>> [treatment.kind for treatment in preparer.treatments_]
+    ['cells_filled', 'column_boolean', 'column_constant']
+    """
+
+    def __init__(self, *, most_levels: int = 8) -> None:
+        self.most_levels = most_levels
+
+    def fit(self, table: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn from these rows what each column is.
+
+        Parameters
+        ----------
+        table : DataFrame or array of shape (n, d)
+            Without the target.
+        y : ignored
+        """
+        if self.most_levels < _FEWEST_LEVELS:
+            raise InvalidInputError(
+                f"most_levels must be at least {_FEWEST_LEVELS}, got {self.most_levels}."
+            )
+        frame = named_frame(table)
+        plan = plan_columns(frame, most_levels=self.most_levels)
+        self.n_features_in_ = frame.shape[1]
+        self.feature_names_in_ = np.array(frame.columns, dtype=object)
+        self.recipes_ = plan.recipes
+        self.kept_ = plan.kept
+        self.variables_ = plan.variables
+        self.treatments_ = plan.treatments
+        return self
+
+    def transform(self, table: Any) -> "pd.DataFrame":
+        """Return the numbers of a table with the same columns, in any order.
+
+        Parameters
+        ----------
+        table : DataFrame or array of shape (n, d)
+            Further columns are ignored. An array has the columns of the fitted table in order.
+
+        Returns
+        -------
+        DataFrame of shape (n, n_variables)
+            Finite; its columns are the names in `variables_`.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "recipes_")
+        frame = self._columns_of(table)
+        matrix = np.empty((len(frame), len(self.variables_)), order="F")
+        at = 0
+        for recipe, kept in zip(self.recipes_, self.kept_, strict=True):
+            matrix[:, at : at + len(kept)] = recipe.encode(frame[recipe.column]).values[:, kept]
+            at += len(kept)
+        names = [variable.name for variable in self.variables_]
+        return pd.DataFrame(matrix, columns=names, index=frame.index)
+
+    def treatments_of(self, table: Any) -> tuple[Treatment, ...]:
+        """Return what `transform` does to the cells of another table.
+
+        "cells_filled" counts cells of a number that were missing or not a number,
+        "missing_level" those of a category, "unseen_levels" cells with a level that no fitted row
+        had.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> preparer = Preparer().fit(pd.DataFrame({"age": [31, 42, 47]}))
+        >>> preparer.treatments_of(pd.DataFrame({"age": [None, 50]}))
+        (Treatment(kind='cells_filled', column='age', count=1, value='42'),)
+        """
+        check_is_fitted(self, "recipes_")
+        frame = self._columns_of(table)
+        return tuple(
+            treatment
+            for recipe in self.recipes_
+            for treatment in recipe.treatments(recipe.encode(frame[recipe.column]))
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
+        """Return the names of the variables.
+
+        Parameters
+        ----------
+        input_features : ignored
+        """
+        check_is_fitted(self, "recipes_")
+        return np.array([variable.name for variable in self.variables_], dtype=object)
+
+    def _columns_of(self, table: Any) -> "pd.DataFrame":
+        frame = named_frame(table)
+        if not hasattr(table, "columns"):
+            if frame.shape[1] != self.n_features_in_:
+                raise InvalidInputError(
+                    f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            return frame.set_axis(list(self.feature_names_in_), axis=1)
+        there = set(frame.columns)
+        missing = [repr(one.column) for one in self.recipes_ if one.column not in there]
+        if missing:
+            raise InvalidInputError(
+                f"The table lacks {len(missing)} of the {len(self.recipes_)} columns that are "
+                f"used: {shorten(missing, 12)}. Add them; cells may be empty."
+            )
+        return frame
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        # Always a frame of float64.
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,182 @@
+"""A table as it comes: any frame becomes a pandas one, with names that can be told apart."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Marks that turn the direction of all text after them, also outside the name.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def as_frame(table: Any) -> "pd.DataFrame":
+    """Return the table as a pandas frame; its cells and names are as they were.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas, polars or another library that narwhals knows; or array
+        Of shape (n, d).
+
+    Returns
+    -------
+    DataFrame of shape (n, d)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_frame(pl.DataFrame({"age": [31, 42]})).columns.tolist()
+    ['age']
+    >>> as_frame([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, list | tuple | np.ndarray) or hasattr(table, "__array__"):
+        return _from_array(table) if not hasattr(table, "to_pandas") else _from_other(table)
+    return _from_other(table)
+
+
+def _from_array(table: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    array = np.asarray(table)
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"A table has rows and columns, got an array of shape {array.shape}. Reshape your "
+            "data with array.reshape(-1, 1) for one column or array.reshape(1, -1) for one row."
+        )
+    if array.dtype.kind == "c":
+        raise InvalidInputError("Complex data not supported: give real and imaginary parts apart.")
+    return pd.DataFrame(array)
+
+
+def _from_other(table: Any) -> "pd.DataFrame":
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"A table must be a data frame or an array, got {type(table).__name__}; "
+            "sparse matrices are not supported."
+        ) from error
+    try:
+        found: pd.DataFrame = frame.to_pandas()
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"A table of {type(table).__module__.split('.')[0]} needs pyarrow; install it with: "
+            "pip install 'parsimon[parquet]'."
+        ) from error
+    return found
+
+
+def clean_text(value: Any) -> str:
+    r"""Return text without control characters, marks that turn its direction, and outer spaces.
+
+    Examples
+    --------
+    >>> clean_text(" body\tweight\x00 ")
+    'body weight'
+    >>> clean_text("<b>'Größe'</b>")
+    "<b>'Größe'</b>"
+    """
+    text = str(value)
+    if not (text.isascii() and text.isprintable()):
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = "".join(_visible(character) for character in text)
+    return text.strip()
+
+
+def _visible(character: str) -> str:
+    if character in "\t\n\r\v\f\u0085\u2028\u2029":
+        return " "
+    return "" if character in _TURNING or unicodedata.category(character) == "Cc" else character
+
+
+def column_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return a name of its own for each column: cleaned, or "column 3" if empty or taken.
+
+    Examples
+    --------
+    >>> column_names([" age ", "", "age", 7])
+    ('age', 'column 2', 'column 3', '7')
+    """
+    cleaned = [_name(name) for name in names]
+    result: list[str] = []
+    taken = set(cleaned)
+    seen: set[str] = set()
+    for place, name in enumerate(cleaned, start=1):
+        own = name if name and name not in seen else unused(f"column {place}", taken)
+        taken.add(own)
+        seen.add(own)
+        result.append(own)
+    return tuple(result)
+
+
+def _name(name: Any) -> str:
+    if name is None or (isinstance(name, float) and np.isnan(name)):
+        return ""
+    return clean_text(" / ".join(map(str, name)) if isinstance(name, tuple) else name)
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """Return the name, with a number after it if it is taken.
+
+    Examples
+    --------
+    >>> unused("age", {"age", "age (2)"})
+    'age (3)'
+    """
+    own, count = name, 1
+    while own in taken:
+        count += 1
+        own = f"{name} ({count})"
+    return own
+
+
+def named_frame(table: Any) -> "pd.DataFrame":
+    """Return the table with cleaned names; the cells are not copied.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> named_frame(pd.DataFrame([[1, 2]], columns=[" a", ""])).columns.tolist()
+    ['a', 'column 2']
+    """
+    frame = as_frame(table)
+    return frame.set_axis(list(column_names(frame.columns)), axis=1)
+
+
+def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str]:
+    """Return a column and its cleaned name, or say which columns there are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_column(pd.DataFrame({" age": [31]}), "age")[1]
+    'age'
+    """
+    names = [str(one) for one in frame.columns]
+    for wanted, known in ((str(name), names), (clean_text(name), list(map(clean_text, names)))):
+        places = [place for place, one in enumerate(known) if one == wanted]
+        if len(places) == 1:
+            return frame.iloc[:, places[0]], clean_text(name) or str(name)
+        if places:
+            raise InvalidInputError(
+                f"The table has {len(places)} columns called {wanted!r}; rename all but one."
+            )
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InvalidInputError(
+        f"The table has no column {str(name)!r}; its columns are {shorten(names, 12)}.{hint}"
+    )

@@ -1,0 +1,230 @@
+"""Models in files: saved with skops, loaded without running what a file says.
+
+A file is a zip archive. `skops` writes the model into it as arrays and names of types; beside them
+`parsimon.json` says what the file is and who wrote it, so that a file of a later version is
+recognised before anything of it is read.
+"""
+
+import copy
+import importlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sklearn.base import BaseEstimator
+
+from parsimon import __version__
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError
+from parsimon.statistician.stored import restored, stored
+
+FORMAT, FORMAT_VERSION = "parsimon-model", 1
+_ABOUT = "parsimon.json"
+# Beside the types that skops knows as harmless and those of this package.
+_HARMLESS = frozenset({"builtins.frozenset"})
+_DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class _About(NamedTuple):
+    """What a file says about itself."""
+
+    format_version: int
+    version: str
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model to a file.
+
+    The file appears whole or not at all. Whatever `load_model` would refuse is refused here.
+
+    Parameters
+    ----------
+    model : estimator
+        Of this package, or of scikit-learn around one, such as a `Pipeline`.
+    path : str or Path
+        Usually ends in ``.skops``; a file of that name is replaced.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model holds something that cannot be saved, such as a function, or if there is no
+        such folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from parsimon.gp import GPClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> model = GPClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.skops")
+    ...     again = load_model(f"{folder}/model.skops")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise InvalidInputError(f"The folder {place.parent} does not exist; make it first.")
+    data = _archive(model)
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model that `save_model` wrote.
+
+    Only types of this package that hold data, and those that skops knows as harmless, are made
+    again; a file that names another type is refused before anything is made.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    estimator
+        It predicts the same bits as the one that was saved.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such file, it is not a model, it names other types, or a later version of
+        Parsimon saved it.
+
+    Examples
+    --------
+    >>> load_model("absent.skops")
+    Traceback (most recent call last):
+    ...
+    parsimon.exceptions.InvalidInputError: The model absent.skops does not exist.
+    """
+    import skops.io
+
+    place = Path(path)
+    if not place.is_file():
+        what = "is a folder" if place.is_dir() else "does not exist"
+        raise InvalidInputError(f"The model {place} {what}.")
+    data = place.read_bytes()
+    about = _read_about(place, data)
+    try:
+        types = skops.io.get_untrusted_types(data=data)
+        refused = [name for name in types if not _is_allowed(name)]
+        if not refused:
+            return restored(skops.io.loads(data, trusted=types))
+    except _DAMAGED as error:
+        raise InvalidInputError(
+            f"The model {place} cannot be read: it is damaged, or was saved by a version that "
+            f"differs too much (Parsimon {about.version}; this is {__version__})."
+        ) from error
+    raise InvalidInputError(
+        f"The model {place} was not loaded: it holds {shorten(refused)}, which no model of "
+        "Parsimon has. Load only files that you trust."
+    )
+
+
+def _archive(model: Any) -> bytes:
+    import skops.io
+    from skops.io.exceptions import UnsupportedTypeException
+
+    kind = type(model).__name__
+    try:
+        data = skops.io.dumps(stored(copy.deepcopy(model)), compression=zipfile.ZIP_DEFLATED)
+        refused = [
+            name for name in skops.io.get_untrusted_types(data=data) if not _is_allowed(name)
+        ]
+    except (*_DAMAGED, UnsupportedTypeException) as error:
+        raise InvalidInputError(f"This {kind} cannot be saved: {error}") from error
+    if refused:
+        raise InvalidInputError(
+            f"This {kind} cannot be saved: it holds {shorten(refused)}, which loading would refuse."
+        )
+    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__}
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_ABOUT, json.dumps(about))
+    return buffer.getvalue()
+
+
+def _read_about(place: Path, data: bytes) -> _About:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            content = json.loads(archive.read(_ABOUT))
+        about = _About(int(content["format_version"]), str(content["version"]))
+        known = content["format"] == FORMAT
+    except _DAMAGED as error:
+        raise InvalidInputError(f"{place} is not a model that Parsimon saved.") from error
+    if not known:
+        raise InvalidInputError(f"{place} is not a model that Parsimon saved.")
+    if about.format_version > FORMAT_VERSION or _release(about.version) > _release(__version__):
+        raise InvalidInputError(
+            f"The model {place} was saved by Parsimon {about.version}, which is newer than this "
+            f"one ({__version__}); upgrade with: pip install --upgrade parsimon."
+        )
+    return about
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version.
+
+    Examples
+    --------
+    >>> _release("0.10.2.dev3")
+    (0, 10, 2)
+    """
+    numbers = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
+
+
+def _is_allowed(name: str) -> bool:
+    """Return whether a type is one of ours that holds data.
+
+    A name that merely begins with "parsimon." may be a function, or something that one of our
+    modules imports from elsewhere: both could do more than hold data.
+
+    Examples
+    --------
+    >>> _is_allowed("parsimon.gp.classifier.GPClassifier"), _is_allowed("posix.system")
+    (True, False)
+    >>> _is_allowed("parsimon.cli.tables.Path"), _is_allowed("parsimon.cli.tables.read_table")
+    (False, False)
+    """
+    if name in _HARMLESS:
+        return True
+    module, _, attribute = name.rpartition(".")
+    if module.split(".")[0] != "parsimon":
+        return False
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return False
+    return (
+        isinstance(found, type)
+        and found.__module__ == module
+        and (is_dataclass(found) or issubclass(found, BaseEstimator) or _is_named_tuple(found))
+    )
+
+
+def _is_named_tuple(found: type) -> bool:
+    return issubclass(found, tuple) and hasattr(found, "_fields")

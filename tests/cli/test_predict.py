@@ -1,0 +1,161 @@
+"""`parsimon predict`: columns that are added, and what each mistake is told."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from parsimon.cli import main
+from parsimon.gp import GPClassifier, GPRegressor
+from parsimon.kernels import SquaredExponential as SE
+from parsimon.statistician.preparing.preparation import Preparer
+from parsimon.statistician.preparing.screening import Screener
+from parsimon.statistician.saving import save_model
+from parsimon.statistician.table_model import TableModel
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame({"age": RNG.normal(50, 10, 40), "sex": RNG.choice(["f", "m", "x"], 40)})
+SIGN = (TABLE["age"] + RNG.normal(0, 5, 40) > 50).to_numpy().astype(float)
+
+
+def fitted(classes, targets, estimator=GPClassifier):
+    preparer = Preparer().fit(TABLE)
+    numbers = preparer.transform(TABLE)
+    task = "classification" if classes else "regression"
+    screener = Screener(task=task).fit(numbers, targets[0])
+    X = screener.transform(numbers)
+    models = [
+        estimator(SE(0, lengthscale=10.0), optimise=False, n_restarts=0).fit(X, y) for y in targets
+    ]
+    return TableModel(preparer, screener, models, classes, "state")
+
+
+TWO = fitted(("well", "ill"), [SIGN])
+THREE = fitted(("a", "b", "c"), [SIGN, 1 - SIGN, (TABLE["sex"] == "x").to_numpy().astype(float)])
+NUMBER = fitted((), [TABLE["age"].to_numpy() / 10], GPRegressor)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, model in (("two", TWO), ("three", THREE), ("number", NUMBER)):
+        save_model(model, f"{name}.skops")
+    TABLE.assign(note="kept, not used").to_csv("new.csv", index=False)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["predict", *map(str, arguments)])
+
+
+def written(result):
+    assert result.exit_code == 0, result.output
+    return pd.read_csv(io.StringIO(result.stdout))
+
+
+def failed(result, message):
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_classes_and_probabilities_are_added_to_the_rows():
+    found = written(run("two.skops", "new.csv"))
+    assert list(found) == [
+        *("age", "sex", "note", "predicted state", "probability of well", "probability of ill"),
+    ]
+    share = TWO.predict_proba(TABLE)
+    np.testing.assert_allclose(found[["probability of well", "probability of ill"]], share)
+    assert found["predicted state"].tolist() == TWO.predict(TABLE).tolist()
+    assert found["note"].unique().tolist() == ["kept, not used"]
+
+
+def test_three_classes_have_three_probabilities():
+    found = written(run("three.skops", "new.csv"))
+    np.testing.assert_allclose(
+        found[[f"probability of {label}" for label in "abc"]], THREE.predict_proba(TABLE)
+    )
+
+
+def test_a_number_has_a_deviation():
+    found = written(run("number.skops", "new.csv"))
+    assert list(found)[-2:] == ["predicted state", "sd of state"]
+    np.testing.assert_allclose(found["predicted state"], NUMBER.predict(TABLE))
+    np.testing.assert_allclose(found["sd of state"], NUMBER.predict_deviation(TABLE))
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.9, 1.0])
+def test_the_threshold_decides_when_the_positive_class_is_called(threshold):
+    found = written(run("two.skops", "new.csv", "--threshold", threshold))
+    expected = np.where(TWO.predict_proba(TABLE)[:, 1] >= threshold, "ill", "well")
+    assert found["predicted state"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_files_are_written_by_their_ending(ending, folder):
+    result = run("two.skops", "new.csv", "--out", f"out.{ending}")
+    assert result.stdout == f"40 rows written to out.{ending}.\n"
+    read = {"csv": pd.read_csv, "tsv": pd.read_table, "parquet": pd.read_parquet}[ending]
+    assert list(read(f"out.{ending}"))[-1] == "probability of ill"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_columns_of_the_table_are_never_replaced():
+    TABLE.assign(**{"predicted state": "mine"}).to_csv("again.csv", index=False)
+    found = written(run("two.skops", "again.csv"))
+    assert found["predicted state"].unique().tolist() == ["mine"]
+    assert found["predicted state (2)"].tolist() == TWO.predict(TABLE).tolist()
+
+
+def test_cells_that_were_filled_and_unseen_levels_are_said():
+    strange = TABLE.astype({"age": object})
+    strange.loc[:2, "age"] = None
+    strange.loc[5, "sex"] = "other"
+    strange.to_csv("strange.csv", index=False)
+    result = run("two.skops", "strange.csv")
+    middle = TABLE["age"].median()
+    assert f"3 cells of 'age' without a number taken as {middle:.4g}" in result.stderr
+    assert "1 cell of 'sex' with a level that the model has not seen." in result.stderr
+    assert len(written(result)) == 40
+
+
+def test_nothing_is_said_about_clean_rows():
+    assert run("two.skops", "new.csv").stderr == ""
+
+
+def test_rows_may_come_in_another_order_and_number():
+    TABLE.iloc[[7, 3]][["sex", "age"]].to_csv("few.csv", index=False)
+    found = written(run("two.skops", "few.csv"))
+    share = TWO.predict_proba(TABLE)[[7, 3], 1]
+    np.testing.assert_allclose(found["probability of ill"], share)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.skops", "new.csv"], "The model absent.skops does not exist"),
+        (["new.csv", "new.csv"], "new.csv is not a model that Parsimon saved"),
+        (["two.skops", "absent.csv"], "absent.csv does not exist"),
+        (["two.skops", "absent"], "There is no file absent."),
+        (["two.skops", "new.csv", "--out", "x/y.csv"], "The folder x does not exist"),
+        (["two.skops", "new.csv", "--out", "y.xls"], "y.xls must end in .csv, .tsv or .parquet"),
+        (["two.skops", "new.csv", "--threshold", "1.5"], "a probability, 0 to 1; got 1.5"),
+        (["three.skops", "new.csv", "--threshold", ".5"], "for two classes, and 'state' has 3"),
+        (["number.skops", "new.csv", "--threshold", ".5"], "'state' is a number: --threshold"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message):
+    failed(run(*arguments), message)
+
+
+def test_missing_columns_are_named():
+    TABLE[["sex"]].to_csv("part.csv", index=False)
+    failed(run("two.skops", "part.csv"), "lacks 1 of the 2 columns that are used: 'age'")
+
+
+def test_a_model_of_arrays_is_refused():
+    save_model(GPClassifier(SE(0), n_restarts=0).fit(TABLE[["age"]], SIGN), "bare.skops")
+    failed(run("bare.skops", "new.csv"), "holds a GPClassifier, which takes numbers, not tables")

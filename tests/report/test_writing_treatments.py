@@ -1,0 +1,227 @@
+"""A sentence for each kind of treatment, for one column and for several."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimon.report.findings import Treatment, TreatmentKind
+from parsimon.report.writing.treatments import treatment_sentences
+
+ONE = {
+    "rows_without_target": (
+        {"column": "state", "count": 1},
+        "1 row has no value of state and was left out.",
+    ),
+    "rows_of_rare_class": (
+        {"count": 2, "value": "odd"},
+        "2 rows were left out, because so small a class can be neither learned nor tested: “odd” "
+        "(2 rows).",
+    ),
+    "rows_duplicated": (
+        {"count": 1},
+        "1 row repeats another row exactly and was kept. If the same case was entered twice, the "
+        "errors in this report are too low.",
+    ),
+    "cells_filled": (
+        {"column": "age", "count": 1, "value": "-3.5"},
+        "1 missing cell of age was filled with −3.5, the median of the others.",
+    ),
+    "missing_indicated": (
+        {"column": "age", "count": 9},
+        "A further variable, 0 or 1, says where cells were missing in one column: age.",
+    ),
+    "missing_level": (
+        {"column": "sex", "count": 1},
+        "1 missing cell counts as a level of its own in sex.",
+    ),
+    "infinite_cells": (
+        {"column": "age", "count": 1},
+        "1 infinite cell in age was taken as missing.",
+    ),
+    "text_numbers": (
+        {"column": "pay", "count": 8, "value": "1,200"},
+        "One column holds numbers that are written as text, such as “1,200”, and was read as "
+        "numbers: pay.",
+    ),
+    "column_boolean": (
+        {"column": "smoker", "count": 2, "value": "yes"},
+        "One column with two values became 0 and 1: smoker (1 is “yes”).",
+    ),
+    "column_category": (
+        {"column": "colour", "count": 3, "value": "red"},
+        "One column holds categories and became variables that are 0 or 1, one for each level: "
+        "colour (3 levels, without one for “red”).",
+    ),
+    "rare_levels": (
+        {"column": "town", "count": 5},
+        "Rare levels were put together as “other”: town (5 levels).",
+    ),
+    "column_date": (
+        {"column": "seen", "count": 9, "value": "2021-03-04"},
+        "One column holds dates and became a number of days: seen (since 2021-03-04).",
+    ),
+    "column_ambiguous_date": (
+        {"column": "seen", "value": "03/04/2021"},
+        "One column holds dates in which day and month cannot be told apart, and was left out: "
+        "seen (such as “03/04/2021”). Write them as year-month-day to use them.",
+    ),
+    "column_constant": (
+        {"column": "site", "value": "A"},
+        "One column holds one value only and was left out: site (“A”).",
+    ),
+    "column_empty": (
+        {"column": "notes"},
+        "One column is empty and was left out: notes.",
+    ),
+    "column_duplicate": (
+        {"column": "age2", "value": "age"},
+        "One column repeats another column and was left out: age2 (equal to age).",
+    ),
+    "column_identifier": (
+        {"column": "id"},
+        "One column differs in every row, as names and running numbers do, and was left out: id.",
+    ),
+    "unseen_levels": (
+        {"column": "sex", "count": 2, "value": "male"},
+        "Levels occur that no fitted row had: sex (2 cells, taken as “male”).",
+    ),
+    "columns_screened": (
+        {"count": 20, "value": "200"},
+        "The 200 variables were first looked at one by one, and the search used the 20 most "
+        "promising. What the others say in combination was not examined.",
+    ),
+    "rows_sampled": (
+        {"count": 1500},
+        "The search used 1,500 rows, drawn at random; the structure that it found was then fitted "
+        "to all rows.",
+    ),
+    "suspicious_value": (
+        {"column": "pressure", "count": 35, "value": "0"},
+        "One column has a value that lies far from the others and may stand for “missing”: "
+        "pressure (0 in 35 rows). Nothing was changed; if so, empty these cells and run the "
+        "report again.",
+    ),
+}
+
+TWO = {
+    "rows_without_target": "8 rows have no value of the target and were left out.",
+    "rows_of_rare_class": "8 rows were left out, because so small a class can be neither learned "
+    "nor tested: “v” (4 rows) and “v” (4 rows).",
+    "rows_duplicated": "8 rows repeat other rows exactly and were kept. If the same case was "
+    "entered twice, the errors in this report are too low.",
+    "cells_filled": "8 missing cells in two columns were filled, each with the median of its "
+    "column: a (4 with v) and b (4 with v).",
+    "missing_indicated": "A further variable, 0 or 1, says where cells were missing in two "
+    "columns: a and b.",
+    "missing_level": "8 missing cells count as a level of their own in a (4) and b (4).",
+    "infinite_cells": "8 infinite cells in a and b were taken as missing.",
+    "text_numbers": "Two columns hold numbers that are written as text, such as “v”, and were "
+    "read as numbers: a and b.",
+    "column_boolean": "Two columns with two values became 0 and 1: a (1 is “v”) and b (1 is “v”).",
+    "column_category": "Two columns hold categories and became variables that are 0 or 1, one for "
+    "each level: a (4 levels, without one for “v”) and b (4 levels, without one for “v”).",
+    "rare_levels": "Rare levels were put together as “other”: a (4 levels) and b (4 levels).",
+    "column_date": "Two columns hold dates and became a number of days: a (since v) and b (since "
+    "v).",
+    "column_ambiguous_date": "Two columns hold dates in which day and month cannot be told apart, "
+    "and were left out: a (such as “v”) and b (such as “v”). Write them as year-month-day to use "
+    "them.",
+    "column_constant": "Two columns hold one value only and were left out: a (“v”) and b (“v”).",
+    "column_empty": "Two columns are empty and were left out: a and b.",
+    "column_duplicate": "Two columns repeat other columns and were left out: a (equal to v) and b "
+    "(equal to v).",
+    "column_identifier": "Two columns differ in every row, as names and running numbers do, and "
+    "were left out: a and b.",
+    "unseen_levels": "Levels occur that no fitted row had: a (4 cells, taken as “v”) and b (4 "
+    "cells, taken as “v”).",
+    "suspicious_value": "Two columns have values that lie far from the others and may stand for "
+    "“missing”: a (v in 4 rows) and b (v in 4 rows). Nothing was changed; if so, empty these "
+    "cells and run the report again.",
+}
+
+
+@pytest.mark.parametrize("kind", get_args(TreatmentKind))
+def test_one_column(kind):
+    fields, sentence = ONE[kind]
+    assert treatment_sentences([Treatment(kind=kind, **fields)]) == (sentence,)
+
+
+@pytest.mark.parametrize("kind", TWO)
+def test_two_columns_share_a_sentence(kind):
+    names = ("", "") if kind == "rows_without_target" else ("a", "b")
+    group = [Treatment(kind=kind, column=name, count=4, value="v") for name in names]
+    assert treatment_sentences(group) == (TWO[kind],)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "sentence"),
+    [
+        (
+            Treatment(kind="text_numbers", column="pay", count=3),
+            "One column holds numbers that are written as text, and was read as numbers: pay.",
+        ),
+        (
+            Treatment(kind="column_boolean", column="smoker"),
+            "One column with two values became 0 and 1: smoker.",
+        ),
+        (
+            Treatment(kind="column_category", column="colour"),
+            "One column holds categories and became variables that are 0 or 1, one for each "
+            "level: colour (all levels).",
+        ),
+        (
+            Treatment(kind="column_constant", column="site"),
+            "One column holds one value only and was left out: site.",
+        ),
+        (
+            Treatment(kind="unseen_levels", column="sex", count=1),
+            "Levels occur that no fitted row had: sex (1 cell).",
+        ),
+        (
+            Treatment(kind="columns_screened", count=20),
+            "All variables were first looked at one by one, and the search used the 20 most "
+            "promising. What the others say in combination was not examined.",
+        ),
+    ],
+)
+def test_what_is_not_known_is_not_said(treatment, sentence):
+    assert treatment_sentences([treatment]) == (sentence,)
+
+
+def test_many_columns_are_cut_short():
+    group = [Treatment(kind="column_empty", column=f"c{k}") for k in range(12)]
+    [sentence] = treatment_sentences(group)
+    assert sentence == (
+        "12 columns are empty and were left out: c0, c1, c2, c3, c4, c5, c6, c7 and 4 others."
+    )
+
+
+def test_kinds_keep_their_order():
+    group = [
+        Treatment(kind="column_empty", column="a"),
+        Treatment(kind="column_identifier", column="b"),
+        Treatment(kind="column_empty", column="c"),
+    ]
+    first, second = treatment_sentences(group)
+    assert first.endswith("a and c.")
+    assert second.endswith("b.")
+
+
+@given(
+    st.lists(
+        st.builds(
+            Treatment,
+            kind=st.sampled_from(get_args(TreatmentKind)),
+            column=st.text(max_size=12),
+            count=st.integers(1, 10**6),
+            value=st.text(max_size=12),
+        ),
+        max_size=12,
+    )
+)
+def test_no_treatment_is_silent(treatments):
+    sentences = treatment_sentences(treatments)
+    assert len(sentences) == len({one.kind for one in treatments})
+    assert all(sentence.endswith(".") and "  " not in sentence for sentence in sentences)

@@ -1,0 +1,381 @@
+"""What is said about each variable alone."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from parsimon.report.findings import Treatment, Variable
+from parsimon.report.writing.scope import Scope
+from parsimon.report.writing.variables import direction
+from tests.report import reading, samples
+
+THIN = "\u202f"
+
+
+def changed(found, *, variable=None, **fields):
+    """Return findings whose first variable is changed."""
+    first, *others = found.studies[0].variables
+    first = replace(first, variable=variable or first.variable, **fields)
+    if variable is not None:
+        found = reading.with_table(found, variables=(variable, *found.table.variables[1:]))
+    return reading.with_study(found, variables=(first, *others))
+
+
+def text(found, place: int = 1) -> str:
+    return reading.text(found, f"variable-{place}").replace(THIN, " ")
+
+
+def goes(found, **fields) -> str:
+    found = changed(found, **fields)
+    [sentence] = direction(Scope(findings=found), found.studies[0].variables[0])
+    return sentence.replace(THIN, " ")
+
+
+def indicator(name: str = "sex = male", column: str = "sex") -> Variable:
+    return Variable(
+        name=name, column=column, kind="indicator", minimum=0, maximum=1, mean=0.64, deviation=0.48
+    )
+
+
+def date() -> Variable:
+    return Variable(
+        name="seen", column="seen", kind="date", minimum=0, maximum=364, mean=100, deviation=30
+    )
+
+
+def with_date(found):
+    done = Treatment(kind="column_date", column="seen", count=9, value="2021-01-01")
+    return reading.with_table(found, treatments=(done,))
+
+
+def test_the_golden_variables():
+    assert text(samples.findings(), 1).split("\n") == [
+        "The values of plasma glucose run from 44 to 199, with mean 121.9 and standard deviation "
+        "30.7. Alone it has an error of 25.0 % against 34.4 % for the baseline, a ratio of 0.73: "
+        "judged by error, some evidence that it helps to predict diabetes.",
+        "The data are more than a million times more probable under this model than under the "
+        "baseline (log Bayes factor 87.4), which is very strong evidence. The probability of "
+        "“diabetic” rises with plasma glucose throughout in 98.0 % of posterior draws. The best "
+        "structure uses it. Figure 3 shows the model.",
+    ]
+    assert text(samples.findings(), 2).split("\n")[1] == (
+        "The data are more than a million times more probable under this model than under the "
+        "baseline (log Bayes factor 36.8), which is very strong evidence. Error and evidence "
+        "differ: the variable moves probabilities, but seldom across one half. The probability of "
+        "“diabetic” turns with body mass index: 5.0 % of posterior draws rise throughout and 2.0 % "
+        "fall. The best structure does not use it. Figure 3 shows the model."
+    )
+    assert text(samples.findings(), 4).split("\n")[1] == (
+        "The evidence does not decide between this model and the baseline (log Bayes factor "
+        "−0.7). A constant fits as well, so that no direction is claimed. Although it says little "
+        "alone, the best structure uses it, in an interaction with pedigree. Figure 3 shows the "
+        "model."
+    )
+
+
+def test_the_introduction():
+    blocks = reading.section(samples.findings(), "variables").blocks
+    said = [reading.plain(one, {}).replace(THIN, " ") for one in blocks]
+    assert said == [
+        "For each of four variables there is a model that sees nothing else. Two yardsticks "
+        "measure it. The error says how often it is wrong, cross-validated on the folds of the "
+        "search; use it to compare variables. The evidence says how probable the data are under "
+        "the model; it also notices probabilities that change without crossing one half.",
+        "The baseline knows no variable: it gives every row the same probability of “diabetic”, "
+        "which is near its share of 34.4 %. Its error is 34.4 %. An error below a quarter of that "
+        "counts as strong evidence for a variable, below four fifths as some, below all of it as "
+        "little, and otherwise as none.",
+    ]
+
+
+def test_the_introduction_for_a_number():
+    said = reading.text(samples.regression(), "variables")
+    assert "The error says what share of the variance it leaves unexplained," in said
+    assert "it predicts the same number for every row" in said
+    assert "one half" not in said
+
+
+def test_a_baseline_worse_than_nothing_is_explained():
+    found = samples.regression()
+    worse = replace(found.studies[0].baseline, error=1.021)
+    said = reading.text(reading.with_study(found, baseline=worse), "variables").replace(THIN, " ")
+    assert (
+        "Its error is 102.1 % (above all of it, because that number was found on other rows). An"
+    ) in said
+
+
+def test_one_variable():
+    found = samples.findings()
+    one = reading.with_study(found, variables=found.studies[0].variables[:1])
+    assert "The only variable has a model of its own here." in reading.text(one, "variables")
+
+
+def test_twelve_variables_are_described_in_full():
+    found = samples.findings()
+    first = found.studies[0].variables[0]
+    many = tuple(
+        replace(
+            first,
+            variable=replace(first.variable, name=f"x{k:02}"),
+            model=replace(first.model, error=0.2 + k / 1000),
+        )
+        for k in range(15)
+    )
+    section = reading.section(reading.with_study(found, variables=many), "variables")
+    assert [one.title for one in section.sections] == [f"x{k:02}" for k in range(12)]
+    assert (
+        "The 12 with the least error are described here; the others stand in Table 2 only."
+    ) in reading.text(reading.with_study(found, variables=many), "variables")
+    few = reading.with_study(found, variables=many[:12])
+    assert "are described here" not in reading.text(few, "variables")
+
+
+@pytest.mark.parametrize(
+    ("band", "said"),
+    [
+        ("strong", "judged by error, strong evidence that it helps to predict diabetes."),
+        ("some", "judged by error, some evidence that it helps to predict diabetes."),
+        ("little", "judged by error, little evidence that it helps to predict diabetes."),
+        ("none", "judged by error, no evidence that it helps to predict diabetes."),
+    ],
+)
+def test_bands(band, said):
+    assert said in text(changed(samples.findings(), band=band))
+
+
+def test_the_same_error_as_the_baseline():
+    found = samples.findings()
+    same = replace(found.studies[0].variables[0].model, error=0.3439)
+    found = reading.with_study(
+        found,
+        variables=(replace(found.studies[0].variables[0], model=same, ratio=1.0, band="none"),),
+    )
+    assert (
+        "Alone it has the same error as the baseline, 34.4 %: judged by error, no evidence"
+    ) in text(found)
+
+
+def test_an_error_that_was_not_measured():
+    found = samples.findings()
+    first = found.studies[0].variables[0]
+    blind = replace(first, model=replace(first.model, error=math.nan), ratio=math.nan, band="none")
+    said = text(reading.with_study(found, variables=(blind,)))
+    assert "Its model was not cross-validated, so that only the evidence speaks." in said
+    assert "Error and evidence differ" not in said
+    assert "Although" not in said
+    perfect = replace(found.studies[0].baseline, error=0.0)
+    zero = replace(first, ratio=math.inf)
+    said = text(reading.with_study(found, baseline=perfect, variables=(zero,)))
+    assert "an error of 25.0 % against 0 % for the baseline: judged" in said
+
+
+@pytest.mark.parametrize(
+    ("log_bayes_factor", "said"),
+    [
+        (0.9, "The evidence does not decide between this model and the baseline"),
+        (
+            2.0,
+            "about 7.4 times more probable under this model than under the baseline (log Bayes "
+            "factor 2.0), which is moderate evidence.",
+        ),
+        (4.0, "(log Bayes factor 4.0), which is strong evidence."),
+        (6.0, "about 400 times more probable under this model"),
+        (
+            -4.0,
+            "about 55 times more probable under the baseline than under this model (log Bayes "
+            "factor −4.0), which is strong evidence.",
+        ),
+    ],
+)
+def test_evidence_in_words(log_bayes_factor, said):
+    assert said in text(changed(samples.findings(), log_bayes_factor=log_bayes_factor))
+
+
+def test_error_and_evidence_of_a_number_may_differ():
+    found = changed(samples.regression(), band="little", log_bayes_factor=9.0)
+    said = "Error and evidence differ: it fits these rows better than it predicts others."
+    assert said in text(found)
+    assert said not in text(changed(samples.regression(), band="little", log_bayes_factor=2.9))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"shape": "rising", "judged_between": (67.25, 175.75)},
+            "The probability of “diabetic” rises with plasma glucose throughout in 98.0 % of "
+            "posterior draws, between 67.25 and 175.8.",
+        ),
+        (
+            {"shape": "falling", "falling": 0.93},
+            "The probability of “diabetic” falls with plasma glucose throughout in 93.0 % of "
+            "posterior draws.",
+        ),
+        (
+            {"shape": "periodic", "period": 12.5},
+            "The probability of “diabetic” repeats along plasma glucose, with a period of 12.5.",
+        ),
+        (
+            {"shape": "periodic"},
+            "The probability of “diabetic” repeats along plasma glucose.",
+        ),
+        (
+            {"shape": "linear", "slope": 0.034, "rising": 0.9999},
+            "A straight line describes plasma glucose at least as well as a curve: the latent "
+            "score rises by 0.034 for each unit of it, and the probability that it rises at all "
+            "is more than 99.9 %.",
+        ),
+        (
+            {"shape": "linear", "slope": -0.5, "falling": 0.97},
+            "A straight line describes plasma glucose at least as well as a curve: the latent "
+            "score falls by 0.5 for each unit of it, and the probability that it falls at all is "
+            "97.0 %.",
+        ),
+        (
+            {"shape": "linear"},
+            "A straight line describes plasma glucose at least as well as a curve.",
+        ),
+        (
+            {"shape": "turning", "rising": 0.05, "falling": 0.0, "judged_between": (1, 2)},
+            "The probability of “diabetic” turns with plasma glucose: 5.0 % of posterior draws "
+            "rise throughout and 0 % fall, between 1 and 2.",
+        ),
+        (
+            {"shape": "turning", "rising": 0.0, "falling": 0.0, "judged_between": (1, 2)},
+            "The probability of “diabetic” turns with plasma glucose: no posterior draw rises or "
+            "falls throughout, between 1 and 2.",
+        ),
+        ({"shape": "flat"}, "A constant fits as well, so that no direction is claimed."),
+        (
+            {"shape": "unclear", "rising": 0.6, "falling": 0.1},
+            "Whether the probability of “diabetic” rises or falls with plasma glucose throughout "
+            "is not clear: 60.0 % of posterior draws rise throughout and 10.0 % fall.",
+        ),
+    ],
+)
+def test_shapes(fields, said):
+    assert goes(samples.findings(), **fields) == said
+
+
+def test_shapes_of_a_number():
+    assert goes(samples.regression(), shape="rising") == (
+        "The expected progression rises with plasma glucose throughout in 98.0 % of posterior "
+        "draws."
+    )
+    assert "curve: the expected progression rises by 0.94 for each unit of it" in goes(
+        samples.regression(), shape="linear", slope=0.94
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"shape": "rising", "rising": 0.97},
+            "“diabetic” is more probable in rows with sex = male, with a posterior probability of "
+            "97.0 %.",
+        ),
+        (
+            {"shape": "falling", "rising": 0.04, "falling": 0.96},
+            "“diabetic” is less probable in rows with sex = male, with a posterior probability of "
+            "96.0 %.",
+        ),
+        (
+            {"shape": "unclear", "rising": 0.7, "falling": 0.3},
+            "Whether “diabetic” is more or less probable in rows with sex = male is not clear: the "
+            "posterior probability that it is more probable is 70.0 %.",
+        ),
+        (
+            {"shape": "flat"},
+            "Whether a row is one of the rows with sex = male makes no visible difference.",
+        ),
+    ],
+)
+def test_indicators(fields, said):
+    assert goes(samples.findings(), variable=indicator(), **fields) == said
+
+
+def test_indicators_of_a_number():
+    assert goes(samples.regression(), variable=indicator(), rising=0.97) == (
+        "The expected progression is higher in rows with sex = male, with a posterior probability "
+        "of 97.0 %."
+    )
+
+
+def test_the_range_of_an_indicator_is_a_share():
+    found = changed(samples.findings(), variable=indicator())
+    assert text(found).startswith("Rows with sex = male are 64.0 % of all.")
+
+
+@pytest.mark.parametrize(
+    ("variable", "treatment", "said"),
+    [
+        (indicator("age is missing", "age"), None, "Rows where age is missing are"),
+        (indicator("smoker", "smoker"), None, "Rows with smoker = 1 are"),
+        (indicator("smoker", "smoker"), "oui", "Rows with smoker = oui are"),
+    ],
+)
+def test_what_an_indicator_says(variable, treatment, said):
+    done = Treatment(kind="column_boolean", column="smoker", count=2, value=treatment or "")
+    found = reading.with_table(samples.findings(), treatments=(done,))
+    assert text(changed(found, variable=variable)).startswith(said)
+
+
+def test_the_table_knows_best_what_a_variable_is():
+    """A finding may call an indicator a number; the description of the table decides."""
+    found = changed(with_date(samples.findings()), variable=date(), judged_between=(10, 20))
+    plain = replace(date(), kind="number")
+    found = reading.with_study(
+        found, variables=(replace(found.studies[0].variables[0], variable=plain),)
+    )
+    assert text(found).startswith("The dates of seen run from 2021-01-01 to 2021-12-31")
+
+
+def test_dates_are_said_as_dates():
+    found = changed(with_date(samples.findings()), variable=date(), judged_between=(10, 20))
+    assert text(found).startswith(
+        "The dates of seen run from 2021-01-01 to 2021-12-31, with mean 2021-04-11 and a standard "
+        "deviation of 30 days."
+    )
+    assert "draws, between 2021-01-11 and 2021-01-21." in text(found)
+    assert "a period of 7 days." in goes(
+        with_date(samples.findings()), variable=date(), shape="periodic", period=7.0
+    )
+    assert "for each day, and" in goes(
+        with_date(samples.findings()), variable=date(), shape="linear", slope=1.0
+    )
+
+
+@pytest.mark.parametrize("treatments", [(), ("no date",)])
+def test_dates_without_a_first_day_are_numbers(treatments):
+    done = tuple(Treatment(kind="column_date", column="seen", value=one) for one in treatments)
+    found = reading.with_table(samples.findings(), treatments=done)
+    assert text(changed(found, variable=date())).startswith("The dates of seen run from 0 to 364")
+
+
+def test_use_in_the_structure():
+    found = samples.findings()
+    assert (
+        "The best structure does not use it: what it says is already said by pedigree and age."
+    ) in text(
+        changed(
+            reading.with_study(
+                found, model=replace(found.studies[0].model, variables=("pedigree", "age"))
+            ),
+            in_model=False,
+        )
+    )
+    alone = replace(found.studies[0].model, variables=("plasma glucose",))
+    assert "The best structure does not use it." in text(
+        changed(reading.with_study(found, model=alone), in_model=False)
+    )
+    strong = replace(found.studies[0].variables[2], band="strong", ratio=0.2)
+    said = text(reading.with_study(found, variables=(strong,)))
+    assert "The best structure uses it, in an interaction with age." in said
+    assert "best structure" not in text(samples.no_structure())
+
+
+def test_a_picture_that_is_missing_is_not_spoken_of():
+    found = replace(samples.findings(), pictures=())
+    assert "Figure" not in text(found)

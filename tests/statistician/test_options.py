@@ -1,0 +1,34 @@
+import pytest
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.statistician.options import Options, as_base
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depth": 0}, "depth must be a whole number of at least 1"),
+        ({"beam": 0}, "beam must be"),
+        ({"outer": -1}, "outer must be"),
+        ({"outer": 1}, "outer must be 0 or at least 2 folds"),
+        ({"seed": 1.5}, "seed must be"),
+        ({"guide": "luck"}, "guide must be one of cv_error"),
+        ({"time_limit": 0}, "time_limit must be positive seconds"),
+    ],
+)
+def test_bad_options_are_refused(changes, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Options(**changes)
+
+
+def test_fast_means_a_shallow_search_without_outer_folds():
+    assert (Options().n_outer, Options().depth_for(9)) == (5, 4)
+    assert (Options(fast=True).n_outer, Options(fast=True).depth_for(9)) == (0, 2)
+    assert Options().depth_for(1) == 1
+    assert Options(depth=3, fast=True).depth_for(1) == 3
+
+
+@pytest.mark.parametrize("base", ["se,rbf", "", ","])
+def test_unknown_base_kernels_are_refused(base):
+    with pytest.raises(InvalidInputError, match="base must name kernels among se, per, lin"):
+        as_base(base)

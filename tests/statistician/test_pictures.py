@@ -1,0 +1,274 @@
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from parsimon.kernels import Constant, Linear
+from parsimon.kernels import SquaredExponential as SE
+from parsimon.report.findings import SearchFindings, Study
+from parsimon.statistician.checks import check_findings
+from parsimon.statistician.components import component_findings
+from parsimon.statistician.interactions import interaction_findings
+from parsimon.statistician.models import front_models, posterior_of
+from parsimon.statistician.pictures import MOST_VARIABLES, data_picture, study_pictures
+from parsimon.statistician.search_pictures import MOST_CHILDREN, draw_search, search_nodes
+from parsimon.statistician.variables import variable_findings
+from parsimon.statistician.views import View
+from tests.statistician.questions import subject_of, table
+
+HOSTILE = "<script>$x$</script>"
+
+
+def study_of(subject):
+    front, knee, chosen, by_variables = front_models(subject)
+    classes = subject.task == "classification"
+    return Study(
+        task=subject.task,
+        positive=subject.positive,
+        negative=subject.negative,
+        n_positive=int(np.sum(subject.y == 1)) if classes else 0,
+        n_negative=int(np.sum(subject.y == 0)) if classes else 0,
+        structure_found=subject.search.structure_found_,
+        model=front[chosen],
+        baseline=front[0],
+        front=front,
+        knee=knee,
+        chosen=chosen,
+        front_variables=by_variables,
+        variables=variable_findings(subject),
+        components=component_findings(subject),
+        interactions=interaction_findings(subject),
+        honest=None,
+        checks=check_findings(subject),
+        search=SearchFindings(
+            n_kernels=len(subject.search.history_),
+            n_cross_validated=1,
+            depth=2,
+            beam=2,
+            base=("se",),
+            guide="cv_error",
+            n_folds=3,
+            stopped_by="depth",
+            inference="ep",
+            n_rows=len(subject.y),
+        ),
+    )
+
+
+def rows(n_rows=80):
+    rng = np.random.default_rng(0)
+    X = table(
+        {
+            HOSTILE: rng.normal(size=n_rows),
+            "smoker": rng.integers(0, 2, n_rows),
+            "age": rng.normal(size=n_rows),
+        }
+    )
+    f = 2.5 * X[HOSTILE] * (2 * X["smoker"] - 1) + 0.2 * rng.normal(size=n_rows)
+    return X, f.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, f = rows()
+    # Neither variable says anything alone, so that the search needs patience.
+    subject = subject_of(X, f > 0, depth=2, patience=2)
+    return replace(subject, positive="<b>ill</b> $y$")
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, f = rows(60)
+    subject = subject_of(X, 100 + 10 * f + 15 * X[HOSTILE], depth=2, patience=2)
+    return replace(subject, target=HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def drawn_classes(classes):
+    return study_pictures(classes, study_of(classes))
+
+
+@pytest.fixture(scope="module")
+def drawn_numbers(numbers):
+    return study_pictures(numbers, study_of(numbers))
+
+
+def named(study):
+    """Return all names of pictures in a study, in any order, without empty ones."""
+    found = [study.front_picture, study.search.picture]
+    found += [study.checks.calibration_picture, study.checks.roc_picture]
+    found += [one.picture for one in (*study.variables, *study.components, *study.interactions)]
+    found += [one.cumulative_picture for one in study.components]
+    return sorted(name for name in found if name)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_every_picture_is_named_once_and_is_small(kind, request):
+    study, pictures = request.getfixturevalue(f"drawn_{kind}")
+    assert study.interactions
+    assert named(study) == sorted(one.name for one in pictures)
+    assert len(set(named(study))) == len(pictures)
+    for one in pictures:
+        assert re.fullmatch(r"outcome-[a-z]+(-\d+)?", one.name)
+        assert one.svg.startswith("<svg")
+        assert len(one.svg) < 60_000
+        assert "<script" not in one.svg
+        root = ElementTree.fromstring(one.svg)
+        assert root[0].text == one.title
+        assert one.caption.endswith(".")
+    assert bool(study.checks.roc_picture) == (kind == "classes")
+    assert all(one.picture for one in study.variables)
+
+
+def test_nothing_but_names_of_pictures_changes(classes, drawn_classes):
+    before, (after, _) = study_of(classes), drawn_classes
+    blank = replace(
+        after,
+        front_picture="",
+        search=replace(after.search, picture=""),
+        checks=replace(after.checks, calibration_picture="", roc_picture=""),
+        variables=tuple(replace(one, picture="") for one in after.variables),
+        interactions=tuple(replace(one, picture="") for one in after.interactions),
+        components=tuple(
+            replace(one, picture="", cumulative_picture="") for one in after.components
+        ),
+    )
+    assert blank == before
+
+
+def test_hostile_names_stand_literally_in_titles_and_captions(drawn_classes):
+    study, pictures = drawn_classes
+    found = {one.name: one for one in pictures}
+    variable = next(one for one in study.variables if one.variable.name == HOSTILE)
+    picture = found[variable.picture]
+    assert HOSTILE in picture.title
+    assert HOSTILE in picture.caption
+    assert "<b>ill</b> $y$" in picture.caption
+
+
+def test_a_study_without_structure_has_pictures_of_what_was_tried():
+    rng = np.random.default_rng(5)
+    X = table({"noise": rng.normal(size=40), "more": rng.normal(size=40)})
+    subject = subject_of(X, np.arange(40) % 2, depth=1)
+    assert not subject.search.structure_found_
+    plt.close("all")
+    study, pictures = study_pictures(subject, study_of(subject))
+    assert plt.get_fignums() == []
+    assert study.components == ()
+    assert {"outcome-search", "outcome-front", "outcome-variable-1"} <= {p.name for p in pictures}
+
+
+def test_a_first_part_that_is_a_variable_alone_is_not_drawn_twice():
+    rng = np.random.default_rng(6)
+    X = table({"dose": rng.normal(size=60)})
+    study, _ = study_pictures(subject := subject_of(X, X["dose"] > 0, depth=1), study_of(subject))
+    assert study.components[0].cumulative.symbols == study.variables[0].model.symbols
+    assert study.components[0].cumulative_picture == ""
+    assert study.components[0].picture == "outcome-component-1"
+
+
+def test_only_the_best_variables_get_pictures(classes):
+    study = study_of(classes)
+    many = replace(study, variables=study.variables * 5, components=(), interactions=())
+    drawn, _ = study_pictures(classes, many)
+    assert [bool(one.picture) for one in drawn.variables] == [k < MOST_VARIABLES for k in range(15)]
+
+
+def test_dates_say_their_unit_and_searched_rows_are_counted():
+    rng = np.random.default_rng(7)
+    X = table({"visit": rng.uniform(0, 900, 60), "age": rng.normal(size=60)})
+    subject = subject_of(X, X["visit"] > 400, depth=1, rows=np.arange(45))
+    study = study_of(subject)
+    dated = tuple(
+        replace(one, variable=replace(one.variable, kind="date"))
+        if one.variable.name == "visit"
+        else one
+        for one in study.variables
+    )
+    study, pictures = study_pictures(subject, replace(study, variables=dated))
+    captions = {one.name: one.caption for one in pictures}
+    assert "visit (days since the first)" in captions[study.variables[0].picture]
+    assert "Fitted to the 45 rows of the search." in captions[study.variables[0].picture]
+
+
+def test_a_part_is_shifted_to_mean_zero_with_the_band_of_the_shifted_part():
+    rng = np.random.default_rng(8)
+    X = table({"a": rng.normal(size=30), "b": rng.normal(size=30)})
+    subject = subject_of(X, X["a"] + X["b"] + 0.5 * rng.normal(size=30) > 0, depth=1)
+    part = SE(0, lengthscale=1.2, variance=2.0)
+    candidate = replace(subject.search.best_candidate_, kernel=part + SE(1), columns=(0, 1))
+    posterior = posterior_of(subject.search, candidate)
+    grid = np.linspace(-2, 2, 5)
+    mean, variance = View(subject).part(posterior, part, [0])(grid[:, None])
+    # The joint posterior of grid and rows, multiplied by the matrix that subtracts the mean.
+    places = np.zeros((35, 2))
+    places[:, 0] = np.concatenate([grid, X["a"]])
+    joint = posterior.component(part, places, covariance=True)
+    shift = np.hstack([np.eye(5), np.full((5, 30), -1 / 30)])
+    np.testing.assert_allclose(mean, shift @ joint.mean, atol=1e-9)
+    np.testing.assert_allclose(variance, np.diag(shift @ joint.variance @ shift.T), atol=1e-9)
+
+
+def test_a_function_of_a_number_is_in_its_units(numbers):
+    best = numbers.search.best_candidate_
+    columns = list(best.columns)
+    mean, variance = View(numbers).function(best, columns)(numbers.X.iloc[:, columns].to_numpy())
+    expected, sd = numbers.search.best_estimator_.predict(numbers.X, return_std=True)
+    np.testing.assert_allclose(mean, expected, rtol=1e-6)
+    # A low-rank prior may leave out a millionth of a variance, in squares of the target's unit.
+    np.testing.assert_allclose(variance, sd**2, rtol=0, atol=1e-6 * np.var(numbers.y))
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 5, 11])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_table_is_drawn_by_its_number_of_columns(n_columns, task):
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(700, n_columns))
+    y = X[:, 0] if task == "regression" else rng.integers(0, 3, 700)
+    names = [f"{HOSTILE} {k}" for k in range(n_columns)]
+    picture = data_picture(X, y, names, ["a", "b", "c"], task)
+    assert picture.name == "data"
+    assert len(picture.svg) < 70_000
+    assert ("Halves" in picture.caption) == (task == "regression")
+    assert re.search(r"(sample of|Drawn are) \d+ of 700 rows", picture.caption)
+    assert plt.get_fignums() == []
+
+
+def test_the_tree_follows_parents_to_the_result(classes):
+    history, best = classes.search.history_, classes.search.best_candidate_
+    nodes = search_nodes(history, best, ["a", "b", "c"])
+    (result,) = (place for place, node in enumerate(nodes) if node.best)
+    way = [result]
+    while nodes[way[-1]].parent is not None:
+        way.append(nodes[way[-1]].parent)
+    assert way[-1] == 0
+    assert all(nodes[place].on_path for place in way)
+    assert sum(node.on_path for node in nodes) == len(way)
+    assert nodes[result].label == "a × b"
+    assert nodes[result].error == best.error
+    for parent in way:
+        children = [node for node in nodes if node.parent == parent]
+        assert len(children) <= MOST_CHILDREN + 1
+        known = [node.error for node in children if node.error is not None]
+        assert known == sorted(known)
+
+
+def test_kernels_other_than_smooth_ones_keep_their_kind(classes):
+    history = classes.search.history_
+    first = replace(history.levels[0][0], kernel=Constant() + Linear(0))
+    mixed = replace(history, levels=((first, *history.levels[0][1:]),), path=(first,))
+    labels = [node.label for node in search_nodes(mixed, first, ["SE(a)", "b", "c"])]
+    assert "C + LIN(SE(a))" in labels
+    assert "SE(b)" in labels
+
+
+def test_long_kernels_are_numbered_and_explained(classes):
+    names = ["a very long name of a variable", "another very long name", "short"]
+    history, best = classes.search.history_, classes.search.best_candidate_
+    ax = draw_search(history, best, names)
+    assert any(text.get_text().startswith("x1 × x2") for text in ax.texts)
+    assert "x1: a very long name of a variable; x2: another very long name" in ax.get_label()
+    plt.close("all")
