@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import parsimon.optimise.descent
 from parsimon.exceptions import InvalidInputError
-from parsimon.optimise import minimise
+from parsimon.optimise import minimise, random_starts
 
 WIDE = np.array([[-10.0, 10.0], [-10.0, 10.0]])
 
@@ -72,6 +72,101 @@ def test_the_first_step_is_no_jump_to_a_corner():
     recorder = Recorder(bowl(np.array([1.0, -2.0]), weight=500.0))
     minimise(recorder, np.zeros(2), WIDE)
     assert np.max(np.abs(recorder.points[1])) <= 0.5 + 1e-12
+
+
+def quadratic(matrix, centre):
+    def function(x):
+        away = x - centre
+        return float(0.5 * away @ matrix @ away), matrix @ away
+
+    return function
+
+
+def test_the_true_curvature_leads_there_in_one_step():
+    matrix, centre = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([0.4, -0.3])
+    recorder = Recorder(quadratic(matrix, centre))
+    found = minimise(recorder, np.zeros(2), WIDE, curvature=matrix)
+    assert found.converged
+    assert found.n_evaluations == len(recorder.points) == 2
+    np.testing.assert_allclose(found.x, centre, atol=1e-12)
+    assert minimise(quadratic(matrix, centre), np.zeros(2), WIDE).n_evaluations > 2
+
+
+@given(
+    st.tuples(st.floats(-20, 20), st.floats(-20, 20)),
+    st.tuples(st.floats(-9, 9), st.floats(-9, 9)),
+    st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.floats(-50, 50)),
+)
+def test_a_wrong_curvature_only_costs_steps(centre, start, entries):
+    a, b, c = entries
+    wrong = np.array([[a, b], [b, c]])
+    found = minimise(bowl(np.array(centre), 3.0), np.array(start), WIDE, curvature=wrong)
+    np.testing.assert_allclose(found.x, np.clip(centre, -10, 10), atol=2e-3)
+    assert found.converged
+
+
+def test_a_curved_valley_is_followed_with_a_curvature_too():
+    start = np.array([-1.2, 1.0])
+    curvature = np.array([[1330.0, 480.0], [480.0, 200.0]])
+    found = minimise(rosenbrock, start, WIDE, curvature=curvature)
+    np.testing.assert_allclose(found.x, 1, atol=1e-3)
+
+
+def test_each_start_has_its_own_curvature():
+    bounds = np.array([[-4.0, 4.0]])
+    starts, curvature = np.array([[2.2], [-2.2]]), np.full((2, 1, 1), 32.0)
+    found = minimise(two_wells, starts, bounds, curvature=curvature, n_restarts=1, random_state=0)
+    assert len(found.start_values) == 3
+    assert found.x[0] < -1
+    with pytest.raises(InvalidInputError, match=r"finite 1 x 1 matrices, got shape \(2, 2\)"):
+        minimise(two_wells, starts, bounds, curvature=np.eye(2))
+    with pytest.raises(InvalidInputError, match="finite 1 x 1 matrices"):
+        minimise(two_wells, starts, bounds, curvature=np.array([[np.nan]]))
+
+
+def test_steps_with_a_curvature_are_limited():
+    short = minimise(rosenbrock, np.array([-1.2, 1.0]), WIDE, curvature=np.eye(2), max_iterations=1)
+    assert not short.converged
+
+
+def test_a_failure_on_the_way_is_a_step_too_far_with_a_curvature_too():
+    def cliff(x):
+        if x[0] > 1.5:
+            raise np.linalg.LinAlgError("over the edge")
+        return bowl(np.array([1.0, 0.0]))(x)
+
+    found = minimise(cliff, np.array([0.0, 0.0]), WIDE, curvature=np.diag([0.9, 2.0]))
+    np.testing.assert_allclose(found.x, [1, 0], atol=1e-3)
+    assert found.converged
+
+
+def test_a_gradient_that_is_wrong_is_no_convergence():
+    """The slope promises a descent that no line search finds."""
+
+    def lying(x):
+        return float(np.sum(x**2)), -2 * x + 5.0
+
+    found = minimise(lying, np.zeros(2), WIDE)
+    assert not found.converged
+    assert "found nothing lower, though the slope promises" in found.message
+
+
+def test_a_minimum_hidden_by_rounding_is_convergence():
+    def grainy(x):
+        """Return a bowl whose values are rounded to steps far larger than its tolerance."""
+        value, gradient = bowl(np.array([1.0, -2.0]))(x)
+        return 1e6 + round(value, 2), gradient
+
+    found = minimise(grainy, np.zeros(2), WIDE, value_tolerance=1e-18)
+    np.testing.assert_allclose(found.x, [1, -2], atol=0.2)
+    assert found.converged
+
+
+def test_random_starts_lie_inside_and_are_repeatable():
+    bounds = np.array([[0.0, 1.0], [5.0, 5.0]])
+    drawn = random_starts(bounds, 20, 3)
+    assert ((drawn >= bounds[:, 0]) & (drawn <= bounds[:, 1])).all()
+    np.testing.assert_array_equal(drawn[:5], random_starts(bounds, 5, 3))
 
 
 def test_restarts_find_the_deeper_well():

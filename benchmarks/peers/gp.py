@@ -16,6 +16,7 @@ from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
 from parsimon.datasets import load
 from parsimon.gp import Fitted, fit_classifier
+from parsimon.inference import classification_evidence, maximise_evidence
 from parsimon.kernels import Kernel, SquaredExponential
 
 # Negative log evidence of SE1 + SE3 x SE4 on Pima with converged expectation propagation; He
@@ -95,7 +96,12 @@ def _make(n: int) -> tuple[Array, Array]:
 
 
 def _scikit_learn(n: int, quick: bool) -> list[Row]:
-    """Compare fits by Laplace from the same start, each with L-BFGS-B's default tolerances."""
+    """Compare fits from the same start and bounds, each to L-BFGS-B's default tolerances.
+
+    Laplace, which is scikit-learn's approximation too, carries the bar. Our classifier has the
+    probit likelihood, scikit-learn's the logistic one: that both climb as high is shown by the
+    logistic evidence, which our functions reach too.
+    """
     X, y = _make(n)
     bounds = np.log([[1e-5, 1e5], [1e-5, 1e5]])
     kernel = SquaredExponential()
@@ -104,22 +110,43 @@ def _scikit_learn(n: int, quick: bool) -> list[Row]:
         for inference in ("laplace", "ep")
     }
     peer = partial(_fit_scikit_learn, X, y)
-    laplace, ep, theirs = median_seconds([*fits.values(), peer], 1 if quick else 3)
+    laplace, ep, theirs = median_seconds([*fits.values(), peer], 1 if quick else 5)
     model = peer()
     variance, lengthscale = np.exp(model.kernel_.theta)
     same = SquaredExponential(lengthscale=lengthscale, variance=variance)
     case = f"make_classification {n} x 10, RBF"
-    metric = "seconds; scikit-learn (Laplace, logistic)"
+    metric = "seconds; scikit-learn (Laplace, logistic, no restarts)"
+    evidence = "negative log evidence"
+    logistic = -_logistic_evidence(kernel, X, y, bounds)
+    found = {inference: -fit().log_evidence for inference, fit in fits.items()}
     return [
-        Row(case, f"{metric}; ours Laplace", laplace, theirs, bar=None if quick else 10.0),
-        Row(case, f"{metric}; ours EP", ep, theirs),
+        Row(f"{case}, Laplace", metric, laplace, theirs, bar=None if quick else 10.0),
+        Row(f"{case}, EP", metric, ep, theirs),
         Row(
-            case,
-            "negative log evidence, probit Laplace; at scikit-learn's theta",
-            -fits["laplace"]().log_evidence,
-            -_evidence(same, X, y, "laplace"),
+            f"{case}, Laplace",
+            f"{evidence} of the same logistic model; scikit-learn's own",
+            logistic,
+            -float(model.log_marginal_likelihood_value_),
+            # As good to 0.001 is as good.
+            bar=1.0 - 1e-3 / logistic,
+        ),
+        *(
+            Row(
+                f"{case}, {inference}",
+                f"{evidence}, probit {inference}; at scikit-learn's hyperparameters",
+                value,
+                -_evidence(same, X, y, inference),
+                note="a logistic latent function is larger: theirs is not at this optimum",
+            )
+            for inference, value in found.items()
         ),
     ]
+
+
+def _logistic_evidence(kernel: Kernel, X: Array, y: Array, bounds: Array) -> float:
+    """Fit scikit-learn's very model, with our functions."""
+    evaluate = classification_evidence(kernel, X, y, inference="laplace", link="logit")
+    return maximise_evidence(evaluate, kernel.theta, bounds).posterior.log_evidence
 
 
 def _fit_scikit_learn(X: Array, y: Array) -> Any:

@@ -163,3 +163,15 @@ def test_both_kinds_of_spread_cannot_be_asked_for(wave):
     model = GPRegressor(optimise=False).fit(*wave)
     with pytest.raises(InvalidInputError, match="return_std and return_cov were both"):
         model.predict(wave[0], return_std=True, return_cov=True)
+
+
+def test_nearly_no_noise_costs_no_digits():
+    """With shift - precision * mean the weights were rounding errors, and predictions too."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(40, 2)), rng.normal(size=(200, 2))
+    kernel = (SE(0) * SE(1)).start(X)
+    for form in ("dense", "low_rank"):
+        model = GPRegressor(kernel, form=form, random_state=0).fit(X, X[:, 0] * X[:, 1])
+        residual = model.predict(new) - new[:, 0] * new[:, 1]
+        assert model.noise_variance_ < 1e-5
+        assert np.mean(residual**2) < 1e-3 * np.var(new[:, 0] * new[:, 1])

@@ -298,3 +298,49 @@ def test_kernels_survive_json_bit_for_bit(kernel):
 def test_json_makes_no_unknown_kernels():
     with pytest.raises(CheckpointError, match="no kernel 'Path'"):
         kernel_from_data({"leaf": "Path"}, leaf_types())
+
+
+def test_many_kernels_are_fitted_loosely_before_the_promising_ones_closely(
+    problem, grammar, monkeypatch, tmp_path
+):
+    real, calls = beam.measure_whole, []
+
+    def watched(problem, kernel, start, seed, loosely=False):
+        calls.append((structure(kernel), loosely))
+        return real(problem, kernel, start, seed, loosely)
+
+    monkeypatch.setattr(beam, "measure_whole", watched)
+    options = SearchOptions(depth=2, beam=1, shortlist=2, checkpoint=tmp_path / "search.json")
+    found = beam_search(problem, grammar, options)
+    second = found.levels[1]
+    assert len(second) > 4
+    loose = [key for key, loosely in calls if loosely]
+    close = [key for key, loosely in calls[-4:]]
+    assert set(loose) == {structure(one.kernel) for one in second}
+    assert len(loose) == len(second)
+    assert not any(loosely for _, loosely in calls[-4:])
+    assert len(set(close)) == 4
+    judged = [one for one in second if one.judged_by == "cross-validation"]
+    assert {structure(one.kernel) for one in judged} <= set(close)
+    # The listed kernels are as good as if every kernel had been fitted closely.
+    all_close = beam_search(problem, grammar, SearchOptions(depth=2, beam=1, shortlist=None))
+    by_structure = {structure(one.kernel): one for one in all_close.levels[1]}
+    for one in judged:
+        other = by_structure[structure(one.kernel)]
+        assert one.log_evidence == pytest.approx(other.log_evidence, abs=0.01)
+    calls.clear()
+    assert beam_search(problem, grammar, options) == found
+    assert not calls
+
+
+def test_guides_without_folds_compare_close_fits_only(problem, grammar, monkeypatch):
+    real, flags = beam.measure_whole, []
+
+    def watched(problem, kernel, start, seed, loosely=False):
+        flags.append(loosely)
+        return real(problem, kernel, start, seed, loosely)
+
+    monkeypatch.setattr(beam, "measure_whole", watched)
+    beam_search(problem, grammar, SearchOptions(depth=2, beam=1, shortlist=1, guide="bic"))
+    assert flags
+    assert not any(flags)

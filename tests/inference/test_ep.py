@@ -267,6 +267,26 @@ def test_extreme_priors_converge_without_warnings(variance, lengthscale, labels)
     assert posterior.sites.precision.min() >= 0
 
 
+@pytest.mark.parametrize("variance", [1.0, 400.0])
+@pytest.mark.parametrize("weight", [5.0, 100.0])
+def test_heavy_weights_converge_to_repeated_rows_in_parallel(variance, weight):
+    """Whole steps diverge here: the sites of all copies move at once."""
+    X = np.array([[0.0], [0.7], [1.5], [2.0], [4.0]])
+    y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
+    weights = np.where(y > 0, weight, 1.0)
+    kernel = SquaredExponential(0, variance=variance)
+    merged = expectation_propagation(
+        latent_prior(kernel, X), y, weights=weights, updates="parallel"
+    )
+    copies = weights.astype(int)
+    repeated = expectation_propagation(
+        latent_prior(kernel, np.repeat(X, copies, axis=0), form="dense"), np.repeat(y, copies)
+    )
+    assert merged.converged
+    assert merged.log_evidence == pytest.approx(repeated.log_evidence, rel=1e-7)
+    assert merged.inaccuracy <= 1e-5
+
+
 def test_two_rows_are_enough():
     kernel = SquaredExponential(0)
     posterior = fit(kernel, np.array([[0.0], [1.0]]), np.array([1.0, -1.0]))

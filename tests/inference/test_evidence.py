@@ -1,10 +1,14 @@
 import numpy as np
 import pytest
 
+import parsimon.inference.evidence
+import parsimon.inference.prior
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
+    DensePrior,
     classification_evidence,
+    evidence_curvature,
     leave_one_out_log_loss,
     maximise_evidence,
     positive_probability,
@@ -174,6 +178,91 @@ def test_a_warm_start_shortens_the_first_evaluation():
     iterations.clear()
     maximise_evidence(counted, SUM.theta, SUM.bounds(X), warm_start=first, **options)
     assert iterations[0] < cold
+
+
+def test_curvature_is_that_of_central_differences():
+    X, y = table(120)
+    kernel = SquaredExponential(0)
+    evaluate = classification_evidence(kernel, X, y)
+    found = fit(kernel, X, y)
+    theta, bounds = found.theta, kernel.bounds(X)
+    curvature = evidence_curvature(evaluate, found.posterior, theta, bounds)
+
+    def slope(at):
+        return evaluate(at, None).evidence_gradient()
+
+    expected = [-(slope(theta + step) - slope(theta - step)) / 2e-2 for step in 1e-2 * np.eye(2)]
+    np.testing.assert_allclose(curvature, expected, rtol=0.1, atol=0.1)
+    tight = np.column_stack([theta - 1.0, theta])
+    backwards = evidence_curvature(evaluate, found.posterior, theta, tight)
+    np.testing.assert_allclose(backwards, expected, rtol=0.1, atol=0.1)
+
+    def failing(at, previous):
+        if at[0] != theta[0]:
+            raise np.linalg.LinAlgError("no")
+        return evaluate(at, previous)
+
+    partly = evidence_curvature(failing, found.posterior, theta, bounds)
+    assert partly[0, 0] == 1
+    assert partly[1, 1] == pytest.approx(curvature[1, 1])
+
+
+def test_a_known_curvature_saves_evaluations():
+    X, y = table(120)
+    kernel = SquaredExponential(0)
+    plain = fit(kernel, X, y)
+    evaluate = classification_evidence(kernel, X, y)
+    curvature = evidence_curvature(evaluate, plain.posterior, plain.theta, kernel.bounds(X))
+    near = plain.theta + 0.1
+    slow, quick = (
+        maximise_evidence(evaluate, near, kernel.bounds(X), curvature=known)
+        for known in (None, curvature)
+    )
+    assert quick.optimisation.converged
+    assert quick.optimisation.n_evaluations < slow.optimisation.n_evaluations
+    assert quick.posterior.log_evidence >= plain.posterior.log_evidence - 1e-6
+
+
+def test_a_looser_rank_needs_fewer_columns():
+    X, y = table(300)
+    tight, loose = (
+        classification_evidence(SUM, X, y, rank_tolerance=tolerance)(SUM.theta, None)
+        for tolerance in (1e-6, 1e-3)
+    )
+    assert loose.prior.factor.shape[1] < tight.prior.factor.shape[1]
+    assert 0 < abs(loose.log_evidence - tight.log_evidence) < 0.05
+
+
+def test_low_rank_is_not_tried_again_nearby(monkeypatch):
+    X, y = table(120, columns=6)
+    kernel = SquaredExponential(lengthscale=0.5)
+    evaluate = classification_evidence(kernel, X, y)
+    tried = []
+    real = parsimon.inference.prior.pivoted_cholesky
+    monkeypatch.setattr(
+        parsimon.inference.prior,
+        "pivoted_cholesky",
+        lambda *call, **options: tried.append(1) or real(*call, **options),
+    )
+    first = evaluate(kernel.theta, None)
+    assert isinstance(first.prior, DensePrior)
+    assert len(tried) == 1
+    assert isinstance(evaluate(kernel.theta + 0.1, first).prior, DensePrior)
+    assert len(tried) == 1
+    assert not isinstance(evaluate(np.log([20.0, 1.0]), first).prior, DensePrior)
+    assert len(tried) == 2
+
+
+def test_propagation_that_does_not_converge_is_a_failure(monkeypatch):
+    X, y = table(60)
+    real = parsimon.inference.evidence.expectation_propagation
+    monkeypatch.setattr(
+        parsimon.inference.evidence,
+        "expectation_propagation",
+        lambda *call, **options: real(*call, **options, max_iterations=1),
+    )
+    with pytest.raises(np.linalg.LinAlgError, match="propagation did not converge"):
+        classification_evidence(SUM, X, y)(SUM.theta, None)
 
 
 def test_restarts_are_repeatable_and_never_worse():

@@ -117,6 +117,33 @@ def test_warm_start_saves_steps():
     assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-9)
 
 
+@pytest.mark.parametrize("move", [0.02, 0.5])
+def test_a_posterior_lends_its_factorisation(monkeypatch, move):
+    X, y = table(420, columns=4)
+    first = laplace(latent_prior(SUM, X, form="dense"), y)
+    prior = latent_prior(SUM.with_theta(SUM.theta + move), X, form="dense")
+    real, sizes = DensePrior.condition, []
+    monkeypatch.setattr(
+        DensePrior, "condition", lambda self, T: sizes.append(len(T)) or real(self, T)
+    )
+    cold = laplace(prior, y)
+    n_cold = len(sizes)
+    sizes.clear()
+    warm = laplace(prior, y, start=first, tolerance=1e-4)
+    assert len(sizes) < n_cold
+    assert move > 0.1 or len(sizes) == 1
+    assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-7)
+    np.testing.assert_allclose(warm.evidence_gradient(), cold.evidence_gradient(), atol=1e-5)
+
+
+def test_a_posterior_of_few_rows_lends_its_sites():
+    X, y = table(60)
+    first = laplace(latent_prior(SUM, X), y)
+    prior = latent_prior(SUM.with_theta(SUM.theta + 0.1), X)
+    from_sites, from_whole = (laplace(prior, y, start=begin) for begin in (first.sites, first))
+    assert from_sites.log_evidence == from_whole.log_evidence
+
+
 def test_steps_can_be_limited_and_the_failure_is_said():
     X, y = table(50)
     short = laplace(latent_prior(SUM, X), y, max_iterations=1)

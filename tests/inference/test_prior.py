@@ -3,7 +3,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import DensePrior, LowRankPrior, latent_prior
-from parsimon.inference.covariance import weighted_gradient
+from parsimon.inference.covariance import contract, symmetric_gradient, weighted_gradient
 from parsimon.kernels import Constant, SquaredExponential
 from tests.inference.problems import KERNELS, SUM, central_differences, table
 
@@ -151,6 +151,32 @@ def test_pivots_are_added_when_too_few_and_dropped_when_too_many():
         for values, places in prior.derivatives:
             found[:, :, places[places >= 0]] = values[:, :, places >= 0]
         np.testing.assert_array_equal(found, derivatives)
+
+
+@pytest.mark.parametrize("form", ["dense", "low_rank"])
+def test_nothing_free_has_no_derivatives(form):
+    X, _ = table(60)
+    kernel = SquaredExponential(0, fixed=("lengthscale", "variance"))
+    both = latent_prior(kernel, X, form=form).condition(np.ones(60))
+    assert both.gradient(X[:, 0], X[:, 0]).shape == (0,)
+    assert contract(np.empty((0, 3, 4)), np.ones((3, 4))).shape == (0,)
+    assert symmetric_gradient(kernel, X, np.ones((60, 60))).shape == (0,)
+
+
+@pytest.mark.parametrize("n_rows", [5, 64, 300])
+def test_dense_gradients_are_sums_over_all_pairs(n_rows, rng):
+    X, _ = table(n_rows)
+    left, right = rng.normal(size=(2, n_rows))
+    T = rng.uniform(0.1, 2.0, n_rows)
+    both = latent_prior(SUM, X, form="dense").condition(T)
+    R = np.linalg.inv(SUM.gram(X) + np.diag(1 / T))
+    expected = np.einsum("ij,pij->p", np.outer(left, right) - R, SUM.gradients(X)[1]) / 2
+    np.testing.assert_allclose(both.gradient(left, right), expected, rtol=1e-8, atol=1e-8)
+    # The same solution by products, once the inverse is known.
+    np.testing.assert_allclose(both.solve(left), R @ left, atol=1e-9)
+    Sigma = np.linalg.inv(np.linalg.inv(SUM.gram(X) + 1e-9 * np.eye(n_rows)) + np.diag(T))
+    np.testing.assert_allclose(both.product(left), Sigma @ left, atol=1e-5)
+    np.testing.assert_allclose(both.variance, np.diagonal(Sigma), atol=1e-5)
 
 
 def test_gradients_do_not_depend_on_chunks(monkeypatch, rng):

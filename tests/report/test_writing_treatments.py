@@ -100,7 +100,7 @@ ONE = {
     "suspicious_value": (
         {"column": "pressure", "count": 35, "value": "0"},
         "One column has a value that lies far from the others and may stand for “missing”: "
-        "pressure (0 in 35 rows). Nothing was changed; if so, empty these cells and run the "
+        "pressure (0 in 35 rows). Nothing was changed. If so, empty these cells and run the "
         "report again.",
     ),
 }
@@ -137,7 +137,7 @@ TWO = {
     "unseen_levels": "Levels occur that no fitted row had: a (4 cells, taken as “v”) and b (4 "
     "cells, taken as “v”).",
     "suspicious_value": "Two columns have values that lie far from the others and may stand for "
-    "“missing”: a (v in 4 rows) and b (v in 4 rows). Nothing was changed; if so, empty these "
+    "“missing”: a (v in 4 rows) and b (v in 4 rows). Nothing was changed. If so, empty these "
     "cells and run the report again.",
 }
 

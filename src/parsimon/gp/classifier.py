@@ -13,10 +13,12 @@ from parsimon._typing import Array, Indices
 from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.choice import check_choice, check_count, check_seconds, chosen_kernel
-from parsimon.gp.fit import fit_classifier, fit_softmax
+from parsimon.gp.fit import Fitted, fit_classifier, fit_softmax
 from parsimon.gp.multiclass import LatentModel, OneVsRest, Softmax
 from parsimon.gp.parts import Component, form_of, warn_unless_converged, written_names
 from parsimon.gp.rows import DistinctRows, distinct_rows, row_weights
+from parsimon.gp.workers import Workers
+from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain
 
 

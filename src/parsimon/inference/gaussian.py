@@ -36,6 +36,11 @@ class RegressionPosterior(LatentPosterior):
     noise_variance: float
     row_weights: Array
 
+    @property
+    def weights(self) -> Array:
+        """The vector b with latent mean ``K(X_star, X) @ b``, shape (n,)."""
+        return self.slope
+
     def evidence_gradient(self) -> Array:
         """Return the derivative of `log_evidence` for ``[*theta, log noise_variance]``."""
         T = self.sites.precision
@@ -98,8 +103,13 @@ def gaussian_regression(
     precision = weights / noise_variance
     conditioned = prior.condition(precision)
     shift = precision * y
-    mean = conditioned.mean(shift)
-    b = shift - precision * mean
+    # Solving for the weights keeps their digits where the noise is small; shift - precision * mean
+    # would lose them.
+    b = conditioned.solve(y)
+    seen = precision > 0
+    mean = y - b / np.where(seen, precision, 1.0)
+    if not seen.all():
+        mean[~seen] = conditioned.mean(shift)[~seen]
     constant = float(weights.sum() * np.log(2 * np.pi * noise_variance))
     log_evidence = -0.5 * (float(y @ b) + conditioned.log_determinant + constant)
     if not np.isfinite(log_evidence):

@@ -42,7 +42,7 @@ function drawFront(view) {
   const box = boxOf(chart);
   const sizes = models.map((model) => sizeOf(view, model));
   const layout = frontLayout(box, models, sizes, study.baseline);
-  const x = { ...layout.x, label: `number of ${view.axis === "kernels" ? "base " : ""}${view.axis}` };
+  const x = { ...layout.x, label: `number of ${view.axis === "kernels" ? "terms" : "variables"}` };
   const numeric = study.task === "regression";
   const y = { ...layout.y, label: numeric ? "error, share of variance" : "cross-validated error" };
   const drawn = [axes(box, x, y)];

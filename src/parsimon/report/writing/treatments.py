@@ -229,7 +229,7 @@ def _suspicious_value(group: Group) -> str:
     value = "a value that lies" if n == 1 else "values that lie"
     return (
         f"{spelled(n, 'column')} {_are(n, 'have')} {value} far from the others and may stand for "
-        f"{quoted('missing')}: {places}. Nothing was changed; if so, empty these cells and run "
+        f"{quoted('missing')}: {places}. Nothing was changed. If so, empty these cells and run "
         "the report again."
     )
 
