@@ -225,7 +225,7 @@ class _Run:
 
     def fit_some(self, level: _Level, places: list[int], *, loosely: bool = False) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
-        starts = {id(parent): self.start_of(parent) for parent in level.parents}
+        starts = self.starts_of(level, places)
         stage = "loose" if loosely else "whole"
         waiting, n_fitted = [], 0
         for place in places:
@@ -235,10 +235,7 @@ class _Run:
                 n_fitted += 1
             else:
                 waiting.append(place)
-        calls = (
-            self.call_of(level, place, starts[id(level.parents[place])], loosely=loosely)
-            for place in waiting
-        )
+        calls = (self.call_of(level, place, starts[place], loosely=loosely) for place in waiting)
         results = self.workers.map(measure_whole, calls, deadline=self.deadline)
         for place, result in zip(waiting, results, strict=False):
             level.wholes[place] = result
@@ -344,6 +341,12 @@ class _Run:
             columns=columns,
             n_rows=len(self.problem.y),
         )
+
+    def starts_of(self, level: _Level, places: list[int]) -> dict[int, Start]:
+        """Return where the fits begin; each parent is looked at once."""
+        parents = {id(level.parents[place]): level.parents[place] for place in places}
+        starts = {key: self.start_of(parent) for key, parent in parents.items()}
+        return {place: starts[id(level.parents[place])] for place in places}
 
     def start_of(self, parent: Candidate | None) -> Start:
         if parent is None:

@@ -71,7 +71,12 @@ class DenseConditioned:
     @cached_property
     def inverse(self) -> Array:
         """Inverse of B, in the lower triangle only."""
-        return np.asarray(lapack.dlauum(self.inverse_lower, lower=1)[0])
+        # It takes the place of the triangle that it is computed from, whose one other use is the
+        # variance: a matrix less in memory.
+        self.variance  # noqa: B018
+        inverse_lower = self.inverse_lower
+        vars(self).pop("inverse_lower")
+        return np.asarray(lapack.dlauum(inverse_lower, lower=1, overwrite_c=1)[0])
 
     @cached_property
     def log_determinant(self) -> float:
