@@ -7,6 +7,7 @@ Each import is timed in fresh interpreters, in processor time, and the best of f
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 LIMIT = 0.3
 LATE = ("matplotlib", "jinja2", "rich", "click", "numba", "pandas")
@@ -25,11 +26,18 @@ PACKAGES = (
 TIMER = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
 
 
-def seconds(modules: str) -> float:
-    """Return the best time of importing `modules` in five fresh interpreters."""
-    command = [sys.executable, "-c", TIMER.format(modules)]
-    runs = [subprocess.run(command, capture_output=True, check=True, text=True) for _ in range(5)]
-    return min(float(run.stdout) for run in runs)
+def seconds(imports: Sequence[str]) -> list[float]:
+    """Return the best time of each import in five fresh interpreters.
+
+    The imports take turns, so that a slow spell of the machine hits all of them.
+    """
+    times: list[list[float]] = [[] for _ in imports]
+    for _ in range(5):
+        for modules, spent in zip(imports, times, strict=True):
+            command = [sys.executable, "-c", TIMER.format(modules)]
+            run = subprocess.run(command, capture_output=True, check=True, text=True)
+            spent.append(float(run.stdout))
+    return [min(spent) for spent in times]
 
 
 def loaded(modules: str) -> set[str]:
@@ -44,7 +52,7 @@ def main() -> None:
     # scikit-learn's model_selection is what every user of it loads; it brings pandas and rich.
     base = "sklearn.model_selection"
     whole = f"{base}, " + ", ".join(f"parsimon.{name}" for name in PACKAGES)
-    before, after, everything = seconds(base), seconds(f"{base}, parsimon"), seconds(whole)
+    before, after, everything = seconds([base, f"{base}, parsimon", whole])
     print(
         f"scikit-learn {before:.2f} s, with parsimon {after:.2f} s, "
         f"with all its packages {everything:.2f} s"
