@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from parsimon.pareto.crowding import crowding_distance, maximin_distance
 from parsimon.pareto.dominance import dominance_ranks
 from parsimon.pareto.guidance import ReferencePoints
-from parsimon.pareto.ranking import repeated_rows, select_survivors
+from parsimon.pareto.ranking import repeated_keys, row_keys, select_survivors
 from tests.pareto.strategies import tables
 
 
@@ -82,11 +82,11 @@ def test_repeated_rows_are_those_equal_to_an_earlier_one(dtype, seed):
     for row in map(tuple, population.tolist()):
         expected.append(row in seen)
         seen.add(row)
-    np.testing.assert_array_equal(repeated_rows(population), expected)
+    np.testing.assert_array_equal(repeated_keys(row_keys(population)), expected)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e300, np.inf])
 def test_different_rows_of_round_numbers_are_told_apart(scale):
     grid = np.stack(np.meshgrid(*[[0.0, scale]] * 12), axis=-1).reshape(-1, 12)
-    assert not repeated_rows(grid).any()
-    assert repeated_rows(np.concatenate((grid, grid)))[4096:].all()
+    assert not repeated_keys(row_keys(grid)).any()
+    assert repeated_keys(row_keys(np.concatenate((grid, grid))))[4096:].all()

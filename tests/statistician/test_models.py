@@ -13,7 +13,6 @@ from parsimon.kernels import Constant, Linear, SquaredExponential
 from parsimon.roc import auc, auc_interval, roc_hull
 from parsimon.statistician.models import (
     front_models,
-    leave_one_out_probability,
     model_of,
     posterior_of,
     roc_of,
@@ -165,8 +164,7 @@ def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
 
 def test_curves_of_the_front_come_from_leave_one_out(labelled):
     found = front_models(labelled)
-    probability = leave_one_out_probability(labelled.model)
-    np.testing.assert_array_equal(probability, labelled.model.leave_one_out().probability[:, 1])
+    probability = labelled.model.leave_one_out().probability[:, 1]
     roc = found.front[found.chosen].roc
     assert roc.auc.estimate == pytest.approx(auc(labelled.y, probability), abs=1e-9)
     assert found.front_variables[-1].roc == roc
@@ -180,7 +178,7 @@ def test_a_constant_ranks_no_row(labelled):
     share = constant.predict_proba(labelled.X)[0, 1]
     assert roc.thresholds[1] == pytest.approx(share, abs=1e-6)
     # What leave-one-out would have said of the same constant.
-    assert auc(labelled.y, leave_one_out_probability(constant)) == 0.0
+    assert auc(labelled.y, constant.leave_one_out().probability[:, 1]) == 0.0
 
 
 def test_a_chosen_model_off_the_front_joins_it_in_its_place(labelled):

@@ -81,21 +81,14 @@ def select_survivors(
     return Survivors(rows[order], levels[order], preference[order])
 
 
-def repeated_rows(population: AnyArray) -> Mask:
-    """Return which rows are equal, bit by bit, to an earlier row.
-
-    Rows are compared through a 64-bit key each.
+def repeated_keys(keys: AnyArray) -> Mask:
+    """Return which keys are equal to an earlier one.
 
     Examples
     --------
-    >>> repeated_rows(np.array([[1.0, 2], [3, 4], [1, 2]]))
+    >>> repeated_keys(row_keys(np.array([[1.0, 2], [3, 4], [1, 2]])))
     array([False, False,  True])
     """
-    return repeated_keys(row_keys(population))
-
-
-def repeated_keys(keys: AnyArray) -> Mask:
-    """Return which keys are equal to an earlier one."""
     repeated = np.zeros(len(keys), dtype=np.bool_)
     order = keys.argsort(kind="stable")
     ordered = keys[order]

@@ -5,6 +5,7 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ from parsimon._typing import Array
 from parsimon.gp.guides import Guide
 from parsimon.report.findings import (
     Findings,
+    Joint,
     Picture,
     Run,
     Study,
@@ -133,40 +135,75 @@ def analyse(
         fast=fast,
         verbose=verbose,
     )
+    asked = _asked(table, target, positive=positive, task=task)
+    folding, searching, describing = np.random.SeedSequence(seed).spawn(3)
+    parts = plan_folds(asked.questions, options, folding)
+    answers, measured = run_searches(asked.questions, parts, options, searching)
+    evidence = [
+        _evidence(asked, place, found, measured, options, child)
+        for place, (found, child) in enumerate(
+            zip(answers, describing.spawn(len(answers)), strict=True)
+        )
+    ]
+    studies, pictures = _studies(evidence, options)
+    picture = _data_picture(asked.outcome, answers[0])
+    findings = Findings(
+        table=_table_findings(asked, name, answers[0], picture.name),
+        studies=studies,
+        run=_run(asked.frame, options, parts, command, time.perf_counter() - started),
+        joint=_joint(asked, measured),
+        pictures=(picture, *pictures),
+    )
+    return Analysis(
+        findings=findings,
+        answers=tuple(answers),
+        targets=asked.questions.targets,
+        classes=asked.class_names,
+        target=asked.target,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Asked:
+    """A table as it was read, its target, and what is asked of it.
+
+    `frame` has all columns, `columns` all but the target, with cleaned names.
+    """
+
+    frame: "pd.DataFrame"
+    columns: "pd.DataFrame"
+    target: str
+    outcome: Outcome
+    questions: Questions
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes in the order of a model's probabilities; none for a number."""
+        if len(self.outcome.questions) == 1:
+            positive, negative = self.names(0)
+            return (negative, positive)
+        return self.outcome.classes
+
+    def names(self, place: int) -> tuple[str, str]:
+        """Return the class that a question asks for, and what stands against it."""
+        if self.outcome.task == "regression":
+            return "", ""
+        code, classes = self.outcome.questions[place], self.outcome.classes
+        against = classes[1 - code] if len(classes) == 2 else f"not {classes[code]}"
+        return classes[code], against
+
+
+def _asked(table: Any, target: str, *, positive: str | None, task: Any) -> _Asked:
     outcome = read_outcome(table, target, positive=positive, task=task)
     frame = as_frame(table).reset_index(drop=True)
     column, target = find_column(frame, target)
     columns = named_frame(frame.drop(columns=column.name))
-    questions = _questions(columns, outcome)
-    folding, searching, describing = np.random.SeedSequence(seed).spawn(3)
-    parts = plan_folds(questions, options, folding)
-    answers, measured = run_searches(questions, parts, options, searching)
-    rows = np.flatnonzero(outcome.kept) + 1
-    evidence = [
-        _evidence(place, found, questions, outcome, measured, rows, target, options, describing)
-        for place, found in enumerate(answers)
-    ]
-    studies, pictures = _studies(evidence, options)
-    picture = _data_picture(outcome, answers[0])
-    joint = None
-    if len(questions.targets) > 1:
-        joint = joint_findings(questions.values.astype(int), outcome.classes, measured)
-    findings = Findings(
-        table=_table_findings(columns, name, target, outcome, answers[0], picture.name),
-        studies=studies,
-        run=_run(frame, options, parts, command, time.perf_counter() - started),
-        joint=joint,
-        pictures=(picture, *pictures),
-    )
-    classes = outcome.classes if outcome.task == "classification" else ()
-    if len(outcome.questions) == 1 and len(outcome.classes) > 2:
-        classes = (evidence[0].subject.negative, evidence[0].subject.positive)
-    return Analysis(
-        findings=findings,
-        answers=tuple(answers),
-        targets=questions.targets,
-        classes=tuple(classes),
+    return _Asked(
+        frame=frame,
+        columns=columns,
         target=target,
+        outcome=outcome,
+        questions=_questions(columns, outcome),
     )
 
 
@@ -181,34 +218,37 @@ def _questions(columns: "pd.DataFrame", outcome: Outcome) -> Questions:
     return Questions(table=kept, values=values, targets=targets, task="classification")
 
 
+def _joint(asked: _Asked, measured: Sequence[Measured]) -> Joint | None:
+    if len(asked.questions.targets) == 1:
+        return None
+    return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, measured)
+
+
 def _evidence(
+    asked: _Asked,
     place: int,
     found: Answer,
-    questions: Questions,
-    outcome: Outcome,
     measured: Sequence[Measured],
-    rows: Any,
-    target: str,
     options: Options,
     seed: np.random.SeedSequence,
 ) -> Evidence:
+    questions, searched = asked.questions, found.searched
     own = [one for one in measured if one.question == place]
-    searched = found.searched
     y = questions.targets[place]
-    positive, negative = _class_names(outcome, place)
+    positive, negative = asked.names(place)
     subject = Subject(
         X=found.X.iloc[searched].reset_index(drop=True),
         y=y[searched],
         task=questions.task,
-        target=target,
+        target=asked.target,
         positive=positive,
         negative=negative,
         search=found.search,
         model=found.search.best_estimator_,
         table=questions.table.iloc[searched].reset_index(drop=True),
-        rows=rows[searched],
+        rows=np.flatnonzero(asked.outcome.kept)[searched] + 1,
         key=f"study-{place + 1}",
-        seed=seed.spawn(1)[0],
+        seed=seed,
     )
     outside: Array | None = None
     if own:
@@ -220,16 +260,6 @@ def _evidence(
         variables=_variables(found),
         options=options,
     )
-
-
-def _class_names(outcome: Outcome, place: int) -> tuple[str, str]:
-    if outcome.task == "regression":
-        return "", ""
-    code = outcome.questions[place]
-    positive = outcome.classes[code]
-    if len(outcome.classes) == 2:
-        return positive, outcome.classes[1 - code]
-    return positive, f"not {positive}"
 
 
 def _studies(
@@ -264,9 +294,8 @@ def _data_picture(outcome: Outcome, found: Answer) -> Picture:
     )
 
 
-def _table_findings(
-    columns: "pd.DataFrame", name: str, target: str, outcome: Outcome, found: Answer, picture: str
-) -> TableFindings:
+def _table_findings(asked: _Asked, name: str, found: Answer, picture: str) -> TableFindings:
+    columns, outcome = asked.columns, asked.outcome
     treatments = [
         *outcome.treatments,
         *found.preparer.treatments_,
@@ -284,7 +313,7 @@ def _table_findings(
         n_rows_used=int(outcome.kept.sum()),
         n_columns=columns.shape[1] + 1,
         n_missing=count_missing(columns),
-        target=target,
+        target=asked.target,
         task=outcome.task,
         classes=classes,
         variables=_variables(found),

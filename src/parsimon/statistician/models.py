@@ -124,31 +124,6 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     )
 
 
-def leave_one_out_probability(model: Any) -> Array:
-    """Return the probability of class 1 of each training row, predicted from the others.
-
-    Parameters
-    ----------
-    model : GPClassifier
-        Fitted to two classes.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from parsimon.gp import GPClassifier
-    >>> from parsimon.kernels import SquaredExponential
-    >>> kernel = SquaredExponential(0, lengthscale=2.0)
-    >>> model = GPClassifier(kernel, optimise=False).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
-    >>> leave_one_out_probability(model) > 0.5
-    array([False, False,  True,  True])
-    """
-    probability: Array = model.leave_one_out().probability[:, 1]
-    return probability
-
-
 def posterior_of(search: KernelSearch, candidate: Candidate) -> LatentPosterior:
     """Return the posterior of a candidate on the rows of its search.
 
