@@ -12,10 +12,10 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from parsimon._weights import class_weights
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier
-from parsimon.gp.classifier import class_weights
 from parsimon.kernels import Sigmoid
 from parsimon.kernels import SquaredExponential as SE
 
@@ -295,17 +295,17 @@ def test_a_fit_cut_short_warns(wave):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"inference": "vb"}, "inference must be one of 'ep', 'laplace'; got 'vb'"),
-        ({"multi_class": "ovo"}, "multi_class must be one of"),
-        ({"response": "mean"}, "response must be one of"),
-        ({"form": "sparse"}, "form must be one of"),
-        ({"optimise": "yes"}, "optimise must be one of"),
+        ({"inference": "vb"}, 'inference must be "ep" or "laplace", got'),
+        ({"multi_class": "ovo"}, 'multi_class must be "one_vs_rest" or'),
+        ({"response": "mean"}, 'response must be "averaged" or'),
+        ({"form": "sparse"}, 'form must be "auto" or'),
+        ({"optimise": "yes"}, "optimise must be True or False"),
         ({"n_restarts": -1}, "n_restarts must be an integer of at least 0, got -1"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"time_limit": 0}, "time_limit must be None or positive"),
         ({"kernel": 3}, "kernel must be a kernel of parsimon or of scikit-learn"),
         ({"kernel": Sigmoid()}, "not positive semi-definite"),
-        ({"class_weight": "even"}, "class_weight must be one of 'balanced'"),
+        ({"class_weight": "even"}, "class_weight must be a dict, 'balanced'"),
         ({"class_weight": {"sideways": 2.0}}, "'sideways', which is not among the classes"),
         ({"class_weight": 2.0}, "class_weight must be a dict"),
     ],

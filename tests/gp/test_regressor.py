@@ -145,9 +145,9 @@ def test_a_fit_cut_short_warns(wave):
     [
         ({"noise": 0.0}, "noise must be a positive variance"),
         ({"noise": "none"}, "noise must be a positive variance"),
-        ({"normalise_y": "yes"}, "normalise_y must be one of"),
-        ({"optimise": 2}, "optimise must be one of"),
-        ({"form": "sparse"}, "form must be one of"),
+        ({"normalise_y": "yes"}, "normalise_y must be True or False"),
+        ({"optimise": 2}, "optimise must be True or False"),
+        ({"form": "sparse"}, 'form must be "auto" or'),
         ({"n_restarts": 0.5}, "n_restarts must be an integer"),
         ({"max_iter": 0}, "max_iter must be an integer"),
         ({"time_limit": -1}, "time_limit must be None or positive"),

@@ -9,8 +9,8 @@ from sklearn.model_selection import BaseCrossValidator
 
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Indices
-from parsimon.evaluation._labels import class_rows
 from parsimon.exceptions import InvalidInputError
+from parsimon.partition import class_rows, random_halves
 
 
 class StratifiedHalves(BaseCrossValidator):
@@ -69,7 +69,7 @@ class StratifiedHalves(BaseCrossValidator):
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         classes = class_rows(y, n_rows=n_rows, at_least=2)
         for child in seed_sequence(self.random_state).spawn(n_repeats):
-            first, second = _halves(classes, np.random.default_rng(child))
+            first, second = random_halves(classes, np.random.default_rng(child))
             yield first, second
             if self.each_half:
                 yield second, first
@@ -83,10 +83,3 @@ class StratifiedHalves(BaseCrossValidator):
                 f"n_repeats must be a whole number, at least 1; got {self.n_repeats!r}."
             )
         return int(self.n_repeats)
-
-
-def _halves(classes: list[Indices], rng: np.random.Generator) -> tuple[Indices, Indices]:
-    shuffled = [rng.permutation(rows) for rows in classes]
-    first = [rows[: (len(rows) + 1) // 2] for rows in shuffled]
-    second = [rows[(len(rows) + 1) // 2 :] for rows in shuffled]
-    return np.sort(np.concatenate(first)), np.sort(np.concatenate(second))

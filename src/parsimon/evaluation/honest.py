@@ -18,13 +18,13 @@ from sklearn.base import is_classifier
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray
-from parsimon.evaluation._labels import complete_vector
 from parsimon.evaluation.intervals import bootstrap_interval, corrected_t_interval
 from parsimon.evaluation.measuring import Measurement
 from parsimon.evaluation.metric import POINTS, Metric, Scoring, metric_of
 from parsimon.evaluation.outer import outer_parts
 from parsimon.evaluation.result import Fold, HonestScore
 from parsimon.exceptions import InvalidInputError
+from parsimon.partition import complete_vector
 
 IntervalMethod = Literal["corrected_t", "bootstrap"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from parsimon._typing import AnyArray, Indices
-from parsimon.evaluation._labels import class_rows
 from parsimon.exceptions import InvalidInputError
+from parsimon.partition import class_rows
 
 
 class Part(NamedTuple):

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from parsimon._options import check_choice, check_count, check_positive
 from parsimon._progress import Progress
 from parsimon._typing import Array
+from parsimon._workers import Workers
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.candidates import Candidate, Order, candidate_of
 from parsimon.gp.grammar import Grammar, active_columns
@@ -30,10 +32,8 @@ from parsimon.gp.judging import (
 )
 from parsimon.gp.kernel_json import leaf_types
 from parsimon.gp.search_memory import Failed, SearchMemory, data_digest
-from parsimon.gp.workers import Workers
 from parsimon.kernels import Constant, Kernel, plain, structure
 from parsimon.pareto.evaluation_pool import OutOfTime
-from parsimon.pareto.options import check_choice, check_count, check_positive
 
 
 @dataclass(frozen=True)

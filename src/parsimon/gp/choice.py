@@ -1,14 +1,11 @@
-"""From what a user gives as a kernel to a kernel with a start; checks of options."""
+"""From what a user gives as a kernel to a kernel with a start."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
 
@@ -61,38 +58,3 @@ def _varying(X: Array) -> tuple[int, ...] | None:
             "from. Add a column that varies."
         )
     return None if varies.all() else tuple(np.flatnonzero(varies).tolist())
-
-
-def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse a value that is not among the choices.
-
-    Examples
-    --------
-    >>> check_choice("form", "dense", ["auto", "dense"])
-    """
-    if not any(value is choice or value == choice for choice in choices):
-        raise InvalidInputError(
-            f"{name} must be one of {shorten([repr(choice) for choice in choices])}; got {value!r}."
-        )
-
-
-def check_count(name: str, value: Any, *, least: int) -> None:
-    """Refuse anything but an integer of at least `least`.
-
-    Examples
-    --------
-    >>> check_count("max_iter", 100, least=1)
-    """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(f"{name} must be an integer of at least {least}, got {value!r}.")
-
-
-def check_seconds(name: str, value: Any) -> None:
-    """Refuse anything but None and a positive number.
-
-    Examples
-    --------
-    >>> check_seconds("time_limit", None)
-    """
-    if value is not None and not (isinstance(value, Real) and float(value) > 0):
-        raise InvalidInputError(f"{name} must be None or positive seconds, got {value!r}.")

@@ -8,16 +8,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from parsimon._options import check_choice, check_count, check_seconds
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import Array, Indices
-from parsimon._validation import shorten
-from parsimon.exceptions import InvalidInputError
-from parsimon.gp.choice import check_choice, check_count, check_seconds, chosen_kernel
+from parsimon._typing import Array
+from parsimon._weights import check_classes, class_weights, row_weights
+from parsimon._workers import Workers
+from parsimon.gp.choice import chosen_kernel
 from parsimon.gp.fit import Fitted, fit_classifier, fit_softmax
 from parsimon.gp.multiclass import LatentModel, OneVsRest, Softmax
 from parsimon.gp.parts import Component, form_of, warn_unless_converged, written_names
-from parsimon.gp.rows import DistinctRows, distinct_rows, row_weights
-from parsimon.gp.workers import Workers
+from parsimon.gp.rows import DistinctRows, distinct_rows
 from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain
 
@@ -163,7 +163,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = row_weights(sample_weight, len(X))
         both = weights * class_weights(self.class_weight, self.classes_, codes, weights)
-        _check_classes(self.classes_, codes, both)
+        check_classes(self.classes_, codes, both)
         self._rows = distinct_rows(X, codes.astype(np.float64), both)
         self._codes, self._sample_weight = codes, weights
         kernel = chosen_kernel(self.kernel, self._rows.X)
@@ -321,64 +321,6 @@ def _fit_copied(
 ) -> Fitted[LatentPosterior]:
     """Fit on fresh arrays: what a worker receives may be aligned otherwise, and then sums round."""
     return fit_classifier(kernel, np.array(X), np.array(y_signs), **options)
-
-
-def class_weights(
-    spec: Mapping[Any, float] | str | None, classes: Any, codes: Indices, weights: Array
-) -> Array:
-    """Return the weight of each row's class.
-
-    Parameters
-    ----------
-    spec : dict, "balanced" or None
-        Weights by label, one for a label that is missing; "balanced" makes the classes' total
-        weights equal and keeps their sum.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    codes : ndarray of shape (n,)
-        Index of each row's label.
-    weights : ndarray of shape (n,)
-        The rows' own weights.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1])
-    >>> class_weights("balanced", np.array(["a", "b"]), codes, np.ones(4)).round(2)
-    array([0.67, 0.67, 0.67, 2.  ])
-    """
-    if spec is None:
-        return np.ones(len(codes))
-    if isinstance(spec, str):
-        check_choice("class_weight", spec, ["balanced"])
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
-        present = totals > 0
-        share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
-        balanced: Array = share[codes]
-        return balanced
-    if not isinstance(spec, Mapping):
-        raise InvalidInputError(
-            f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."
-        )
-    labels = classes.tolist()
-    unknown = [label for label in spec if label not in labels]
-    if unknown:
-        raise InvalidInputError(
-            f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
-        )
-    return np.array([float(spec.get(label, 1.0)) for label in labels])[codes]
-
-
-def _check_classes(classes: Any, codes: Indices, weights: Array) -> None:
-    present = np.unique(codes[weights > 0])
-    if len(present) < 2:
-        raise InvalidInputError(
-            f"Two classes or more are needed among the rows with weight, got {len(present)} "
-            f"class: {shorten(classes[present].tolist())}."
-        )
 
 
 def _one_or_all(items: list[Any]) -> Any:

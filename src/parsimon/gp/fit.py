@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from parsimon._options import check_choice
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon._validation import finite_matrix, finite_vector
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp.choice import check_choice
 from parsimon.gp.coarse import coarse_fit, is_worthwhile
 from parsimon.gp.subset import predicted_sites, stratified_rows
 from parsimon.inference import (

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.beam import measure_folds, measure_whole
 from parsimon.gp.candidates import Candidate, candidate_of, count_base
@@ -13,7 +14,6 @@ from parsimon.gp.history import SearchHistory
 from parsimon.gp.judging import Problem, Start
 from parsimon.gp.search_memory import Failed
 from parsimon.kernels import Kernel, structure
-from parsimon.pareto.evaluation_pool import one_thread
 
 
 class Judge:

@@ -4,13 +4,11 @@ A table with repeated rows, the same table with integer weights, and either of t
 the same data; after `distinct_rows` they are the same arrays.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
-from parsimon.inference.labels import checked_weights
 
 
 class DistinctRows(NamedTuple):
@@ -36,21 +34,6 @@ class DistinctRows(NamedTuple):
     place: Indices
     share: Array
     unused: Array
-
-
-def row_weights(sample_weight: Any, n_rows: int) -> Array:
-    """Return the weights of the rows, ones if there are none.
-
-    Examples
-    --------
-    >>> row_weights(None, 2)
-    array([1., 1.])
-    """
-    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-        raise InvalidInputError(
-            f"All {n_rows} sample weights are zero. Give some row a positive weight."
-        )
-    return checked_weights(sample_weight, n_rows)
 
 
 def distinct_rows(X: Array, y: Array, weights: Array) -> DistinctRows:

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from parsimon._options import check_choice, check_count
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
 from parsimon._validation import binary_labels
@@ -28,7 +29,6 @@ from parsimon.gp.search_memory import stored_seed
 from parsimon.gp.shared_folds import refuse_more_classes, shared_folds, target_task
 from parsimon.kernels import Kernel
 from parsimon.pareto import choose as choose_from_front
-from parsimon.pareto.options import check_choice, check_count
 from parsimon.pareto.rules import Rule
 
 

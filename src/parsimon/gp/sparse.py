@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array
+from parsimon._weights import checked_weights
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp.sparse_setup import (
     check_options,
@@ -20,7 +21,6 @@ from parsimon.gp.sparse_setup import (
     class_factors,
     starting_kernel,
 )
-from parsimon.inference.labels import checked_weights
 from parsimon.inference.variational import InducingPrior, LabelledRows
 from parsimon.inference.variational_batches import stochastic_bound
 from parsimon.inference.variational_fit import BoundFit, maximise_bound

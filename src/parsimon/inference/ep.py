@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 
 from parsimon._typing import Array, Mask
+from parsimon._weights import checked_weights
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.anderson import Anderson
 from parsimon.inference.dense import DenseConditioned
 from parsimon.inference.expansion import expanded_sites
-from parsimon.inference.labels import checked_signs, checked_weights
+from parsimon.inference.labels import checked_signs
 from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import Latent, LatentPosterior, Sites, cavity
 from parsimon.inference.prior import Conditioned, LatentPrior

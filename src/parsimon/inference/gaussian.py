@@ -6,8 +6,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon._validation import finite_vector
+from parsimon._weights import checked_weights
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.labels import checked_weights
 from parsimon.inference.posterior import Latent, LatentPosterior, Sites
 from parsimon.inference.prior import LatentPrior
 

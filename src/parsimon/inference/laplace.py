@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array
+from parsimon._weights import checked_weights
 from parsimon.inference.anderson import Anderson
-from parsimon.inference.labels import checked_signs, checked_weights
+from parsimon.inference.labels import checked_signs
 from parsimon.inference.likelihoods import Derivatives, Link, log_likelihood
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import Conditioned, DensePrior, LatentPrior

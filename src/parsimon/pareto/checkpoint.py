@@ -16,9 +16,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from parsimon._options import check_count, check_positive
 from parsimon._typing import AnyArray
 from parsimon.exceptions import CheckpointError
-from parsimon.pareto.options import check_count, check_positive
 
 FORMAT = "parsimon search 1"
 

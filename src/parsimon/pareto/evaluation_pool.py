@@ -5,11 +5,9 @@ one thread in all of them: a matrix product of another shape, or one split among
 may round differently.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import lru_cache
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
+from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 
 Evaluate = Callable[..., Any]
@@ -150,18 +149,6 @@ def evaluate_in_worker(evaluate: Evaluate, rows: AnyArray, *context: Any) -> Any
     """Do what `evaluate_chunk` does, with BLAS on one thread, as it is in the main process."""
     with one_thread():
         return evaluate_chunk(evaluate, np.array(rows), *context)
-
-
-def one_thread() -> Any:
-    """Return a context in which linear algebra runs on one thread."""
-    return _thread_pools(len(sys.modules)).limit(limits=1)
-
-
-@lru_cache(maxsize=1)
-def _thread_pools(n_modules: int) -> Any:  # noqa: ARG001 - looks again after new imports
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _chunk_bounds(n: int, size: int) -> list[int]:

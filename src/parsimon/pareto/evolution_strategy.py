@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from parsimon._options import check_choice, check_count, check_probability
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -13,12 +14,7 @@ from parsimon.pareto.checkpoint import Checkpoint, describe
 from parsimon.pareto.crossover import Crossover, UniformCrossover, cross
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
 from parsimon.pareto.mutation import Mutation, default_mutation, mutate, step_rule
-from parsimon.pareto.options import (
-    check_choice,
-    check_count,
-    check_probability,
-    or_default,
-)
+from parsimon.pareto.options import or_default
 from parsimon.pareto.result import SearchResult
 from parsimon.pareto.run import Callback, RunOptions, run
 from parsimon.pareto.search import (

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from parsimon._options import check_positive
 from parsimon._typing import Array, Indices
 from parsimon._validation import finite_matrix, finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.desirability import Desirability, as_desirability, desirability_index
-from parsimon.pareto.options import check_positive
 
 
 class Guide(Protocol):

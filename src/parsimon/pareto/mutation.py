@@ -9,9 +9,9 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from parsimon._options import check_choice, check_positive, check_probability
 from parsimon._typing import AnyArray, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.options import check_choice, check_positive, check_probability
 from parsimon.pareto.space import Bits, Box, Integers, Space
 from parsimon.pareto.step_size import OneFifthRule, StepSize
 

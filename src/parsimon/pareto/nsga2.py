@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from parsimon._options import check_choice, check_count
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.pareto.checkpoint import Checkpoint, describe
@@ -18,7 +19,7 @@ from parsimon.pareto.directions import Directions
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
 from parsimon.pareto.guidance import Guide
 from parsimon.pareto.mutation import Mutation, default_mutation, mutate, step_rule
-from parsimon.pareto.options import check_choice, check_count, or_default
+from parsimon.pareto.options import or_default
 from parsimon.pareto.ranking import repeated_keys, row_keys, select_survivors
 from parsimon.pareto.result import SearchResult
 from parsimon.pareto.run import Callback, RunOptions, run

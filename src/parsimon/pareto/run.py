@@ -12,6 +12,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from parsimon._options import check_count, check_positive
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -20,7 +21,6 @@ from parsimon.pareto.checkpoint import Checkpoint, as_checkpoint, describe
 from parsimon.pareto.directions import Directions
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated, EvaluationPool, OutOfTime
 from parsimon.pareto.moment import Moment, load_moment, save_moment
-from parsimon.pareto.options import check_count, check_positive
 from parsimon.pareto.result import SearchResult, history_of
 from parsimon.pareto.search import S, Search
 from parsimon.pareto.stall import has_improved

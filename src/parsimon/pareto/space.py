@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._options import check_count, check_probability
 from parsimon._typing import AnyArray, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.options import check_count, check_probability
 
 
 class Space(ABC):

@@ -7,8 +7,8 @@ mutation never changes.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from parsimon._options import check_count, check_positive
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.options import check_count, check_positive
 
 # Beyond these a step can neither be told from none nor come back in a run of sensible length.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-15, 1e15

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._options import check_choice, check_count, check_positive
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.checkpoint import Checkpoint, describe
 from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
-from parsimon.pareto.options import check_choice, check_count, check_positive
 from parsimon.pareto.result import SearchResult
 from parsimon.pareto.run import Callback, RunOptions, run
 from parsimon.pareto.search import (

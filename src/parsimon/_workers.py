@@ -1,12 +1,12 @@
 """Many calls of one function, here or in processes, with the same bits either way."""
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
-
-from parsimon.pareto.evaluation_pool import one_thread
 
 T = TypeVar("T")
 
@@ -70,3 +70,15 @@ class Workers:
 def _on_one_thread(function: Callable[..., T], call: tuple[Any, ...]) -> T:
     with one_thread():
         return function(*call)
+
+
+def one_thread() -> Any:
+    """Return a context in which linear algebra runs on one thread."""
+    return _thread_pools(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> Any:  # noqa: ARG001 - looks again after new imports
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

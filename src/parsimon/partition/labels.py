@@ -1,4 +1,4 @@
-"""What the splitters ask of class labels."""
+"""What splitting a table asks of class labels."""
 
 from typing import Any
 

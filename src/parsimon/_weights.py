@@ -1,0 +1,113 @@
+"""Weights of rows and of classes: how many times each row counts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon._validation import finite_vector, shorten
+from parsimon.exceptions import InvalidInputError
+
+
+def checked_weights(weights: Any, n_rows: int) -> Array:
+    """Return weights as floats, ones if there are none, refusing negative ones.
+
+    Examples
+    --------
+    >>> checked_weights(None, 2)
+    array([1., 1.])
+    """
+    if weights is None:
+        return np.ones(n_rows)
+    checked = finite_vector(weights, "weights")
+    if len(checked) != n_rows:
+        raise InvalidInputError(f"There are {n_rows} rows but {len(checked)} weights.")
+    if (checked < 0).any() or not (checked > 0).any():
+        raise InvalidInputError(
+            f"Weights must not be negative and some must be positive; the least is "
+            f"{checked.min():g}, the greatest {checked.max():g}."
+        )
+    return checked
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> Array:
+    """Return the weights of the rows, ones if there are none.
+
+    Examples
+    --------
+    >>> row_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        raise InvalidInputError(
+            f"All {n_rows} sample weights are zero. Give some row a positive weight."
+        )
+    return checked_weights(sample_weight, n_rows)
+
+
+def class_weights(
+    spec: Mapping[Any, float] | str | None, classes: Any, codes: Indices, weights: Array
+) -> Array:
+    """Return the weight of each row's class.
+
+    Parameters
+    ----------
+    spec : dict, "balanced" or None
+        Weights by label, one for a label that is missing; "balanced" makes the classes' total
+        weights equal and keeps their sum.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n,)
+        Index of each row's label.
+    weights : ndarray of shape (n,)
+        The rows' own weights.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1])
+    >>> class_weights("balanced", np.array(["a", "b"]), codes, np.ones(4)).round(2)
+    array([0.67, 0.67, 0.67, 2.  ])
+    """
+    if spec is None:
+        return np.ones(len(codes))
+    if isinstance(spec, str):
+        if spec != "balanced":
+            raise InvalidInputError(
+                f"class_weight must be a dict, 'balanced' or None; got {spec!r}."
+            )
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        present = totals > 0
+        share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
+        balanced: Array = share[codes]
+        return balanced
+    if not isinstance(spec, Mapping):
+        raise InvalidInputError(
+            f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."
+        )
+    labels = classes.tolist()
+    unknown = [label for label in spec if label not in labels]
+    if unknown:
+        raise InvalidInputError(
+            f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
+        )
+    return np.array([float(spec.get(label, 1.0)) for label in labels])[codes]
+
+
+def check_classes(classes: Any, codes: Indices, weights: Array) -> None:
+    """Refuse fewer than two classes among the rows with weight.
+
+    Examples
+    --------
+    >>> check_classes(np.array(["a", "b"]), np.array([0, 1]), np.ones(2))
+    """
+    present = np.unique(codes[weights > 0])
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"Two classes or more are needed among the rows with weight, got {len(present)} "
+            f"class: {shorten(classes[present].tolist())}."
+        )
