@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from rvm_figures import banana_boundaries, bands_by_size, front_in_three
 
 from parsimon._style import (
     BLUE,
@@ -43,6 +44,10 @@ def main():
     save_small(two_variables(), "posterior-2d", "Ripley's data: probability and its band")
     save_small(parts_of_a_sum(), "components", "The parts of a sum and their bands")
     save_small(way_of_a_search(), "search-tree", "The way of a search over kernels")
+    with figure_style():
+        save_small(banana_boundaries(), "rvm-banana", "Two machines for the same rows")
+        save_small(front_in_three(), "rvm-front", "A front of three objectives")
+        save_small(bands_by_size(), "rvm-bands", "ROC curves and bands of machines of rising size")
 
 
 def save(ax, name, *, dpi=None):

@@ -6,6 +6,9 @@ concave in w, so that every start leads to the one mode. `logistic_mode` solves 
 a cross-validation, with one matrix product for all of them.
 """
 
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +82,7 @@ def logistic_mode(
     design : ndarray of shape (n, m)
         Columns in the model.
     labels : ndarray of shape (n,)
-        0 or 1.
+        0 or 1; between them where a row stands for several, the share of ones.
     alpha : ndarray of shape (m,)
         Prior precisions, positive or zero.
     row_weights : ndarray of shape (n,), optional
@@ -109,12 +112,11 @@ def logistic_mode(
     (array([-0.2221,  0.3009]), True)
     """
     n_columns = design.shape[1]
-    signs = 2.0 * labels - 1.0
     weights, scores = np.zeros(n_columns), np.zeros(len(labels))
-    value = _log_posterior(scores, signs, weights, alpha, row_weights)
+    value = float(_log_posteriors(scores, labels, weights, alpha, row_weights))
     if start is not None:
         given = design @ start
-        better = _log_posterior(given, signs, start, alpha, row_weights)
+        better = float(_log_posteriors(given, labels, start, alpha, row_weights))
         if better > value:
             weights, scores, value = np.array(start, dtype=np.float64), given, better
     for n_iter in range(1, max_iter + 1):
@@ -131,7 +133,7 @@ def logistic_mode(
         moved, size = design @ step, 1.0
         while True:
             new_weights, new_scores = weights + size * step, scores + size * moved
-            new_value = _log_posterior(new_scores, signs, new_weights, alpha, row_weights)
+            new_value = float(_log_posteriors(new_scores, labels, new_weights, alpha, row_weights))
             if new_value >= value or size < _SMALLEST_STEP:
                 break
             size *= 0.5
@@ -160,18 +162,23 @@ def logistic_modes(
     Parameters
     ----------
     design : ndarray of shape (n, m)
-    labels : ndarray of shape (n,)
-        0 or 1.
+    labels : ndarray of shape (n,) or (k, n)
+        0 or 1, or a share of ones.
     alpha : ndarray of shape (m,)
     row_weights : ndarray of shape (k, n)
         Zero where a problem leaves a row out.
     start : ndarray of shape (m,) or (k, m), optional
     max_iter, tolerance, largest_score
-        As in `logistic_mode`.
+        As in `logistic_mode`; the step whose decrement is below the tolerance is still taken.
 
     Returns
     -------
     LogisticModes
+
+    Notes
+    -----
+    With the extra `fast` (numba) up to 128 columns are handled by a compiled loop, four times as
+    fast for 20 columns and 400 rows; the outcome agrees within the tolerance.
 
     Examples
     --------
@@ -181,42 +188,92 @@ def logistic_modes(
     (2, 2)
     """
     n_problems, n_columns = len(row_weights), design.shape[1]
-    signs = 2.0 * labels - 1.0
-    zero = np.zeros((n_problems, n_columns))
-    weights = zero if start is None else np.broadcast_to(start, zero.shape).copy()
-    scores = weights @ design.T
-    values = _log_posteriors(scores, signs, weights, alpha, row_weights)
+    weights = np.zeros((n_problems, n_columns))
+    if start is not None:
+        weights[:] = start
+    if labels.ndim == 1:
+        labels = np.repeat(labels[None], n_problems, axis=0)
+    loop = _newton_modes() if n_columns <= _MOST_COMPILED else newton_modes
+    scores, converged = np.empty(row_weights.shape), np.zeros(n_problems, dtype=np.bool_)
+    n_iter = loop(
+        np.ascontiguousarray(design.T),
+        labels,
+        alpha,
+        row_weights,
+        weights,
+        scores,
+        converged,
+        max_iter,
+        tolerance,
+        largest_score,
+    )
+    return LogisticModes(weights, scores, n_iter, converged)
+
+
+# Beyond this a matrix product of many columns is faster than a plain loop.
+_MOST_COMPILED = 128
+
+
+@cache
+def _newton_modes() -> Callable[..., int]:
+    """Return the compiled loop if the extra `fast` is installed."""
+    if find_spec("numba") is None:
+        return newton_modes
+    from parsimon.inference.irls_compiled import newton_modes as compiled
+
+    return compiled  # type: ignore[no-any-return]
+
+
+def newton_modes(
+    columns: Array,
+    labels: Array,
+    alpha: Array,
+    row_weights: Array,
+    weights: Array,
+    scores: Array,
+    converged: Mask,
+    max_iter: int,
+    tolerance: float,
+    largest_score: float,
+) -> int:
+    """Do what `irls_compiled.newton_modes` does, for all problems in one matrix product."""
+    n_problems, (n_columns, n_rows) = len(row_weights), columns.shape
+    diagonal = np.arange(n_columns)
+    scores[:] = weights @ columns
+    values = _log_posteriors(scores, labels, weights, alpha, row_weights)
     at_zero = -np.log(2.0) * row_weights.sum(axis=1)
     worse = values < at_zero
     weights[worse], scores[worse], values[worse] = 0.0, 0.0, at_zero[worse]
-    converged = np.zeros(n_problems, dtype=np.bool_)
-    for n_iter in range(1, max_iter + 1):
+    n_iter, running = 0, np.ones(n_problems, dtype=np.bool_)
+    while running.any() and n_iter < max_iter:
+        n_iter += 1
         probability = expit(scores)
-        gradients = ((labels - probability) * row_weights) @ design - alpha * weights
+        gradients = ((labels - probability) * row_weights) @ columns.T - alpha * weights
         curvatures = probability * (1.0 - probability) * row_weights
-        stacked = (design.T[None] * curvatures[:, None]).reshape(-1, len(labels)) @ design
+        stacked = (columns * curvatures[:, None]).reshape(-1, n_rows) @ columns.T
         hessians = stacked.reshape(n_problems, n_columns, n_columns)
-        hessians[:, range(n_columns), range(n_columns)] += alpha
+        hessians[:, diagonal, diagonal] += alpha
         steps = np.array([newton_step(*pair) for pair in zip(hessians, gradients, strict=True)])
-        converged = np.einsum("km,km->k", gradients, steps) < tolerance
-        if converged.all():
-            return LogisticModes(weights, scores, n_iter, converged)
-        moved, sizes = steps @ design.T, np.where(converged, 0.0, 1.0)
+        decrements = np.einsum("km,km->k", gradients, steps)
+        moved, sizes = steps @ columns, running.astype(np.float64)
         while True:
             new_weights = weights + sizes[:, None] * steps
             new_scores = scores + sizes[:, None] * moved
-            new_values = _log_posteriors(new_scores, signs, new_weights, alpha, row_weights)
+            new_values = _log_posteriors(new_scores, labels, new_weights, alpha, row_weights)
             falling = (new_values < values) & (sizes > 0)
             if not falling.any():
                 break
             sizes[falling] *= 0.5
+            # Then the gain is below what rounding shows: this is the mode.
             sizes[sizes < _SMALLEST_STEP] = 0.0
-        weights, scores, values = new_weights, new_scores, new_values
+        weights[:], scores[:], values = new_weights, new_scores, new_values
+        converged |= running & ((decrements < tolerance) | (sizes == 0.0))
         beyond = np.abs(scores * (row_weights > 0)).max(axis=1) > largest_score
-        if (converged | (sizes == 0.0) | beyond).all():
-            converged = converged | (sizes == 0.0)
-            break
-    return LogisticModes(weights, scores, n_iter, converged)
+        running &= ~(converged | beyond)
+    # Added up column by column: a matrix product treats the last rows in another way, and equal
+    # rows must have equal scores.
+    scores[:] = np.add.reduce(weights[:, :, None] * columns, axis=1)
+    return n_iter
 
 
 def newton_step(hessian: Array, gradient: Array) -> Array:
@@ -231,21 +288,17 @@ def newton_step(hessian: Array, gradient: Array) -> Array:
     _, step, failed = dposv(hessian, gradient)
     if failed:
         # Identical columns with hardly any prior: any of the least-squares solutions will do.
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        step = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0], dtype=np.float64)
     return step
 
 
-def _log_posterior(
-    scores: Array, signs: Array, weights: Array, alpha: Array, row_weights: Array | None
-) -> float:
-    losses = np.logaddexp(0.0, -signs * scores)
-    likelihood = losses.sum() if row_weights is None else row_weights @ losses
-    return float(-likelihood - 0.5 * (alpha @ weights**2))
-
-
 def _log_posteriors(
-    scores: Array, signs: Array, weights: Array, alpha: Array, row_weights: Array
+    scores: Array, labels: Array, weights: Array, alpha: Array, row_weights: Array | None
 ) -> Array:
-    losses = np.logaddexp(0.0, -signs * scores)
-    values: Array = -(losses * row_weights).sum(axis=1) - 0.5 * (weights**2 @ alpha)
+    """Return log posteriors, shape (...,), of scores (..., n) and weights (..., m)."""
+    # In this order a row that is told well adds no rounding: the bracket is exactly zero.
+    losses = np.log1p(np.exp(-np.abs(scores))) + (np.maximum(scores, 0.0) - labels * scores)
+    if row_weights is not None:
+        losses *= row_weights
+    values: Array = -losses.sum(axis=-1) - 0.5 * (weights**2 @ alpha)
     return values

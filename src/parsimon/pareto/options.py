@@ -2,7 +2,6 @@
 
 from typing import TypeVar
 
-from parsimon._options import check_choice, check_count, check_positive, check_probability  # noqa: F401
 from parsimon.exceptions import InvalidInputError
 
 T = TypeVar("T")

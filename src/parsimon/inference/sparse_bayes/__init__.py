@@ -1,0 +1,49 @@
+"""Sparse Bayesian learning: a design matrix in, a posterior over a few of its columns out.
+
+`sparse_regression` and `sparse_classification` add, drop and re-estimate one column after another
+(Tipping and Faul 2003); `em_regression` and `em_classification` begin with all columns on;
+`variational_regression` and `variational_classification` bound the evidence; `softmax_sparse` is
+the multinomial classifier, in which each class chooses its own columns.
+"""
+
+from parsimon.inference.sparse_bayes.classification import sparse_classification
+from parsimon.inference.sparse_bayes.em import em_classification, em_regression
+from parsimon.inference.sparse_bayes.evidence import (
+    laplace_design_gradient,
+    laplace_evidence,
+    regression_design_gradient,
+    regression_evidence,
+)
+from parsimon.inference.sparse_bayes.regression import sparse_regression
+from parsimon.inference.sparse_bayes.result import SparseBayes
+from parsimon.inference.sparse_bayes.softmax import softmax_given, softmax_sparse
+from parsimon.inference.sparse_bayes.softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes.softmax_result import (
+    SparseSoftmax,
+    softmax_moderated,
+    softmax_scores,
+)
+from parsimon.inference.sparse_bayes.variational import (
+    variational_classification,
+    variational_regression,
+)
+
+__all__ = [
+    "SparseBayes",
+    "SparseSoftmax",
+    "em_classification",
+    "em_regression",
+    "laplace_design_gradient",
+    "laplace_evidence",
+    "regression_design_gradient",
+    "regression_evidence",
+    "softmax_given",
+    "softmax_mode",
+    "softmax_moderated",
+    "softmax_scores",
+    "softmax_sparse",
+    "sparse_classification",
+    "sparse_regression",
+    "variational_classification",
+    "variational_regression",
+]

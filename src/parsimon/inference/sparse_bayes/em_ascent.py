@@ -1,0 +1,200 @@
+r"""MacKay's updates of all precisions at once, in steps that never lower the objective.
+
+The gradient of the objective for a log precision is half of a difference,
+:math:`\frac12 (\mathrm{rise} - \mathrm{fall})`, of two terms that are not negative: for the log
+evidence of a regression they are :math:`\gamma` and :math:`\alpha \mu^2`. MacKay's update
+multiplies the precision by their ratio. Its logarithm has the sign of the gradient, so the update
+is a step uphill, sometimes too long and often too short: its length is adapted, and no step is
+taken that lowers the objective.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from parsimon._typing import Array, Indices, Mask
+
+CONVERGED = "No log precision would change by more than the tolerance."
+IDLE = "An update no longer raises the objective."
+
+# Greatest change of a log precision in one step, and the least share of a step that is tried.
+_LONGEST = 10.0
+_SHORTEST = 2.0**-10
+# By how much an update that succeeded is lengthened next time, and at most in all.
+_STRETCH, _LARGEST = 1.5, 20.0
+# The precision at which a column is tried without, in units of what the data say about its weight
+# if it were alone. Among columns that do nearly the same, each by itself looks needless early on.
+_LARGEST_PRECISION = 1e3
+# When no log precision would change by more, columns that are futile are tried without.
+_SETTLED = 0.1
+# In units of the tolerance; a rise that the last digit of log alpha would make.
+_LEAST_RISE = 1e-4
+
+
+@dataclass(frozen=True)
+class Point:
+    r"""The objective for one set of precisions, and what the next step needs.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (m,) or (m + 1,)
+        Log precisions; the log noise variance last where it is estimated.
+    objective, log_evidence : float
+    rise, fall : ndarray, as theta
+        The gradient is half of their difference.
+    information : ndarray of shape (m,)
+        What the data say about each weight if it were alone, in units of the prior precision.
+    futile : ndarray of shape (m,)
+        Columns whose best precision is infinite as long as the others stay.
+    weights : ndarray of shape (m,)
+        Posterior mean in units of the prior.
+    """
+
+    theta: Array
+    objective: float
+    log_evidence: float
+    rise: Array
+    fall: Array
+    information: Array
+    futile: Mask
+    weights: Array
+
+
+class Problem(Protocol):
+    """A likelihood with the columns that are still in the model."""
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:
+        """Return the point; `guess` are weights in units of the prior, next to the mode."""
+
+    def keep(self, staying: Indices) -> "Problem":
+        """Return the problem with some of its columns."""
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        """Return the least and the greatest value of each entry of theta."""
+
+    def covariance(self, point: Point) -> Array:
+        """Return the posterior covariance of the weights in units of the prior."""
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where a run ended.
+
+    Attributes
+    ----------
+    problem : Problem
+    point : Point
+    kept : ndarray of shape (m,)
+        Which of the columns at the start are still there.
+    history : ndarray of shape (n_steps,)
+    n_iter : int
+    converged : bool
+    reason : str
+    """
+
+    problem: Problem
+    point: Point
+    kept: Indices
+    history: Array
+    n_iter: int
+    converged: bool
+    reason: str
+
+
+def ascend(problem: Problem, theta: Array, budget: tuple[float, int, float | None]) -> Ascent:
+    """Update all precisions until they no longer change, dropping columns on the way.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray
+        Where to begin.
+    budget : tuple of (tolerance, max_iter, time_limit)
+        Change of a log precision that does not matter, most updates, and seconds or None.
+
+    Returns
+    -------
+    Ascent
+    """
+    tolerance, max_iter, time_limit = budget
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    point = problem.evaluate(np.clip(theta, *problem.bounds(len(theta))), None)
+    kept = np.arange(len(point.weights))
+    history, reason, n_iter, stretch, idle = [point.objective], "", 0, 1.0, False
+    while not reason:
+        wanted = _wanted(problem, point)
+        largest = np.abs(wanted).max(initial=0.0)
+        settled = idle or largest < _SETTLED
+        problem, point, staying = _prune(problem, point, every=settled)
+        if len(staying) < len(kept):
+            kept, idle = kept[staying], False
+            history.append(point.objective)
+        elif largest < tolerance:
+            reason = CONVERGED
+        elif idle:
+            reason = IDLE
+        elif n_iter >= max_iter:
+            reason = f"Stopped after max_iter={max_iter} updates."
+        elif time.monotonic() > deadline:
+            reason = "Stopped at the time limit."
+        else:
+            n_iter += 1
+            point, stretch = _step(problem, point, wanted, stretch)
+            idle = point.objective - history[-1] < _LEAST_RISE * tolerance
+            history.append(point.objective)
+    converged = reason in (CONVERGED, IDLE)
+    return Ascent(problem, point, kept, np.array(history), n_iter, converged, reason)
+
+
+def _wanted(problem: Problem, point: Point) -> Array:
+    """Return the change of theta that MacKay's update makes, inside the bounds."""
+    tiny = np.finfo(np.float64).tiny
+    change = np.log(np.maximum(point.rise, tiny)) - np.log(np.maximum(point.fall, tiny))
+    low, high = problem.bounds(len(point.theta))
+    moved = np.clip(point.theta + np.clip(change, -_LONGEST, _LONGEST), low, high)
+    step: Array = moved - point.theta
+    return step
+
+
+def _step(problem: Problem, point: Point, wanted: Array, size: float) -> tuple[Point, float]:
+    """Return the point after a share or a multiple of the update, and the next one to try.
+
+    Updates of columns that do nearly the same are much too short, so they are lengthened as long
+    as that succeeds; one that would lower the objective is shortened.
+    """
+    low, high = problem.bounds(len(point.theta))
+    n_columns = len(point.weights)
+    while size >= _SHORTEST:
+        theta = np.clip(point.theta + np.clip(size * wanted, -_LONGEST, _LONGEST), low, high)
+        # The scores of the last mode: weights in units of the prior grow with its precision.
+        guess = point.weights * np.exp(0.5 * (theta - point.theta)[:n_columns])
+        found = problem.evaluate(theta, guess)
+        if found.objective >= point.objective:
+            return found, min(max(_STRETCH * size, 1.0), _LARGEST)
+        size = min(1.0, 0.5 * size)
+    return point, 1.0
+
+
+def _prune(problem: Problem, point: Point, *, every: bool) -> tuple[Problem, Point, Indices]:
+    """Drop futile columns unless the objective would fall.
+
+    Those of a large precision go all at once; of `every` futile one no more than half goes before
+    the rest has settled again, because columns that do the same may be futile only together.
+    """
+    everything = np.arange(len(point.weights))
+    leaving = np.flatnonzero(point.futile & (_LARGEST_PRECISION * point.information < 1.0))
+    if every and not len(leaving):
+        leaving = np.flatnonzero(point.futile)
+        leaving = leaving[np.argsort(point.information[leaving], kind="stable")]
+        leaving = leaving[: (len(leaving) + 1) // 2]
+    while len(leaving):
+        staying = np.setdiff1d(everything, leaving)
+        theta = np.append(point.theta[staying], point.theta[len(everything) :])
+        smaller = problem.keep(staying)
+        found = smaller.evaluate(theta, point.weights[staying])
+        if found.objective >= point.objective:
+            return smaller, found, staying
+        leaving = leaving[: len(leaving) // 2]
+    return problem, point, everything

@@ -1,0 +1,284 @@
+r"""Sparse Bayesian learning of several classes with the softmax likelihood.
+
+`softmax_sparse` gives each (class, column) pair a prior precision of its own and finds the few
+pairs that the evidence wants, by the fast sequential algorithm with Laplace's method over all
+classes together [1]_. `softmax_mode` (weights for given precisions that the classes share) and
+`softmax_given` (their posterior) are for searches that choose the precisions themselves.
+
+References
+----------
+.. [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 3.3;
+   Tipping and Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian models".
+"""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from parsimon._options import check_count
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes.checks import check_budget, weights_of_rows
+from parsimon.inference.sparse_bayes.columns import Columns, scaled_columns
+from parsimon.inference.sparse_bayes.em_algebra import distinct_columns, inverse_precision
+from parsimon.inference.sparse_bayes.moves import add
+from parsimon.inference.sparse_bayes.relevance import Fit
+from parsimon.inference.sparse_bayes.softmax_mode import (
+    SoftmaxMode,
+    class_contrasts,
+    class_log_likelihood,
+    contrast_hessian,
+    softmax_mode,
+)
+from parsimon.inference.sparse_bayes.softmax_pairs import Labels
+from parsimon.inference.sparse_bayes.softmax_problem import PRECISIONS, SoftmaxProblem
+from parsimon.inference.sparse_bayes.softmax_result import (
+    SparseSoftmax,
+    softmax_average,
+    softmax_latent,
+    softmax_moderated,
+    softmax_scores,
+)
+from parsimon.inference.sparse_bayes.softmax_search import CONVERGED, Search, run
+
+__all__ = [
+    "SoftmaxMode",
+    "SparseSoftmax",
+    "softmax_average",
+    "softmax_given",
+    "softmax_latent",
+    "softmax_mode",
+    "softmax_moderated",
+    "softmax_scores",
+    "softmax_sparse",
+]
+
+# How many pairs are added before any is dropped, and the precision of the levels they are added to.
+_FIRST_PAIRS = 20
+_LEVEL_PRECISION = 0.01
+
+
+def softmax_sparse(
+    design: Any,
+    codes: Any,
+    n_classes: int,
+    *,
+    row_weights: Any = None,
+    max_iter: int = 1000,
+    tolerance: float = 1e-3,
+    time_limit: float | None = None,
+    start: SparseSoftmax | None = None,
+) -> SparseSoftmax:
+    r"""Sparse Bayesian classification of several classes with one precision a class and column.
+
+    With two classes this is the model of `sparse_classification`: only the difference of the two
+    classes' weights matters, whose prior variance is :math:`1/\alpha_{0m} + 1/\alpha_{1m}`, and the
+    evidence depends on that sum alone. So one pair for each column is enough, which of the two is
+    arbitrary, and the predictions are the same.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, M)
+        Any numbers: columns may be equal, constant or zero, many or few, of any scale.
+    codes : ndarray of shape (n,)
+        Class of each row, 0 to n_classes - 1; a class may have no rows.
+    n_classes : int
+    row_weights : ndarray of shape (n,), optional
+        Powers of the likelihood terms; integers equal repeated rows, zero leaves a row out.
+    max_iter : int
+        Most steps.
+    tolerance : float
+        Gains in log evidence by a new pair, and changes in log precisions, that do not matter.
+    time_limit : float, optional
+        Seconds.
+    start : SparseSoftmax, optional
+        Begin with its pairs and precisions instead of none.
+
+    Returns
+    -------
+    SparseSoftmax
+
+    Examples
+    --------
+    >>> x = np.linspace(-2, 2, 15)
+    >>> codes = np.digitize(x + 0.3 * np.cos(20 * x), [-0.7, 0.7])
+    >>> design = np.column_stack([np.ones(15), x, x**2, x**3])
+    >>> result = softmax_sparse(design, codes, 3)
+    >>> result.pairs.shape, result.active, result.converged
+    ((4, 2), array([0, 1, 2]), True)
+    """
+    tolerance, max_iter, time_limit = check_budget(tolerance, max_iter, time_limit)
+    n_classes = check_count("n_classes", n_classes, least=2)
+    classes = class_codes(codes, n_classes)
+    weights = weights_of_rows(row_weights, len(classes))
+    columns = scaled_columns(design, weights)
+    used = weights > 0
+    if not used.all():
+        columns = replace(columns, design=columns.design[used])
+        classes, weights = classes[used], weights[used]
+    columns = without_copies(columns)
+    problem = SoftmaxProblem(columns, Labels(classes, np.eye(n_classes)[classes], weights))
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    first = _first_fit(problem, start, deadline)
+    search = Search(problem, first, tolerance, max_iter, deadline)
+    run(search)
+    return _result(search)
+
+
+def class_codes(codes: Any, n_classes: int) -> Indices:
+    """Return class codes as integers from 0 to n_classes - 1.
+
+    Examples
+    --------
+    >>> class_codes([0.0, 2.0], 3)
+    array([0, 2])
+    """
+    given = np.asarray(codes)
+    if given.ndim != 1 or given.dtype.kind not in "iufb":
+        raise InvalidInputError(
+            f"codes must be a vector of integers, got shape {given.shape} of {given.dtype}."
+        )
+    bad = ~np.isin(given, np.arange(n_classes))
+    if bad.any():
+        raise InvalidInputError(
+            f"codes must be integers from 0 to {n_classes - 1}, got {given[bad][0]}."
+        )
+    return given.astype(np.intp)
+
+
+def without_copies(columns: Columns) -> Columns:
+    """Return the columns with all but the first of equal ones marked as not usable."""
+    candidates = np.flatnonzero(columns.usable)
+    usable = np.zeros_like(columns.usable)
+    usable[candidates[distinct_columns(columns.take(candidates))]] = True
+    return replace(columns, usable=usable)
+
+
+def _first_fit(problem: SoftmaxProblem, start: SparseSoftmax | None, deadline: float) -> Fit:
+    """Return the fit of a result at hand, or that of a few pairs that come first.
+
+    From nothing, a wide kernel offers only columns that are nearly constant and each alone is
+    useless. With the level of each class already in the model, what counts of a column is its
+    shape, so the first pairs are added to that; the level goes again if it is not needed.
+    """
+    if start is not None:
+        pairs = start.pairs[:, 0] * problem.n_columns + start.pairs[:, 1]
+        scale = problem.columns.scale[start.pairs[:, 1]]
+        theta = np.log(start.alpha) - 2.0 * np.log(scale)
+        theta = np.clip(theta, *problem.bounds(theta))
+        guess = start.mean * scale * np.exp(0.5 * theta)
+        return problem.evaluate(pairs, theta, problem.take(pairs), guess)
+    level = np.abs(problem.columns.project(problem.labels.row_weights[:, None])[:, 0])
+    level[~problem.columns.usable] = 0.0
+    if not level.any():
+        nothing = np.empty(0, dtype=np.intp)
+        return problem.evaluate(nothing, np.empty(0), problem.take(nothing), np.empty(0))
+    pairs = np.arange(problem.n_pairs, step=problem.n_columns)[:-1] + int(np.argmax(level))
+    theta = np.full(len(pairs), np.log(_LEVEL_PRECISION))
+    fit = problem.evaluate(pairs, theta, problem.take(pairs), np.zeros(len(pairs)))
+    for _ in range(_FIRST_PAIRS):
+        if time.monotonic() > deadline:
+            break
+        larger = _with_best_pair(problem, fit)
+        if larger is None or larger.objective <= fit.objective:
+            break
+        fit = larger
+    return fit
+
+
+def _with_best_pair(problem: SoftmaxProblem, fit: Fit) -> Fit | None:
+    """Return the fit with the pair that promises most, or None if none does."""
+    sweep = problem.sweep(fit)
+    gains, alphas = sweep.additions()
+    best = int(np.argmax(gains))
+    if not gains[best] > 0:
+        return None
+    return add(problem, fit, sweep, best, float(np.clip(alphas[best], *PRECISIONS)))
+
+
+def _result(search: Search) -> SparseSoftmax:
+    """Return where a run ended in the units of the caller."""
+    fit, problem = search.fit, search.problem
+    order = np.argsort(fit.active)
+    classes, columns = np.divmod(fit.active[order], problem.n_columns)
+    spread = np.exp(-0.5 * fit.theta[order]) / problem.columns.scale[columns]
+    return SparseSoftmax(
+        pairs=np.column_stack([classes, columns]),
+        alpha=spread**-2.0,
+        mean=fit.weights[order] * spread,
+        covariance=fit.covariance[np.ix_(order, order)] * spread * spread[:, None],
+        log_evidence=fit.log_evidence,
+        n_iter=search.n_iter,
+        converged=search.reason == CONVERGED,
+        reason=search.reason,
+        history=np.array(search.history),
+    )
+
+
+def softmax_given(
+    design: Array,
+    codes: Indices,
+    n_classes: int,
+    alpha: Array,
+    *,
+    row_weights: Array | None = None,
+    start: Array | None = None,
+    max_iter: int = 50,
+) -> SparseSoftmax:
+    r"""Return the posterior of all classes for given precisions that the classes share.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, m)
+        Columns in the model, for every class.
+    codes : ndarray of shape (n,)
+    n_classes : int
+    alpha : ndarray of shape (m,)
+        Positive or zero. With a zero the evidence is minus infinity, and the covariance leaves
+        out what no probability depends on: a common shift of the weights of all classes.
+    row_weights, start, max_iter
+        As in `softmax_mode`.
+
+    Returns
+    -------
+    SparseSoftmax
+        With all n_classes * m pairs.
+
+    Examples
+    --------
+    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    >>> result = softmax_given(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
+    >>> result.pairs.tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
+    >>> round(result.log_evidence, 4)
+    -4.7287
+    """
+    mode = softmax_mode(
+        design, codes, n_classes, alpha, row_weights=row_weights, start=start, max_iter=max_iter
+    )
+    contrasts = class_contrasts(n_classes).matrix
+    n_columns = design.shape[1]
+    probability = class_log_likelihood(mode.scores, codes, row_weights)[1]
+    inner, log_determinant = inverse_precision(
+        contrast_hessian(design, probability, alpha, row_weights)
+    )
+    outward = np.kron(contrasts, np.eye(n_columns))
+    shift = np.divide(1.0, alpha, out=np.zeros(n_columns), where=alpha > 0)
+    common = np.kron(np.full((n_classes, n_classes), 1.0 / n_classes), np.diag(shift))
+    with np.errstate(divide="ignore"):
+        prior = 0.5 * (n_classes - 1) * float(np.sum(np.log(alpha)))
+    log_evidence = mode.log_posterior + prior - 0.5 * log_determinant
+    classes, columns = np.divmod(np.arange(n_classes * n_columns), max(n_columns, 1))
+    return SparseSoftmax(
+        pairs=np.column_stack([classes, columns]),
+        alpha=np.tile(alpha, n_classes),
+        mean=mode.weights.ravel(),
+        covariance=outward @ inner @ outward.T + common,
+        log_evidence=log_evidence,
+        n_iter=mode.n_iter,
+        converged=mode.converged,
+        reason="The mode was found." if mode.converged else "Newton's steps ran out.",
+        history=np.array([log_evidence]),
+    )

@@ -1,0 +1,269 @@
+r"""The mode of a penalised multinomial logistic regression whose classes share their prior.
+
+Maximises :math:`\sum_i v_i \log p_{i t_i}(W) - \frac12 \sum_{k m} \alpha_m w_{km}^2` with
+:math:`p_i = \mathrm{softmax}(W \phi_i)`, by Newton's method. Adding one vector to the weights of
+all classes changes no probability, so at the mode the weights of the classes sum to zero; the
+search therefore runs over K - 1 orthonormal contrasts of the classes instead of K weights, where
+the curvature is a proper matrix even without a prior.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.inference.irls import TOLERANCE, newton_step
+
+_SMALLEST_STEP = 2.0**-12
+
+
+class SoftmaxMode(NamedTuple):
+    """The most probable weights of all classes, and what was computed on the way.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_classes, m)
+        They sum to zero over the classes.
+    scores : ndarray of shape (n, n_classes)
+        Linear predictors; their softmax is the probability of each class.
+    log_posterior : float
+        Weighted log likelihood minus half of the penalty.
+    n_iter : int
+        Newton steps.
+    converged : bool
+        False where the steps ran out or the scores grew beyond `largest_score`.
+    """
+
+    weights: Array
+    scores: Array
+    log_posterior: float
+    n_iter: int
+    converged: bool
+
+
+class Contrasts(NamedTuple):
+    """Orthonormal contrasts of K classes and what the curvature needs of them.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (K, K - 1)
+        Orthonormal columns that sum to zero.
+    first, second : ndarray of shape (K * (K - 1) / 2,)
+        The two classes of each pair.
+    products : ndarray of shape (K * (K - 1) / 2, K * (K - 1) / 2)
+        For each pair of classes and each entry (a, b) of the upper triangle, the product of the
+        pair's differences in contrasts a and b.
+    entries : ndarray of shape (K - 1, K - 1)
+        Where entry (a, b) stands in the upper triangle.
+    """
+
+    matrix: Array
+    first: Indices
+    second: Indices
+    products: Array
+    entries: Indices
+
+
+def softmax_mode(
+    design: Array,
+    codes: Indices,
+    n_classes: int,
+    alpha: Array,
+    *,
+    row_weights: Array | None = None,
+    start: Array | None = None,
+    max_iter: int = 50,
+    tolerance: float = TOLERANCE,
+    largest_score: float = np.inf,
+) -> SoftmaxMode:
+    r"""Return the mode of a multinomial logistic regression with a Gaussian prior on each weight.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, m)
+        Columns in the model.
+    codes : ndarray of shape (n,)
+        Class of each row, 0 to n_classes - 1.
+    n_classes : int
+        At least two; classes without rows are allowed.
+    alpha : ndarray of shape (m,)
+        Prior precision of a column's weight in every class, positive or zero.
+    row_weights : ndarray of shape (n,), optional
+        How many times each row counts.
+    start : ndarray of shape (n_classes, m), optional
+        Where to begin; zero if left out or if zero is better.
+    max_iter : int
+    tolerance : float
+        Newton decrement at which to stop.
+    largest_score : float
+        Stop when a score is beyond it: on separable rows with hardly any prior the scores would
+        grow for ever.
+
+    Returns
+    -------
+    SoftmaxMode
+
+    References
+    ----------
+    Boehning (1992), "Multinomial logistic regression algorithm", Ann. Inst. Stat. Math.
+    44:197-200.
+
+    Examples
+    --------
+    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    >>> mode = softmax_mode(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
+    >>> mode.weights.round(3)
+    array([[ 0.221, -0.549],
+           [ 0.029, -0.091],
+           [-0.251,  0.64 ]])
+    """
+    contrasts = class_contrasts(n_classes).matrix
+    problem = _Problem(design, codes, alpha, row_weights, contrasts)
+    point = problem.at(
+        np.zeros((n_classes - 1, design.shape[1])), np.zeros((len(codes), n_classes))
+    )
+    if start is not None:
+        given = contrasts.T @ start
+        point = max(point, problem.at(given, (design @ given.T) @ contrasts.T), key=_value)
+    n_iter, converged = 0, not design.shape[1]
+    while not converged and n_iter < max_iter:
+        n_iter += 1
+        gradient, step = problem.newton(point)
+        if np.vdot(gradient, step) < tolerance:
+            converged = True
+            break
+        found = problem.along(point, step)
+        # Where no share of the step helps, the gain is below what rounding shows.
+        converged = found.value < point.value
+        point = point if converged else found
+        if np.abs(point.scores).max(initial=0.0) > largest_score:
+            break
+    return SoftmaxMode(contrasts @ point.weights, point.scores, point.value, n_iter, converged)
+
+
+class _Point(NamedTuple):
+    """Weights of the contrasts (K - 1, m), scores (n, K), log posterior, probabilities (n, K)."""
+
+    weights: Array
+    scores: Array
+    value: float
+    probability: Array
+
+
+def _value(point: _Point) -> float:
+    return point.value
+
+
+class _Problem(NamedTuple):
+    design: Array
+    codes: Indices
+    alpha: Array
+    row_weights: Array | None
+    contrasts: Array
+
+    def at(self, weights: Array, scores: Array) -> _Point:
+        value, probability = class_log_likelihood(scores, self.codes, self.row_weights)
+        value -= 0.5 * float(np.sum(weights**2 @ self.alpha))
+        return _Point(weights, scores, value, probability)
+
+    def newton(self, point: _Point) -> tuple[Array, Array]:
+        """Return the gradient and Newton's step, both of shape (K - 1, m)."""
+        residual = self.contrasts[self.codes] - point.probability @ self.contrasts
+        if self.row_weights is not None:
+            residual *= self.row_weights[:, None]
+        gradient = residual.T @ self.design - self.alpha * point.weights
+        hessian = contrast_hessian(self.design, point.probability, self.alpha, self.row_weights)
+        return gradient, newton_step(hessian, gradient.ravel()).reshape(gradient.shape)
+
+    def along(self, point: _Point, step: Array) -> _Point:
+        """Return the first of the step's halves that is no worse, or the last that was tried."""
+        moved, size = (self.design @ step.T) @ self.contrasts.T, 1.0
+        while True:
+            found = self.at(point.weights + size * step, point.scores + size * moved)
+            if found.value >= point.value or size < _SMALLEST_STEP:
+                return found
+            size *= 0.5
+
+
+def contrast_hessian(
+    design: Array, probability: Array, alpha: Array, row_weights: Array | None = None
+) -> Array:
+    r"""Return the negative Hessian over the contrasts of the classes.
+
+    The covariance of a one-hot draw from p is :math:`\sum_{k<l} p_k p_l (e_k - e_l)(e_k - e_l)^T`;
+    unlike diag(p) - p p^T this loses no digits where one class is almost certain.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, m)
+    probability : ndarray of shape (n, n_classes)
+    alpha : ndarray of shape (m,)
+    row_weights : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    ndarray of shape ((n_classes - 1) * m, (n_classes - 1) * m)
+
+    Examples
+    --------
+    >>> contrast_hessian(np.ones((4, 1)), np.full((4, 2), 0.5), np.ones(1))
+    array([[3.]])
+    """
+    n_rows, n_columns = design.shape
+    contrasts = class_contrasts(probability.shape[1])
+    pairs = probability[:, contrasts.first] * probability[:, contrasts.second]
+    if row_weights is not None:
+        pairs *= row_weights[:, None]
+    curvature = (pairs @ contrasts.products).T
+    blocks = (design.T[None] * curvature[:, None]).reshape(-1, n_rows) @ design
+    blocks = blocks.reshape(len(curvature), n_columns, n_columns)[contrasts.entries]
+    size = len(contrasts.entries) * n_columns
+    hessian = np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
+    hessian.flat[:: size + 1] += np.tile(alpha, len(contrasts.entries))
+    return hessian
+
+
+@lru_cache(maxsize=32)
+def class_contrasts(n_classes: int) -> Contrasts:
+    """Return Helmert's contrasts of so many classes.
+
+    Examples
+    --------
+    >>> class_contrasts(2).matrix.round(3).ravel()
+    array([ 0.707, -0.707])
+    """
+    matrix = np.zeros((n_classes, n_classes - 1))
+    for k in range(1, n_classes):
+        matrix[:k, k - 1] = 1.0 / np.sqrt(k * (k + 1))
+        matrix[k, k - 1] = -k / np.sqrt(k * (k + 1))
+    first, second = np.triu_indices(n_classes, 1)
+    above, beside = np.triu_indices(n_classes - 1)
+    differences = matrix[first] - matrix[second]
+    products = differences[:, above] * differences[:, beside]
+    entries = np.zeros((n_classes - 1, n_classes - 1), dtype=np.intp)
+    entries[above, beside] = entries[beside, above] = np.arange(len(above))
+    for shared in (matrix, products, entries):
+        shared.flags.writeable = False
+    return Contrasts(matrix, first, second, products, entries)
+
+
+def class_log_likelihood(
+    scores: Array, codes: Indices, row_weights: Array | None
+) -> tuple[float, Array]:
+    """Return the weighted log likelihood and the class probabilities, shape (n, n_classes).
+
+    Examples
+    --------
+    >>> value, probability = class_log_likelihood(np.zeros((1, 2)), np.array([1]), None)
+    >>> round(value, 3), probability
+    (-0.693, array([[0.5, 0.5]]))
+    """
+    if not len(scores):
+        return 0.0, np.empty_like(scores)
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    probability = np.exp(shifted)
+    total = probability.sum(axis=1)
+    probability /= total[:, None]
+    losses = np.log(total) - shifted[np.arange(len(codes)), codes]
+    return -float(losses.sum() if row_weights is None else row_weights @ losses), probability

@@ -1,0 +1,185 @@
+"""From a first fit to the pairs that the evidence wants: add, re-estimate, drop, exchange.
+
+Looking at all pairs is what costs, so the most useful ones of one sweep form a pool from which
+pairs are added one by one, with all precisions re-estimated in between; then comes the next sweep.
+When nothing is left to add, one active pair is exchanged for another where that is a gain.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon.inference.sparse_bayes.moves import add, exchange, move, newton_step, prune
+from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
+from parsimon.inference.sparse_bayes.softmax_problem import PRECISIONS, SoftmaxProblem
+from parsimon.optimise import minimise
+
+CONVERGED = "No pair can be added, dropped, exchanged or re-estimated with a gain."
+
+_POOL = 100
+# Candidates that fail in a row before a sweep is given up.
+_ATTEMPTS = 8
+# The rise by re-estimation that ends it while there are pairs to add.
+_ROUGH = 0.1
+# The rise that does not matter in the end, in units of the tolerance: at a maximum the error of a
+# log precision goes with the root of it.
+_LEAST_RISE = 1e-3
+_MOST_GRADIENTS = 200
+# An exchange is tried for a promise of so many tolerances: it undoes what was re-estimated.
+_WORTH_AN_EXCHANGE = 50.0
+
+
+@dataclass
+class Search:
+    """A run in progress: the best fit so far, how it came about, and what ends it.
+
+    Attributes
+    ----------
+    problem : SoftmaxProblem
+    fit : Fit
+    tolerance : float
+        Gains in log evidence by a new pair, and changes in log precisions, that do not matter.
+    max_iter : int
+    deadline : float
+        On the clock of `time.monotonic`.
+    history : list of float
+        Log evidence of the start and after each accepted step.
+    n_iter : int
+    reason : str
+        Empty until the run has ended.
+    """
+
+    problem: SoftmaxProblem
+    fit: Fit
+    tolerance: float
+    max_iter: int
+    deadline: float
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    reason: str = ""
+
+    def consider(self, fit: Fit | None) -> bool:
+        """Take a fit if it is better; return whether it was."""
+        if fit is None or not fit.objective > self.fit.objective:
+            return False
+        self.fit = fit
+        self.history.append(fit.objective)
+        self.n_iter += 1
+        return True
+
+    @property
+    def spent(self) -> bool:
+        """Whether steps or time ran out; `reason` says which."""
+        if not self.reason and self.n_iter >= self.max_iter:
+            self.reason = f"Stopped after max_iter={self.max_iter} steps."
+        elif not self.reason and time.monotonic() > self.deadline:
+            self.reason = "Stopped at the time limit."
+        return bool(self.reason)
+
+
+def run(search: Search) -> None:
+    """Take steps until none raises the evidence, or until the budget is spent."""
+    search.history.append(search.fit.objective)
+    while not search.spent:
+        reestimate(search)
+        if grow(search, search.problem.sweep(search.fit)):
+            continue
+        polish(search)
+        sweep = search.problem.sweep(search.fit)
+        if not grow(search, sweep) and not exchange_pairs(search, sweep) and not search.spent:
+            search.reason = CONVERGED
+
+
+def reestimate(search: Search) -> None:
+    """Raise the evidence by the precisions of the active pairs, dropping those not needed."""
+    while len(search.fit.active) and not search.spent:
+        before = search.fit.objective
+        search.consider(prune(search.problem, search.fit))
+        moved, foreseen = newton_step(search.problem, search.fit)
+        search.consider(moved)
+        if foreseen < _ROUGH or search.fit.objective - before < _ROUGH:
+            break
+
+
+def polish(search: Search) -> None:
+    """Bring the precisions of the active pairs to a maximum, dropping those not needed.
+
+    By quasi-Newton steps from exact gradients: those of `newton_step` neglect that the curvature
+    of the likelihood moves, and where classes are nearly separable take hundreds of steps.
+    """
+    while len(search.fit.active) and not search.spent:
+        before = search.fit.objective
+        search.consider(_maximum(search))
+        search.consider(prune(search.problem, search.fit))
+        if search.fit.objective - before < _LEAST_RISE * search.tolerance:
+            break
+
+
+def _maximum(search: Search) -> Fit | None:
+    """Return the fit with the best precisions near those at hand."""
+    problem, fit = search.problem, search.fit
+    latest = fit
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        nonlocal latest
+        latest = move(problem, latest, theta) or latest
+        return -latest.objective, -latest.gradient
+
+    left = None if np.isinf(search.deadline) else max(search.deadline - time.monotonic(), 1e-3)
+    found = minimise(
+        objective,
+        fit.theta,
+        np.column_stack(problem.bounds(fit.theta)),
+        max_iterations=_MOST_GRADIENTS,
+        value_tolerance=_LEAST_RISE * search.tolerance / max(1.0, abs(fit.objective)),
+        gradient_tolerance=0.1 * search.tolerance,
+        time_limit=left,
+    )
+    return move(problem, fit, found.x)
+
+
+def grow(search: Search, sweep: Sweep) -> bool:
+    """Add the pool's best pair again and again; return whether any was added."""
+    gains, _ = sweep.additions()
+    pool = sweep.columns[np.argsort(-gains, kind="stable")[:_POOL]]
+    grown = False
+    while not search.spent and _add_best(search, search.problem.sweep(search.fit, pool)):
+        grown = True
+        search.consider(prune(search.problem, search.fit))
+        search.consider(newton_step(search.problem, search.fit)[0])
+    return grown
+
+
+def _add_best(search: Search, sweep: Sweep) -> bool:
+    """Add the first of the most useful pairs that raises the evidence; return whether one did."""
+    gains, alphas = sweep.additions()
+    for place in np.argsort(-gains, kind="stable")[:_ATTEMPTS]:
+        if gains[place] <= search.tolerance:
+            break
+        # The gain is for a fixed curvature; a firmer prior stays closer to where that holds.
+        for firmness in (1.0, 10.0, 100.0):
+            alpha = float(np.clip(firmness * alphas[place], *PRECISIONS))
+            if search.consider(add(search.problem, search.fit, sweep, int(place), alpha)):
+                return True
+    return False
+
+
+def exchange_pairs(search: Search, sweep: Sweep) -> bool:
+    """Try the most promising exchanges; return whether one was a gain.
+
+    After the first that is, the sweep no longer tells the truth, so there is one at a time.
+    """
+    if not len(search.fit.active):
+        return False
+    gains = sweep.exchanges(search.fit)
+    places = np.argmax(gains, axis=0)
+    best = gains[places, np.arange(len(places))]
+    for leaving in np.argsort(-best, kind="stable")[:_ATTEMPTS]:
+        if best[leaving] <= _WORTH_AN_EXCHANGE * search.tolerance or search.spent:
+            break
+        place = int(places[leaving])
+        if search.consider(exchange(search.problem, search.fit, sweep, place, int(leaving))):
+            return True
+    return False

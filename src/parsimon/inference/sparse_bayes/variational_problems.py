@@ -1,0 +1,229 @@
+r"""Lower bounds on the evidence with a factor of their own for weights, precisions and noise.
+
+Each precision has a Gamma prior and a Gamma factor, of which the mean stands in for the precision
+in the posterior of the weights. Both problems are written for `ascend`: the update of a factor,
+given all others, is a step uphill for its logarithm.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import digamma, gammaln, log_expit
+
+from parsimon._typing import Array, Indices, Mask
+from parsimon.inference.sparse_bayes.em_ascent import Point
+from parsimon.inference.sparse_bayes.em_spread import Spread, posterior_spread
+
+_LOG_PRECISION = (np.log(1e-14), np.log(1e14))
+# Noise is at least this share of the variance of the targets: below it only rounding is left.
+_LOG_NOISE = (np.log(1e-10), np.log(1e2))
+_LOG_SQUARED_SCORE = (np.log(1e-12), np.log(1e8))
+
+
+class Hyperprior(NamedTuple):
+    """Shapes and rates of the Gamma priors of the precisions (a, b) and of the noise (c, d)."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+
+
+@dataclass(frozen=True)
+class GaussianBound:
+    """Targets with Gaussian noise; theta are log mean precisions and minus that of the noise.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, m)
+        Times the roots of the row weights.
+    targets : ndarray of shape (n,)
+        Times the roots of the row weights.
+    n_observations : float
+        Sum of the row weights.
+    noise_variance : float or None
+        None where it has a factor.
+    hyperprior : Hyperprior
+    """
+
+    columns: Array
+    targets: Array
+    n_observations: float
+    noise_variance: float | None
+    hyperprior: Hyperprior
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+        noise, spread = self._spread(theta)
+        weights = spread.mean(np.full(len(self.targets), 1.0 / noise), self.targets)
+        # The expected squared residuals, in units of the noise.
+        misfit = float(np.sum((self.targets - spread.X @ weights) ** 2)) / noise
+        misfit += float(spread.determined.sum())
+        weight_terms = WeightTerms.of(theta[: len(weights)], weights, spread, self.hyperprior)
+        rise, fall, log_precision = weight_terms.rise, weight_terms.fall, -np.log(noise)
+        bound = weight_terms.bound
+        if self.noise_variance is None:
+            shape = self.hyperprior.c + 0.5 * self.n_observations
+            rate = shape * noise
+            log_precision = digamma(shape) - np.log(rate)
+            bound -= float(gamma_divergence(shape, rate, self.hyperprior.c, self.hyperprior.d))
+            rise = np.append(rise, misfit + 2.0 * self.hyperprior.d / noise)
+            fall = np.append(fall, 2.0 * shape)
+        bound += 0.5 * (self.n_observations * (log_precision - np.log(2 * np.pi)) - misfit)
+        return Point(
+            theta=theta,
+            objective=float(bound),
+            log_evidence=float(bound),
+            rise=rise,
+            fall=fall,
+            information=np.einsum("ij,ij->j", spread.X, spread.X) / noise,
+            futile=weight_terms.futile,
+            weights=weights,
+        )
+
+    def keep(self, staying: Indices) -> "GaussianBound":
+        return GaussianBound(
+            self.columns[:, staying],
+            self.targets,
+            self.n_observations,
+            self.noise_variance,
+            self.hyperprior,
+        )
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        low, high = np.full((2, n_theta), np.array(_LOG_PRECISION)[:, None])
+        if self.noise_variance is None:
+            low[-1], high[-1] = _LOG_NOISE
+        return low, high
+
+    def covariance(self, point: Point) -> Array:
+        return self._spread(point.theta)[1].covariance()
+
+    def noise(self, theta: Array) -> float:
+        return float(np.exp(theta[-1])) if self.noise_variance is None else self.noise_variance
+
+    def _spread(self, theta: Array) -> tuple[float, Spread]:
+        noise = self.noise(theta)
+        scaling = np.exp(-0.5 * theta[: self.columns.shape[1]])
+        precision = np.full(len(self.targets), 1.0 / noise)
+        return noise, posterior_spread(self.columns * scaling, precision)
+
+
+@dataclass(frozen=True)
+class BernoulliBound:
+    r"""Labels 0 or 1 under the bound of Jaakkola and Jordan on the logistic function.
+
+    :math:`\log\sigma(f) \ge \log\sigma(\xi) + (f - \xi)/2 - \lambda(\xi)(f^2 - \xi^2)` with
+    :math:`\lambda(\xi) = \tanh(\xi/2) / (4\xi)`; theta are log mean precisions, then
+    :math:`\log\xi^2` of each row.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, m)
+    labels, row_weights : ndarray of shape (n,)
+    hyperprior : Hyperprior
+    """
+
+    columns: Array
+    labels: Array
+    row_weights: Array
+    hyperprior: Hyperprior
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+        squared, spread = self._spread(theta)
+        xi, half = np.sqrt(squared), self.labels - 0.5
+        weights = spread.shrink(self.row_weights * half)
+        scores = spread.X @ weights
+        second_moment = scores**2 + spread.row_variances()[0]
+        weight_terms = WeightTerms.of(theta[: len(weights)], weights, spread, self.hyperprior)
+        rows = log_expit(xi) + half * scores - 0.5 * xi
+        rows -= _curvature(xi) * (second_moment - squared)
+        bound = float(self.row_weights @ rows) + weight_terms.bound
+        return Point(
+            theta=theta,
+            objective=bound,
+            log_evidence=bound,
+            rise=np.append(weight_terms.rise, second_moment),
+            fall=np.append(weight_terms.fall, squared),
+            information=(2.0 * self.row_weights * _curvature(xi)) @ spread.X**2,
+            futile=weight_terms.futile,
+            weights=weights,
+        )
+
+    def keep(self, staying: Indices) -> "BernoulliBound":
+        return BernoulliBound(
+            self.columns[:, staying], self.labels, self.row_weights, self.hyperprior
+        )
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        low, high = np.full((2, n_theta), np.array(_LOG_PRECISION)[:, None])
+        low[self.columns.shape[1] :], high[self.columns.shape[1] :] = _LOG_SQUARED_SCORE
+        return low, high
+
+    def covariance(self, point: Point) -> Array:
+        return self._spread(point.theta)[1].covariance()
+
+    def _spread(self, theta: Array) -> tuple[Array, Spread]:
+        n_columns = self.columns.shape[1]
+        squared = np.exp(theta[n_columns:])
+        precision = 2.0 * self.row_weights * _curvature(np.sqrt(squared))
+        X = self.columns * np.exp(-0.5 * theta[:n_columns])
+        return squared, posterior_spread(X, precision)
+
+
+class WeightTerms(NamedTuple):
+    """What the factors of weights and precisions add to a bound, and how precisions would move.
+
+    Attributes
+    ----------
+    bound : float
+    rise, fall : ndarray of shape (m,)
+        The update multiplies the mean precision by their ratio.
+    futile : ndarray of shape (m,)
+        Columns whose precision would grow for ever under a flat prior: Shutin et al. (2011),
+        "Fast variational sparse Bayesian learning", IEEE Trans. Signal Process. 59:6257-6261.
+    """
+
+    bound: float
+    rise: Array
+    fall: Array
+    futile: Mask
+
+    @classmethod
+    def of(cls, theta: Array, weights: Array, spread: Spread, prior: Hyperprior) -> "WeightTerms":
+        shape, precision = prior.a + 0.5, np.exp(theta)
+        second_moment = weights**2 + 1.0 - spread.determined
+        # Of log alpha under its factor, less the logarithm of its mean.
+        shortfall = float(digamma(shape) - np.log(shape))
+        divergence = gamma_divergence(shape, shape / precision, prior.a, prior.b)
+        bound = 0.5 * np.sum(shortfall + 1.0 - second_moment) - np.sum(divergence)
+        return cls(
+            bound=float(bound - 0.5 * spread.log_determinant),
+            rise=np.full(len(weights), 2.0 * shape),
+            fall=second_moment + 2.0 * prior.b * precision,
+            futile=weights**2 <= spread.determined * (1.0 - spread.determined),
+        )
+
+
+def gamma_divergence(
+    shape: float, rate: Array | float, prior_shape: float, prior_rate: float
+) -> Array:
+    """Return the Kullback-Leibler divergence of one Gamma distribution from another.
+
+    Examples
+    --------
+    >>> float(gamma_divergence(2.0, 3.0, 2.0, 3.0))
+    0.0
+    """
+    rates = np.asarray(rate, dtype=np.float64)
+    constant = (shape - prior_shape) * digamma(shape) - gammaln(shape) + gammaln(prior_shape)
+    divergence: Array = (
+        constant + prior_shape * np.log(rates / prior_rate) + shape * (prior_rate / rates - 1.0)
+    )
+    return divergence
+
+
+def _curvature(xi: Array) -> Array:
+    """Return lambda(xi), which is 1/8 at zero."""
+    curvature: Array = 0.125 * np.tanh(0.5 * xi) / (0.5 * xi)
+    return curvature

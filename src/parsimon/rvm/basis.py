@@ -1,0 +1,317 @@
+"""From what a user gives as a kernel to the columns that a relevance vector machine chooses from.
+
+Read `make_basis` first: it turns a kernel, a name, a dictionary or a callable into a `Basis`, an
+immutable list of functions with an optional column of ones in front. After a fit,
+``basis.columns(active)`` is the basis of the few functions in the model, and predicting costs
+those alone.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import Array, Indices
+from parsimon._validation import finite_matrix
+from parsimon.exceptions import InvalidInputError
+from parsimon.kernels import Kernel, MultiResolution, SquaredExponential, as_kernel
+from parsimon.rvm.columns import (
+    BumpColumns,
+    Columns,
+    DictionaryColumns,
+    KernelColumns,
+    TableColumns,
+    dictionary_values,
+)
+
+NAMES = ("rbf", "linear", "poly", "sigmoid", "laplacian")
+# Names for which the columns of X are the functions.
+TABLES = ("features", "precomputed")
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Basis functions, a column of ones first if there is a bias.
+
+    Attributes
+    ----------
+    functions : Columns
+        All functions but the bias.
+    places : ndarray of shape (n_functions,)
+        The row, feature or centre that each function belongs to.
+    has_bias : bool
+
+    Examples
+    --------
+    >>> basis = make_basis("rbf", np.array([[0.0], [1.0], [3.0]]), gamma=1.0)
+    >>> basis.design(np.array([[0.0]])).round(4)
+    array([[1.000e+00, 1.000e+00, 3.679e-01, 1.000e-04]])
+    >>> basis.columns([0, 2]).labels
+    ('bias', 'row 1')
+    """
+
+    functions: Columns
+    places: Indices
+    has_bias: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, the bias included."""
+        return self.functions.n_columns + self.has_bias
+
+    @property
+    def centres(self) -> Array | None:
+        """Where each function sits, shape (n_functions, d); None if it is no place."""
+        if isinstance(self.functions, KernelColumns | BumpColumns):
+            return self.functions.centres
+        return None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each column."""
+        places = enumerate(self.places.tolist())
+        names = [self.functions.describe(place, column) for column, place in places]
+        return ("bias", *names) if self.has_bias else tuple(names)
+
+    def design(self, X: Array) -> Array:
+        """Return all columns at the rows of X, shape (n, n_columns).
+
+        The matrix is allocated once and filled in pieces, so that the memory in use is hardly
+        more than its own.
+        """
+        out = np.empty((len(X), self.n_columns))
+        if self.has_bias:
+            out[:, 0] = 1.0
+        self.functions.fill(X, out[:, int(self.has_bias) :])
+        return out
+
+    def columns(self, indices: Any) -> Self:
+        """Return the basis of these columns; the bias, if it is among them, must come first."""
+        indices = np.asarray(indices, dtype=np.intp)
+        if not self.has_bias:
+            return type(self)(self.functions.take(indices), self.places[indices], False)
+        is_bias = indices == 0
+        if is_bias[1:].any():
+            raise InvalidInputError("The bias, column 0, can only be the first column of a basis.")
+        chosen = indices[~is_bias] - 1
+        return type(self)(self.functions.take(chosen), self.places[chosen], bool(is_bias.any()))
+
+
+def make_basis(
+    kernel: Any,
+    X: Array,
+    *,
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    bias: bool = True,
+    centres: Any = None,
+    row_weights: Array | None = None,
+    places: Indices | None = None,
+    random_state: Seed = None,
+) -> Basis:
+    """Return the basis that a kernel, a name, a dictionary or a callable stands for.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, MultiResolution, callable or object with ``basis(X, centres)``
+        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVC.
+        "features" takes the columns of X themselves, "precomputed" takes X as similarities with
+        the training rows. A callable ``k(X, Z)`` returns similarities of shape (n, m). An object
+        with a method ``basis(X, centres)`` returns any functions, shape (n, M).
+    X : ndarray of shape (n, d)
+        Training rows.
+    gamma, degree, coef0
+        Of the named kernels.
+    bias : bool
+        Begin with a column of ones.
+    centres : array of shape (c, d), int or None
+        Where the functions sit: at these points, at so many of the training rows, spread over
+        them by the seeding of k-means [1]_, or at all of them.
+    row_weights : ndarray of shape (n,), optional
+        How many times each row counts, for ``gamma="scale"`` and for the choice of centres.
+    places : ndarray of shape (n,), optional
+        Numbers by which the training rows are known outside; by default 0, 1, ...
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Chooses the centres if `centres` is a number.
+
+    Returns
+    -------
+    Basis
+
+    References
+    ----------
+    .. [1] Arthur and Vassilvitskii (2007), "k-means++: the advantages of careful seeding".
+
+    Examples
+    --------
+    >>> from parsimon.kernels import MultiResolution
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> make_basis(MultiResolution(2.0), X).n_columns, make_basis("features", X).n_columns
+    (10, 3)
+    """
+    if isinstance(kernel, str) and kernel in TABLES:
+        _refuse_centres(kernel, centres)
+        if kernel == "features" or places is None:
+            places = np.arange(X.shape[1])
+        word = "feature" if kernel == "features" else "row"
+        return Basis(TableColumns(places, word), places, bias)
+    points, numbers = choose_centres(
+        centres, X, places=places, row_weights=row_weights, random_state=random_state
+    )
+    if isinstance(kernel, MultiResolution):
+        levels = len(kernel.widths)
+        bumps = BumpColumns(
+            np.tile(points, (levels, 1)), np.repeat(kernel.widths, len(points)), kernel
+        )
+        return Basis(bumps, np.tile(numbers, levels), bias or kernel.bias)
+    if hasattr(kernel, "basis"):
+        n_functions = dictionary_values(kernel, X[:1], points).shape[1]
+        every = np.arange(n_functions)
+        return Basis(DictionaryColumns(kernel, points, every), every, bias)
+    if isinstance(kernel, str):
+        kernel = named_kernel(
+            kernel, X, gamma=gamma, degree=degree, coef0=coef0, row_weights=row_weights
+        )
+    if not callable(kernel):
+        raise InvalidInputError(
+            "kernel must be a kernel, a dictionary, a callable or one of "
+            f"{', '.join((*NAMES, *TABLES))}; got {type(kernel).__name__}."
+        )
+    return Basis(KernelColumns(kernel, points), numbers, bias)
+
+
+def named_kernel(
+    name: str,
+    X: Array,
+    *,
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    row_weights: Array | None = None,
+) -> Kernel:
+    """Return the kernel of scikit-learn's name, with the meaning it has in SVC.
+
+    Parameters
+    ----------
+    name : {"rbf", "linear", "poly", "sigmoid", "laplacian"}
+    X : ndarray of shape (n, d)
+    gamma : float, "scale" or "auto"
+    degree, coef0
+        Of "poly" and "sigmoid".
+    row_weights : ndarray of shape (n,), optional
+        The variance in "scale" counts each row so many times.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> named_kernel("rbf", np.array([[0.0], [2.0]])).lengthscale
+    0.707...
+    """
+    if name not in NAMES:
+        raise InvalidInputError(
+            f"kernel must be one of {', '.join((*NAMES, *TABLES))}, a kernel, a dictionary or a "
+            f"callable; got {name!r}."
+        )
+    if isinstance(gamma, str) and gamma == "scale":
+        spread = _spread(X, row_weights) or 1 / np.sqrt(X.shape[1])
+        if name == "rbf":
+            # By way of the standard deviation: the variance of huge numbers overflows.
+            return SquaredExponential(lengthscale=float(spread * np.sqrt(X.shape[1] / 2)))
+        gamma = _gamma_of(spread, X.shape[1], name)
+    elif not (gamma == "auto" or (isinstance(gamma, Real) and 0 < float(gamma) < np.inf)):
+        raise InvalidInputError(
+            f'gamma must be positive, "scale", "auto" or "evidence"; got {gamma!r}.'
+        )
+    return as_kernel(name, gamma=gamma, degree=degree, coef0=coef0, X=X)
+
+
+def _gamma_of(spread: float, n_columns: int, name: str) -> float:
+    with np.errstate(over="ignore", divide="ignore"):
+        gamma = float(1 / n_columns / np.square(spread))
+    if name == "linear":
+        return 1.0
+    if not 0 < gamma < np.inf:
+        raise InvalidInputError(
+            f"The columns' standard deviation, {spread:.3g}, is too far from one for the kernel "
+            f"{name!r}. Scale them, for instance with StandardScaler."
+        )
+    return gamma
+
+
+def _spread(X: Array, row_weights: Array | None) -> float:
+    """Return the standard deviation of all entries of X together; zero if they are equal."""
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    unit = X / largest
+    centred = unit - np.average(unit.mean(axis=1), weights=row_weights)
+    variance = float(np.average(np.mean(centred**2, axis=1), weights=row_weights))
+    # Equal numbers differ from their mean by rounding alone.
+    return largest * np.sqrt(variance) if variance > 1e-30 else 0.0
+
+
+def choose_centres(
+    centres: Any,
+    X: Array,
+    *,
+    places: Indices | None = None,
+    row_weights: Array | None = None,
+    random_state: Seed = None,
+) -> tuple[Array, Indices]:
+    """Return where functions sit, shape (c, d), and the numbers of these places.
+
+    Parameters are those of `make_basis`. Centres that are given as points are numbered by
+    `places` if it has their length, and 0, 1, ... otherwise.
+
+    Examples
+    --------
+    >>> points, numbers = choose_centres(2, np.arange(10.0)[:, None], random_state=0)
+    >>> points.shape, bool((points[:, 0] == numbers).all())
+    ((2, 1), True)
+    """
+    numbers = np.arange(len(X)) if places is None else places
+    if centres is None or centres is X:
+        return X, numbers
+    if isinstance(centres, Integral) and not isinstance(centres, bool):
+        n_centres = int(centres)
+        if n_centres < 1:
+            raise InvalidInputError(f"centres must be at least 1, got {centres}.")
+        if n_centres >= len(X):
+            return X, numbers
+        chosen = _spread_rows(X, n_centres, row_weights, random_state)
+        return X[chosen], numbers[chosen]
+    points = finite_matrix(centres, "centres")
+    if points.shape[1] != X.shape[1]:
+        raise InvalidInputError(
+            f"centres has {points.shape[1]} columns and X has {X.shape[1]}; they must have the "
+            "same."
+        )
+    return points, numbers if len(numbers) == len(points) else np.arange(len(points))
+
+
+def _spread_rows(X: Array, n_chosen: int, row_weights: Array | None, random_state: Seed) -> Indices:
+    """Return so many different rows, ascending."""
+    from sklearn.cluster import kmeans_plusplus
+
+    seed = int(seed_sequence(random_state).generate_state(1)[0])
+    # In units of the largest entry: squares of huge numbers overflow.
+    unit = X / (np.abs(X).max() or 1.0)
+    _, chosen = kmeans_plusplus(
+        unit, n_chosen, sample_weight=row_weights, random_state=seed, n_local_trials=1
+    )
+    distinct: Indices = np.unique(chosen)
+    return distinct
+
+
+def _refuse_centres(kernel: str, centres: Any) -> None:
+    if centres is not None:
+        raise InvalidInputError(
+            f"kernel={kernel!r} takes the columns of X as they are and has no centres; leave "
+            "centres at None."
+        )

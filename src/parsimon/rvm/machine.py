@@ -1,0 +1,254 @@
+"""One sparse function of a relevance vector machine: few columns, their posterior, predictions."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from parsimon._typing import Array, Indices
+from parsimon.inference.irls import logistic_mode
+from parsimon.inference.sparse_bayes.em_algebra import inverse_precision
+from parsimon.inference.sparse_bayes.result import SparseBayes
+from parsimon.rvm.basis import Basis
+from parsimon.rvm.columns import BumpColumns, KernelColumns
+from parsimon.rvm.far_variance import Column, FarVariance, new_column
+from parsimon.rvm.prediction import latent_variance
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A linear function of a few columns, with the posterior of its weights.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (m,)
+        Its columns among those of the basis that all functions of a model share.
+    posterior : SparseBayes
+        Of its m weights; `posterior.active` counts the columns of the whole dictionary.
+    far : FarVariance or None
+        What is added to the variance far from the data.
+    """
+
+    columns: Indices
+    posterior: SparseBayes
+    far: FarVariance | None = None
+
+    def mean(self, design: Array) -> Array:
+        """Return the posterior mean at rows of the shared design, shape (n, n_shared)."""
+        mean: Array = design[:, self.columns] @ self.posterior.mean
+        return mean
+
+    def variance(self, X: Array, design: Array) -> Array:
+        """Return the posterior variance at the rows X of this shared design."""
+        own = design[:, self.columns]
+        variance = latent_variance(own, self.posterior.covariance)
+        return variance if self.far is None else variance + self.far.added(X, own)
+
+
+class Shared(NamedTuple):
+    """The columns that at least one of several functions uses.
+
+    Attributes
+    ----------
+    basis : Basis
+    order : ndarray of shape (m,)
+        Indices in the whole dictionary, the bias first, then by row or feature.
+    """
+
+    basis: Basis
+    order: Indices
+
+    def positions(self, active: Indices) -> Indices:
+        """Return where columns of the dictionary are among the shared ones."""
+        sorter = np.argsort(self.order)
+        found: Indices = sorter[np.searchsorted(self.order, active, sorter=sorter)]
+        return found
+
+
+def shared_columns(basis: Basis, actives: list[Indices]) -> Shared:
+    """Return the basis of all columns that are active somewhere.
+
+    Examples
+    --------
+    >>> from parsimon.rvm.basis import make_basis
+    >>> basis = make_basis("rbf", np.zeros((3, 1)), places=np.array([7, 2, 5]))
+    >>> shared = shared_columns(basis, [np.array([0, 1]), np.array([1, 3])])
+    >>> shared.basis.labels, shared.positions(np.array([1, 3]))
+    (('bias', 'row 5', 'row 7'), array([2, 1]))
+    """
+    used = np.unique(np.concatenate([np.empty(0, np.intp), *actives]).astype(np.intp))
+    first = int(basis.has_bias)
+    places = np.append(np.full(first, -1), basis.places)
+    order = used[np.argsort(places[used], kind="stable")]
+    return Shared(basis.columns(order), order)
+
+
+def far_column(basis: Basis) -> Column | None:
+    """Return the function that would be centred on a new row, None if the basis has none.
+
+    Examples
+    --------
+    >>> from parsimon.rvm.basis import make_basis
+    >>> far_column(make_basis("features", np.zeros((3, 1)))) is None
+    True
+    """
+    functions = basis.functions
+    if isinstance(functions, KernelColumns):
+        return new_column(functions.kernel)
+    if isinstance(functions, BumpColumns):
+        return new_column(functions.dictionary)
+    return None
+
+
+def make_machine(
+    shared: Shared,
+    posterior: SparseBayes,
+    *,
+    column: Column | None,
+    X: Array,
+    design: Array,
+    row_weights: Array,
+) -> Machine:
+    """Return the function of a posterior, with its variance far from the data if it has any.
+
+    Parameters
+    ----------
+    shared : Shared
+    posterior : SparseBayes
+    column : Column or None
+        From `far_column`; None leaves the plain variance.
+    X : ndarray of shape (n, d)
+        Training rows.
+    design : ndarray of shape (n, M)
+        The whole dictionary at them.
+    row_weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    Machine
+
+    Examples
+    --------
+    >>> from parsimon.rvm.basis import make_basis
+    >>> X, labels = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0, 1, 1])
+    >>> basis = make_basis("features", X)
+    >>> design = basis.design(X)
+    >>> posterior = posterior_given(design, labels, np.array([np.inf, 1.0]))
+    >>> shared = shared_columns(basis, [posterior.active])
+    >>> machine = make_machine(
+    ...     shared, posterior, column=None, X=X, design=design, row_weights=np.ones(4)
+    ... )
+    >>> machine.mean(shared.basis.design(X)).round(1)
+    array([-2., -1.,  1.,  2.])
+    """
+    columns = shared.positions(posterior.active)
+    if column is None:
+        return Machine(columns, posterior)
+    far = FarVariance.fit(
+        column,
+        X,
+        design[:, posterior.active],
+        alpha=posterior.alpha,
+        mean=posterior.mean,
+        noise_variance=posterior.noise_variance,
+        row_weights=row_weights,
+        has_bias=shared.basis.has_bias and bool((posterior.active == 0).any()),
+    )
+    return Machine(columns, posterior, far)
+
+
+def posterior_given(
+    design: Array,
+    labels: Array,
+    alpha: Array,
+    *,
+    row_weights: Array | None = None,
+    largest_score: float = np.inf,
+) -> SparseBayes:
+    r"""Return Laplace's posterior for precisions that are given instead of learnt.
+
+    The mode is found by iteratively reweighted least squares and the covariance is
+    :math:`(\Phi^T B \Phi + A)^{-1}` there (Tipping 2001, eq 25 to 27).
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, M)
+        The whole dictionary.
+    labels : ndarray of shape (n,)
+        0 or 1.
+    alpha : ndarray of shape (M,)
+        Infinite for columns that are not in the model.
+    row_weights : ndarray of shape (n,), optional
+    largest_score : float
+        Where to stop on the way to a mode far out, as in `logistic_mode`.
+
+    Returns
+    -------
+    SparseBayes
+
+    Examples
+    --------
+    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    >>> posterior_given(design, np.array([0.0, 1, 0, 1]), np.array([np.inf, 1.0])).mean.round(4)
+    array([0.2273])
+    """
+    active = np.flatnonzero(np.isfinite(alpha))
+    own, precision = design[:, active], alpha[active]
+    if not len(active):
+        return _nothing(labels, row_weights)
+    mode = logistic_mode(
+        own, labels, precision, row_weights=row_weights, largest_score=largest_score
+    )
+    curvature = expit(mode.scores) * expit(-mode.scores)
+    if row_weights is not None:
+        curvature = curvature * row_weights
+    hessian = (own * curvature[:, None]).T @ own
+    hessian.flat[:: len(active) + 1] += precision
+    covariance, log_determinant = inverse_precision(hessian)
+    with np.errstate(divide="ignore"):
+        prior = 0.5 * float(np.sum(np.log(precision)))
+    evidence = mode.log_posterior + prior - 0.5 * log_determinant
+    return SparseBayes(
+        active=active,
+        alpha=precision,
+        mean=mode.weights,
+        covariance=covariance,
+        noise_variance=None,
+        log_evidence=evidence,
+        objective=evidence,
+        n_iter=mode.n_iter,
+        converged=True,
+        reason="The precisions were given.",
+    )
+
+
+def _nothing(labels: Array, row_weights: Array | None) -> SparseBayes:
+    """Return the model without any column, for which both labels are equally probable."""
+    total = len(labels) if row_weights is None else float(row_weights.sum())
+    evidence = -float(np.log(2.0)) * total
+    return SparseBayes(
+        active=np.empty(0, dtype=np.intp),
+        alpha=np.empty(0),
+        mean=np.empty(0),
+        covariance=np.empty((0, 0)),
+        noise_variance=None,
+        log_evidence=evidence,
+        objective=evidence,
+        n_iter=0,
+        converged=True,
+        reason="There are no columns.",
+    )
+
+
+def printed_complexity(alpha: Any) -> float:
+    r"""Return :math:`C(\alpha) = \sum_m 1 / (1 + \alpha_m)`, infinite precisions adding nothing.
+
+    Clark (2011), eq 3.18 with unit noise. It is at most the number of columns in the model.
+
+    Examples
+    --------
+    >>> printed_complexity([1.0, np.inf])
+    0.5
+    """
+    return float(np.sum(1.0 / (1.0 + np.asarray(alpha, dtype=np.float64))))

@@ -1,0 +1,355 @@
+"""Relevance vector regression with scikit-learn's interface."""
+
+import time
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._random import Seed
+from parsimon._typing import Array
+from parsimon._weights import row_weights
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes import (
+    SparseBayes,
+    em_regression,
+    sparse_regression,
+    variational_regression,
+)
+from parsimon.rvm.attributes import shown, source
+from parsimon.rvm.fit import (
+    Dictionary,
+    check_options,
+    is_precomputed,
+    make_dictionary,
+    prepared_rows,
+    sparse_options,
+    warn_unless_converged,
+)
+from parsimon.rvm.machine import far_column, make_machine, printed_complexity, shared_columns
+from parsimon.rvm.rows import TrainingRows
+
+_ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
+    "fast": sparse_regression,
+    "em": em_regression,
+    "variational": variational_regression,
+}
+
+
+class RVR(RegressorMixin, BaseEstimator):
+    """Relevance vector machine for regression.
+
+    The function is a weighted sum of basis functions, one for each training row unless said
+    otherwise, and the weight of each has a prior precision of its own. Maximising the evidence
+    sends most precisions to infinity, so that few functions remain: their rows are the relevance
+    vectors [1]_ [2]_. The targets are centred if there is a bias, and scaled to unit variance,
+    for the fit alone: everything shown is in units of y.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, MultiResolution, callable or object with ``basis(X, centres)``
+        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVR.
+        "features" chooses among the columns of X themselves. "precomputed" takes a square matrix
+        of similarities in `fit` and similarities with the training rows, shape (m, n), in
+        `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
+        ``basis(X, centres)`` of any object returns basis functions, shape (n, M).
+    gamma : float, "scale", "auto" or "evidence"
+        Width of the named kernels, as in SVR; "evidence" chooses it, or the free hyperparameters
+        of a `Kernel` or the width of a `MultiResolution`, by maximum evidence.
+    degree, coef0
+        Of "poly" and "sigmoid".
+    algorithm : {"fast", "em", "variational"}
+        Sequential: one function enters, changes or leaves at a time [2]_. "em" begins with all
+        functions and updates all precisions at once [1]_, "variational" also integrates over
+        precisions and noise; both are slower by far.
+    prior : {"ard", "smooth"}
+        "ard" has no preference among precisions; "smooth" penalises degrees of freedom [3]_ and
+        gives sparser models where functions are narrow.
+    smoothness : {"bic", "aic", "ric"} or float
+        What a degree of freedom costs under "smooth".
+    noise : "estimate", float or None
+        Variance of an observation around the function: estimated ("estimate" and None), or held
+        at this value, in squared units of y.
+    input_relevance : bool
+        Choose a width for each input by evidence, for "rbf", "laplacian" and kernels with
+        lengthscales; `gamma` is then not used.
+    centres : array of shape (c, d), int or None
+        Where the functions sit: at these points, at so many training rows spread over the
+        table, or at all of them. For tables too large for a square matrix give a number.
+    bias : bool
+        Let a constant be among the functions, and measure y from its mean.
+    far_variance : bool
+        Let the variance grow away from the training rows, where that of localised functions
+        would vanish and make the model overconfident [4]_.
+    max_iter : int
+        Steps of the algorithm.
+    tolerance : float
+        Change in the logarithms of the precisions at which it stops.
+    time_limit : float, optional
+        Seconds for the whole fit; the best so far is kept.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Chooses centres, and rows for the choice of a width on large tables.
+
+    Attributes
+    ----------
+    relevance_ : ndarray of shape (n_relevant,)
+        Training rows of the functions in the model, ascending; for "features" the columns, for
+        given `centres` their numbers. A row is there once for each function: several times if a
+        dictionary has several at a row.
+    relevance_vectors_ : ndarray of shape (n_relevant, d)
+        Those rows; no rows for "features", "precomputed" and objects with a ``basis``.
+    coef_ : ndarray of shape (n_relevant,)
+        Weights of the functions; for "features" of shape (d,), zero if not chosen.
+    intercept_ : float
+        Constant part of the function.
+    alpha_ : ndarray of the shape of `coef_`
+        Prior precisions, infinite for features that were not chosen.
+    bias_alpha_ : float
+        That of the bias, infinite if it was left out.
+    noise_variance_ : float
+        In squared units of y.
+    log_evidence_ : float
+        Log marginal likelihood of y in its own units (a lower bound for "variational").
+    complexity_ : float
+        Sum over all weights of 1 / (1 + alpha), the bias included (Clark 2011, eq 3.18 with
+        unit noise), for y in units of its standard deviation.
+    degrees_of_freedom_ : float
+        Sum over all weights of how far the data determine them, 1 - alpha * variance.
+    input_relevance_ : ndarray of shape (d,)
+        With ``input_relevance=True``: how strongly each input matters in the kernel, in units of
+        its standard deviation; zero for one that does not.
+    basis_ : Basis
+        The functions in the model, a column of ones first if the bias is.
+    kernel_ : Kernel, MultiResolution, callable or object
+        What the functions come from, widths as chosen; the name for "features" and
+        "precomputed".
+    converged_ : bool
+    n_iter_ : int
+        Steps of the algorithm.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    Notes
+    -----
+    **Far from the data.** A sum of few localised functions can say little away from their
+    centres: all functions of the prior vanish there, and so does the plain variance. With
+    ``far_variance=True`` the variance grows to that of one more function of the size of the
+    fitted one; the mean still returns to the constant part. It costs similarities with up to 2,000
+    training rows for standard deviations, but not for means. Functions
+    that do not fade ("linear", "features", `Multiquadric`) extrapolate, and their own variance
+    grows with them.
+
+    References
+    ----------
+    .. [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1.
+    .. [2] Tipping and Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian
+       models", AISTATS 9.
+    .. [3] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
+    .. [4] Rasmussen and Quiñonero-Candela (2005), "Healing the relevance vector machine through
+       augmentation", ICML 22.
+
+    Examples
+    --------
+    >>> X = np.linspace(-10, 10, 100)[:, None]
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> model = RVR(gamma=0.1).fit(X, y)
+    >>> len(model.relevance_) < 12, round(model.noise_variance_**0.5, 1)
+    (True, 0.1)
+    >>> mean, sd = model.predict([[0.0], [40.0]], return_std=True)
+    >>> bool(abs(mean[0] - 1) < 0.1), bool(sd[1] > 2 * sd[0])
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        algorithm: Literal["fast", "em", "variational"] = "fast",
+        prior: Literal["ard", "smooth"] = "ard",
+        smoothness: float | Literal["bic", "aic", "ric"] = "bic",
+        noise: float | Literal["estimate"] | None = None,
+        input_relevance: bool = False,
+        centres: Any = None,
+        bias: bool = True,
+        far_variance: bool = True,
+        max_iter: int = 5000,
+        tolerance: float = 1e-3,
+        time_limit: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.algorithm = algorithm
+        self.prior = prior
+        self.smoothness = smoothness
+        self.noise = noise
+        self.input_relevance = input_relevance
+        self.centres = centres
+        self.bias = bias
+        self.far_variance = far_variance
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the functions and fit their weights and the noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Square, of similarities, for ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            How many observations each row stands for: integers equal repeated rows, zero leaves
+            one out.
+
+        Returns
+        -------
+        RVR
+            Itself.
+        """
+        check_options(self)
+        noise = self._checked_noise()
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        weights = row_weights(sample_weight, len(X))
+        rows = prepared_rows(self, X, np.asarray(y, dtype=np.float64), weights)
+        self._centre, self._unit = target_scale(rows.y, rows.weights, centred=self.bias)
+        rows = rows._replace(y=(rows.y - self._centre) / self._unit)
+        options = sparse_options(self)
+        options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
+        made = make_dictionary(
+            self, rows, rows.y, task="regression", deadline=deadline, options=options
+        )
+        if made.widths is not None and made.widths.input_relevance is not None:
+            self.input_relevance_ = made.widths.input_relevance
+        options["start"] = made.starts[0] if made.starts else None
+        if deadline is not None:
+            # At least a little time, so that there is a model whatever the width took.
+            options["time_limit"] = max(deadline - time.monotonic(), 0.01)
+        algorithm = _ALGORITHMS[self.algorithm]
+        posterior = algorithm(made.design, rows.y, row_weights=rows.weights, **options)
+        self._store(made, rows, posterior)
+        warn_unless_converged([posterior])
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the target at new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        return_std : bool
+            Return the standard deviations of new observations as well, noise included: those of
+            the function alone are in `latent`.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,)
+        """
+        if not return_std:
+            return self.latent(X)
+        mean, sd = self.latent(X, return_std=True)
+        # In this order, since the square of a small standard deviation may vanish.
+        return mean, np.hypot(sd, self._noise_deviation)
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Any:
+        """Return the function at new rows, without the noise of an observation.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        return_std : bool
+            Return the standard deviations as well.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        design = self.basis_.design(X)
+        mean = self._centre + self._unit * self._machine.mean(design)
+        if not return_std:
+            return mean
+        return mean, self._unit * np.sqrt(self._machine.variance(X, design))
+
+    def _store(self, made: Dictionary, rows: TrainingRows, posterior: SparseBayes) -> None:
+        shared = shared_columns(made.basis, [posterior.active])
+        self._machine = make_machine(
+            shared,
+            posterior,
+            column=far_column(made.basis) if self.far_variance else None,
+            X=rows.X,
+            design=made.design,
+            row_weights=rows.weights,
+        )
+        self.basis_, self.kernel_ = shared.basis, source(made.basis)
+        unit, table = self._unit, np.zeros((2, 1, shared.basis.n_columns))
+        table[0, 0, self._machine.columns] = unit * posterior.mean
+        with np.errstate(over="ignore", divide="ignore"):
+            table[1, 0, self._machine.columns] = posterior.alpha / unit / unit
+        found = shown(self.basis_, table[0], table[1], self.n_features_in_)
+        self.relevance_, self.relevance_vectors_ = found.relevance, found.relevance_vectors
+        self.coef_, self.intercept_ = found.coef, self._centre + found.intercept
+        self.alpha_, self.bias_alpha_ = found.alpha, found.bias_alpha
+        self._noise_deviation = unit * float(np.sqrt(posterior.noise_variance or 0.0))
+        self.noise_variance_ = self._noise_deviation**2
+        # A density of y itself: each observation was divided by the unit.
+        self.log_evidence_ = posterior.log_evidence - float(rows.weights.sum() * np.log(unit))
+        self.complexity_ = printed_complexity(posterior.alpha)
+        self.degrees_of_freedom_ = float(posterior.well_determined.sum())
+        self.n_iter_, self.converged_ = posterior.n_iter, posterior.converged
+
+    def _checked_noise(self) -> float | None:
+        if self.noise is None or self.noise == "estimate":
+            return None
+        if not isinstance(self.noise, Real) or not 0 < float(self.noise) < np.inf:
+            raise InvalidInputError(
+                f"noise must be a positive variance, 'estimate' or None; got {self.noise!r}."
+            )
+        return float(self.noise)
+
+
+def target_scale(y: Array, weights: Array, *, centred: bool) -> tuple[float, float]:
+    """Return the mean of the targets, zero if not centred, and their root mean square from it.
+
+    Parameters
+    ----------
+    y, weights : ndarray of shape (n,)
+    centred : bool
+
+    Returns
+    -------
+    centre, unit : float
+        The unit is one where all targets are the centre.
+
+    Examples
+    --------
+    >>> target_scale(np.array([1.0, 3.0]), np.ones(2), centred=True)
+    (2.0, 1.0)
+    """
+    largest = float(np.abs(y).max())
+    if largest == 0.0:
+        return 0.0, 1.0
+    scaled = y / largest
+    centre = float(np.average(scaled, weights=weights)) if centred else 0.0
+    spread = float(np.sqrt(np.average((scaled - centre) ** 2, weights=weights)))
+    if spread <= 1e-13:
+        # Constant targets: what is left is rounding, and the constant itself is exact.
+        return float(y[0]), largest
+    return centre * largest, spread * largest

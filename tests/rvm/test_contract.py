@@ -1,0 +1,42 @@
+"""scikit-learn's own checks, on both estimators with every kind of option."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from parsimon.rvm import RVC, RVR
+
+ESTIMATORS = [
+    RVC(),
+    RVC("features", response="plug_in", class_weight="balanced"),
+    RVC("features", algorithm="em"),
+    RVC("features", algorithm="variational", far_variance=False),
+    RVC(multi_class="multinomial", gamma=0.3),
+    RVC("precomputed", prior="smooth"),
+    RVC(centres=8, random_state=0),
+    RVR(),
+    RVR("features", prior="smooth", smoothness="aic"),
+    RVR("precomputed", noise=0.1),
+    RVR("features", algorithm="em", bias=False),
+    RVR("features", algorithm="variational", far_variance=False),
+]
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, RVC) or estimator.kernel != "precomputed":
+        return {}
+    return {
+        "check_decision_proba_consistency": "scikit-learn gives features where pairwise "
+        "estimators take similarities"
+    }
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [RVC, RVR])
+def test_only_a_precomputed_kernel_is_pairwise(estimator):
+    assert estimator("precomputed").__sklearn_tags__().input_tags.pairwise
+    assert not estimator().__sklearn_tags__().input_tags.pairwise
+    assert not estimator("features").__sklearn_tags__().input_tags.pairwise

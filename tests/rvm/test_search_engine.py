@@ -1,0 +1,415 @@
+"""The search as a whole: options, limits, interruption, resumption, what comes out."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.pareto import Checkpoint
+from parsimon.pareto.crowding import crowding_distance
+from parsimon.rvm.search import Problem, search
+from parsimon.rvm.search import sweep as sweep_module
+from parsimon.rvm.search.ascent import Ascent
+from parsimon.rvm.search.genome import Moves
+from parsimon.rvm.search.nsga import Population, survivors
+from parsimon.rvm.search.outcome import Model
+from parsimon.rvm.search.refit import refit
+from parsimon.rvm.search.schemes import OneArchive
+from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
+
+FAST = {"max_iter": 150, "stall": None, "random_state": 0}
+VARIANTS = [
+    {},
+    {"scheme": "swap"},
+    {"scheme": "shuffle"},
+    {"scheme": "stratified"},
+    {"scheme": "homogeneous"},
+    {"scheme": 3},
+    {"complexity": "degrees_of_freedom", "thresholds": 0.01},
+    {"complexity": "gammas"},
+    {"mutations": 10},
+    {"fixed_bias": True},
+    {"algorithm": "nsga2", "population_size": 20, "max_iter": 6},
+    {"algorithm": "nsga2_crossover", "population_size": 20, "max_iter": 6, "scheme": 2},
+]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return bumps(*banana(40), 1.0, 0.5)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.cutoffs, other.cutoffs)
+    np.testing.assert_array_equal(one.which, other.which)
+    for a, b in zip(one.models, other.models, strict=True):
+        np.testing.assert_array_equal(a.active, b.active)
+        np.testing.assert_array_equal(a.alpha, b.alpha)
+    assert (one.n_iter, one.n_evaluations) == (other.n_iter, other.n_evaluations)
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_same_seed_same_result_and_another_seed_another(problem, options):
+    options = {**FAST, **options}
+    first = search(problem, **options)
+    same(first, search(problem, **options))
+    other = search(problem, **{**options, "random_state": 1})
+    assert [m.active.tolist() for m in first.models] != [m.active.tolist() for m in other.models]
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_a_resumed_search_ends_with_the_same_bits(problem, options, tmp_path):
+    options = {**FAST, **options}
+    whole = search(problem, **options)
+    file = Checkpoint(tmp_path / "search.npz", every=1, seconds=None)
+    for share in (0.3, 0.7, 1.0):
+        part = search(
+            problem, **{**options, "max_iter": int(share * options["max_iter"])}, checkpoint=file
+        )
+    same(whole, part)
+    np.testing.assert_array_equal(whole.history.n_points, part.history.n_points)
+
+
+def test_an_unseeded_search_resumes_with_the_seed_of_its_file(problem, tmp_path):
+    path = tmp_path / "search.npz"
+    options = {"scheme": 3, "stall": None, "checkpoint": path}
+    first = search(problem, max_iter=20, **options)
+    second = search(problem, max_iter=60, **options)
+    assert (first.n_iter, second.n_iter) == (20, 60)
+    same(second, search(problem, max_iter=60, **options))
+
+
+def test_a_file_of_another_search_is_refused(problem, tmp_path):
+    path = tmp_path / "search.npz"
+    search(problem, **FAST, checkpoint=path)
+    with pytest.raises(CheckpointError, match="written with scheme = None but this search has 2"):
+        search(problem, **FAST, scheme=2, checkpoint=path)
+    with pytest.raises(CheckpointError, match="written with problem"):
+        search(bumps(*banana(40, seed=1), 1.0, 0.5), **FAST, checkpoint=path)
+    with pytest.raises(CheckpointError, match="another random_state"):
+        search(problem, **{**FAST, "random_state": 9}, checkpoint=path)
+    with pytest.raises(CheckpointError, match=r"folder .* does not exist"):
+        search(problem, **FAST, checkpoint=tmp_path / "nowhere" / "search.npz")
+    anew = Checkpoint(path, resume=False)
+    same(
+        search(problem, **{**FAST, "scheme": 2}, checkpoint=anew), search(problem, **FAST, scheme=2)
+    )
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_points_belong_to_models_within_the_rules(problem, options):
+    found = search(problem, **{**FAST, **options})
+    assert set(found.which) == set(range(len(found.models)))
+    for model in found.models:
+        assert len(model.active) == len(model.alpha) > 0
+        assert (np.diff(model.active) > 0).all()
+        assert ((model.alpha >= 1e-12 * 0.999) & (model.alpha <= 1e12 * 1.001)).all()
+        if options.get("fixed_bias"):
+            assert model.active[0] == 0
+            assert model.alpha[0] == pytest.approx(1e-12)
+    assert ((found.values[:, :2] >= 0) & (found.values[:, :2] <= 1)).all()
+    np.testing.assert_array_equal(
+        found.n_active, [len(found.models[i].active) for i in found.which]
+    )
+    if not isinstance(options.get("scheme"), str):
+        assert len(best_of(found.values)) == len(found.values)
+
+
+def test_a_stalled_search_stops_and_says_so(problem):
+    found = search(problem, random_state=0, stall=30)
+    assert found.stopped_by == "stall"
+    more = search(problem, random_state=0, stall=60)
+    assert more.n_iter > found.n_iter
+    entered = search(problem, random_state=0, stall=None, max_iter=found.n_iter - 31)
+    np.testing.assert_array_equal(found.values, entered.values)
+
+
+def test_limits_stop_a_search(problem):
+    assert search(problem, **FAST).stopped_by == "max_iter"
+    found = search(problem, max_evaluations=40, stall=None, random_state=0)
+    assert (found.stopped_by, found.n_evaluations) == ("max_evaluations", 40)
+    begin = time.monotonic()
+    found = search(problem, time_limit=0.3, stall=None, max_iter=10**9, random_state=0)
+    assert found.stopped_by == "time_limit"
+    assert time.monotonic() - begin < 30
+    assert search(problem, max_iter=0, random_state=0).n_evaluations == 1
+
+
+def test_a_population_and_an_archive_can_have_the_same_budget(problem):
+    budget = {"max_evaluations": 60, "stall": None, "random_state": 0}
+    archive = search(problem, **budget)
+    population = search(problem, algorithm="nsga2", population_size=20, **budget)
+    assert archive.n_evaluations == population.n_evaluations == 60
+    assert len(population.values) <= 20
+
+
+def test_callbacks_see_the_search_and_may_end_it(problem):
+    seen = []
+    found = search(problem, **{**FAST, "max_iter": 1000}, callback=seen.append)
+    assert [state.n_iter for state in seen] == list(range(100, 1001, 100))
+    assert {state.stopped_by for state in seen} == {"running"}
+    np.testing.assert_array_equal(seen[-1].values, found.values)
+    ended = search(problem, **{**FAST, "max_iter": 1000}, callback=lambda s: s.n_iter >= 300)
+    assert (ended.stopped_by, ended.n_iter) == ("callback", 300)
+    np.testing.assert_array_equal(found.history.n_iter, np.arange(0, 1001, 100))
+    assert found.history.n_evaluations[-1] == found.n_evaluations
+    assert found.history.n_models[-1] == len(found.models)
+
+
+@pytest.mark.parametrize("scheme", [None, "swap"])
+def test_an_interrupted_search_keeps_the_best_so_far(problem, scheme, tmp_path):
+    path = tmp_path / "search.npz"
+
+    def interrupt(state):
+        if state.n_iter == 300:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    options = {**FAST, "scheme": scheme, "max_iter": 400}
+    file = Checkpoint(path, every=50, seconds=None)
+    found = search(problem, **options, callback=interrupt, checkpoint=file)
+    assert found.stopped_by == "interrupt"
+    assert 300 <= found.n_iter < 310
+    assert len(found.values) > 5
+    same(search(problem, **options, checkpoint=file), search(problem, **options))
+
+
+def test_an_interruption_between_two_steps_of_an_insertion_leaves_a_result(problem, monkeypatch):
+    from parsimon.rvm.search.elite import Elite
+
+    count = Elite._count
+    calls = []
+
+    def interrupted(self, number, genome, more):
+        calls.append(number)
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        count(self, number, genome, more)
+
+    monkeypatch.setattr(Elite, "_count", interrupted)
+    found = search(problem, **FAST)
+    assert found.stopped_by == "interrupt"
+    assert set(found.which) == set(range(len(found.models)))
+
+
+def test_diversity_is_forced_after_twenty_idle_iterations(problem, monkeypatch):
+    trace, step = [], Ascent.step
+
+    def logged(self, rng):
+        trace.append([self.n_idle, None])
+        step(self, rng)
+
+    def marked(name):
+        move = getattr(Moves, name)
+
+        def moved(self, genes, rng):
+            trace[-1][1] = name
+            return move(self, genes, rng)
+
+        return moved
+
+    monkeypatch.setattr(Ascent, "step", logged)
+    for name in ("perturb", "diversify"):
+        monkeypatch.setattr(Moves, name, marked(name))
+    search(problem, **{**FAST, "max_iter": 1500})
+    assert {idle >= 20 for idle, _ in trace} == {True, False}
+    assert all((move == "diversify") == (idle >= 20) for idle, move in trace)
+
+
+def test_a_start_may_be_an_rvm(problem):
+    active, alpha = np.array([0, 3, 17]), np.array([1e-20, 1.0, 5.0])
+    machine = SparseBayes(active, alpha, np.zeros(3), np.eye(3), None, 0.0, 0.0, 1, True, "")
+    options = {"max_iter": 0, "random_state": 0}
+    for start in (machine, (active, alpha), Model(active, alpha)):
+        found = search(problem, start=start, **options)
+        (model,) = found.models
+        np.testing.assert_array_equal(model.active, active)
+        np.testing.assert_allclose(model.alpha, [1e-12, 1.0, 5.0])
+    (model,) = search(problem, **options).models
+    assert len(model.active) == 1
+    assert model.alpha[0] == pytest.approx(1e-12)
+    nothing = (np.array([], dtype=int), np.array([]))
+    same(search(problem, start=nothing, **options), search(problem, **options))
+    fixed = search(problem, start=(active[1:], alpha[1:]), fixed_bias=True, **options)
+    np.testing.assert_array_equal(fixed.models[0].active, active)
+
+
+def test_a_start_that_is_no_part_of_the_design_is_refused(problem):
+    with pytest.raises(InvalidInputError, match="must name columns below 81"):
+        search(problem, start=(np.array([81]), np.ones(1)))
+    with pytest.raises(InvalidInputError, match='start must be "random"'):
+        search(problem, start="rvm")
+
+
+def test_options_are_checked(problem):
+    with pytest.raises(InvalidInputError, match='algorithm must be "archive"'):
+        search(problem, algorithm="spea2")
+    with pytest.raises(InvalidInputError, match='scheme must be "swap"'):
+        search(problem, scheme="leave one out")
+    with pytest.raises(InvalidInputError, match="mutations must be an integer of at least 1"):
+        search(problem, mutations=0)
+    with pytest.raises(InvalidInputError, match="max_evaluations must be an integer"):
+        search(problem, max_evaluations=0)
+    with pytest.raises(InvalidInputError, match="one population"):
+        search(problem, algorithm="nsga2", scheme="swap")
+    with pytest.raises(InvalidInputError, match="column 0 is the bias"):
+        search(Problem(np.eye(4), np.array([0.0, 1, 0, 1])), fixed_bias=True)
+
+
+def test_problems_are_checked():
+    labels = np.array([0.0, 1, 0])
+    with pytest.raises(InvalidInputError, match="one row of the design for each label"):
+        Problem(np.eye(4), labels)
+    with pytest.raises(InvalidInputError, match="NaN or infinite"):
+        Problem(np.full((3, 2), np.nan), labels)
+    with pytest.raises(InvalidInputError, match="must be 0 or 1"):
+        Problem(np.eye(3), np.array([-1.0, 1, 1]))
+    with pytest.raises(InvalidInputError, match="Only one class"):
+        Problem(np.eye(3), labels, row_weights=np.array([1.0, 0, 1]))
+    with pytest.raises(InvalidInputError, match="the bias alone"):
+        Problem(np.ones((3, 1)), labels, has_bias=True)
+
+
+class Resampled:
+    """An entry test that compares nothing and answers what it is told."""
+
+    def __init__(self, admit):
+        self.admit, self.seen = admit, []
+
+    def rates(self, correct):
+        self.seen.append(correct)
+        return correct.mean(axis=1)
+
+    def admits(self, candidates, complexity, members, member_complexity):
+        assert len(candidates) == len(complexity)
+        assert len(members) == len(member_complexity)
+        return np.full(len(candidates), self.admit)
+
+
+@pytest.mark.parametrize("scheme", [None, 3])
+def test_an_entry_test_can_refuse_and_sees_which_rows_are_right(problem, scheme):
+    plain = search(problem, **FAST, scheme=scheme)
+    generous, strict = Resampled(True), Resampled(False)
+    same(plain, search(problem, **FAST, scheme=scheme, entry=generous))
+    refused = search(problem, **FAST, scheme=scheme, entry=strict)
+    start = search(problem, **{**FAST, "max_iter": 0}, scheme=scheme)
+    np.testing.assert_array_equal(refused.values, start.values)
+    assert refused.n_evaluations == 151
+
+
+def test_an_entry_test_sees_the_rows_in_their_order(problem):
+    test = Resampled(True)
+    found = search(problem, max_iter=0, random_state=0, entry=test)
+    (correct,) = test.seen
+    for row, value in zip(correct, found.values, strict=True):
+        positive = row == (problem.labels > 0)
+        np.testing.assert_allclose(rates(positive, problem.labels), value[:2], atol=1e-12)
+
+
+def test_an_entry_test_needs_one_archive(problem):
+    with pytest.raises(InvalidInputError, match="needs one archive"):
+        search(problem, scheme="swap", entry=Resampled(True))
+    with pytest.raises(InvalidInputError, match="no entry test"):
+        search(problem, algorithm="nsga2", entry=Resampled(True))
+
+
+def test_without_the_compiled_loops_the_archive_is_a_front_too(problem, monkeypatch):
+    monkeypatch.setattr(sweep_module, "_compiled", lambda: None)
+    same(search(problem, **FAST), search(problem, **FAST))
+
+
+@pytest.mark.parametrize("algorithm", ["nsga2", "nsga2_crossover"])
+def test_a_population_with_room_for_all_keeps_the_front_of_everything(monkeypatch, algorithm):
+    seen, measure = [], OneArchive.measure
+
+    def logged(self, genes, parent):
+        swept = measure(self, genes, parent)
+        seen.append(swept.values)
+        return swept
+
+    monkeypatch.setattr(OneArchive, "measure", logged)
+    found = search(
+        bumps(*banana(24), 1.0), algorithm=algorithm, population_size=80, max_iter=5, random_state=0
+    )
+    assert len(seen) == found.n_evaluations == 25 + 5 * 80
+    assert sorted(digits(found.values)) == best_of(np.concatenate(seen))
+    assert len(found.values) < 80
+
+
+def test_mates_are_the_better_of_two():
+    population = Population(None, Moves(5), [], size=2)
+    population.values, population.owners = np.zeros((2, 3)), np.array([7, 9])
+    population.genomes = {7: "worse", 9: "better"}
+    rng = np.random.default_rng(0)
+    for levels, room in (([1, 0], [5.0, 1.0]), ([0, 0], [1.0, 2.0])):
+        population.levels, population.room = np.array(levels), np.array(room)
+        share = np.mean([population._mate(rng) == "better" for _ in range(2000)])
+        assert share == pytest.approx(0.75, abs=0.05)
+
+
+def test_survivors_are_the_best_levels_and_the_least_crowded():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 3))
+    kept = survivors(values, 25)
+    assert len(set(kept.rows.tolist())) == 25
+    level = np.full(60, 99)
+    left, depth = list(range(60)), 0
+    while left:
+        best = [i for i in left if not any((values[j] <= values[i]).all() and j != i for j in left)]
+        level[best] = depth
+        left, depth = [i for i in left if i not in best], depth + 1
+    np.testing.assert_array_equal(kept.levels, level[kept.rows])
+    np.testing.assert_array_equal(kept.levels, np.sort(level)[:25])
+    last = np.flatnonzero(level == kept.levels[-1])
+    chosen = np.isin(last, kept.rows)
+    room = crowding_distance(values[last])
+    assert 0 < chosen.sum() < len(last)
+    assert room[chosen].min() >= room[~chosen].max()
+
+
+@pytest.mark.parametrize("scheme", [None, 3, "swap", "shuffle"])
+@pytest.mark.parametrize("complexity", ["active", "degrees_of_freedom", "trace"])
+def test_refitted_points_are_those_of_models_fitted_to_all_rows(problem, scheme, complexity):
+    from parsimon.inference.irls import logistic_mode
+
+    found = search(problem, **FAST, scheme=scheme, complexity=complexity)
+    final = refit(problem, found, complexity=complexity)
+    for i, cutoff in enumerate(found.cutoffs):
+        model = found.models[found.which[i]]
+        mode = logistic_mode(
+            problem.design[:, model.active], problem.labels, model.alpha, largest_score=30.0
+        )
+        weights = final.weights[found.which[i]]
+        np.testing.assert_allclose(weights, mode.weights, rtol=1e-4, atol=1e-6)
+        positive = problem.design[:, model.active] @ weights > cutoff
+        np.testing.assert_allclose(final.values[i, :2], rates(positive, problem.labels), atol=1e-12)
+        right = np.mean(positive == (problem.labels > 0))
+        assert final.accuracy[i] == pytest.approx(right)
+    if complexity == "active":
+        np.testing.assert_array_equal(final.values[:, 2], found.values[:, 2])
+    assert len(best_of(final.values)) == np.count_nonzero(final.nondominated)
+    assert len(final.converged) == len(found.models)
+
+
+def test_small_problems_do_not_break():
+    for labels in ([0.0, 1.0], [1.0, 0.0]):
+        pair = Problem(np.eye(2), np.array(labels))
+        found = search(pair, max_iter=50, random_state=0)
+        assert found.values[:, 0].max() == 1
+    single = Problem(np.array([[1.0], [2.0], [0.5]]), np.array([1.0, 0, 1]))
+    assert len(search(single, max_iter=20, random_state=0).models[0].active) == 1
+    constant = Problem(np.ones((4, 3)), np.array([1.0, 0, 1, 0]), has_bias=True)
+    found = search(constant, max_iter=50, random_state=0)
+    assert best_of(found.values) == [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0)]
+
+
+def test_an_outcome_says_what_it_is():
+    found = search(small_problem(), max_iter=5, random_state=0)
+    assert repr(found).startswith(f"Outcome: {len(found.values)} operating points of ")
+    assert "5 iterations (6 evaluations), stopped by max_iter" in repr(found)
+    alpha = found.models[0].full_alpha(4)
+    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(alpha)), found.models[0].active)
