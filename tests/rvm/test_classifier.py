@@ -229,7 +229,8 @@ def test_an_object_with_a_basis_is_a_dictionary(rng):
     X = rng.uniform(-2, 2, size=(80, 1))
     y = X[:, 0] ** 2 > 1
     model = RVC(Powers()).fit(X, y)
-    assert 1 in model.relevance_
+    # Of the first five powers, the second and the fourth tell the classes apart.
+    assert {1, 3} & set(model.relevance_.tolist())
     assert model.score(X, y) > 0.95
 
 

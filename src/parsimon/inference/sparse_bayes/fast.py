@@ -18,13 +18,14 @@ from parsimon.inference.sparse_bayes.growth import Budget, Climber, climb, reest
 from parsimon.inference.sparse_bayes.moves import drop, exchange
 from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
 
-# How often a model is shaken: once for so many rows, within limits. On few rows a shake costs more
-# than the rest of the fit and finds less.
+# How often a model is shaken: once for so many rows, within limits, since on few rows there is
+# less to find; and no more than so many products of rows and squared columns, to bound the time.
 _ROWS_PER_SHAKE = 64
 _SHAKES = (4, 30)
+_WORK = 1e10
 # Shakes without a gain, as a share of the columns, after which no more are tried.
-_PATIENCE = 0.3
-_SHARE_SHAKEN = 0.2
+_PATIENCE = 0.5
+_SHARE_SHAKEN = 0.3
 _ATTEMPTS = 8
 _CONVERGED = "No column that is worth its place can be added, and none dropped or exchanged."
 
@@ -116,7 +117,7 @@ def explore(climber: Climber, best: Best) -> None:
     rng = np.random.default_rng(0)
     sweep = climber.problem.sweep(best.fit)
     failures = 0
-    for _ in range(int(np.clip(len(best.fit.residual) // _ROWS_PER_SHAKE, *_SHAKES))):
+    for _ in range(n_shakes(best.fit)):
         n_active = len(best.fit.active)
         n_leaving = min(n_active - 1, max(2, round(_SHARE_SHAKEN * n_active)))
         if climber.budget.spent or failures > max(1, _PATIENCE * n_active) or n_leaving < 1:
@@ -130,6 +131,13 @@ def explore(climber: Climber, best: Best) -> None:
         best.consider(tidy(climber, climb(climber, part, sweep)))
         helped = best.fit.objective > before + climber.worth(best.fit)
         failures = 0 if helped else failures + 1
+
+
+def n_shakes(fit: Fit) -> int:
+    """Return how often a model of this size is shaken at most."""
+    n_rows, n_active = fit.columns.shape
+    wanted = int(np.clip(n_rows // _ROWS_PER_SHAKE, *_SHAKES))
+    return min(wanted, int(_WORK / (n_rows * n_active**2)))
 
 
 def finish(climber: Climber, best: Best) -> bool:

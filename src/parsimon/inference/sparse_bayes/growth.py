@@ -20,10 +20,12 @@ _QUADRATIC = 10.0
 _TRUST = 4.0
 _MOST_STEPS = 50
 _ATTEMPTS = 8
-# Columns that are looked at together: a quarter of all between these numbers. How many of them
+# Columns that are looked at together: a quarter of all between these numbers, but no more than
+# memory should hold of them. How many of them
 # may be added at once, and how often a model of them is enlarged before the truth is looked at.
 # Measured on n = 500 to 2000: more columns at once find higher maxima than one after the other.
 _POOL = (64, 256)
+_POOL_NUMBERS = 4e6
 _BATCH = 64
 _ROUNDS = 4
 # A column must be worth a hundredth of all that the model gained or a tenth of a nat, whichever
@@ -74,7 +76,8 @@ class Climber:
     def candidates(self, fit: Fit, sweep: Sweep) -> Indices:
         """Return the places in a sweep of the columns with the greatest gains."""
         gains, _ = sweep.additions()
-        size = min(len(gains), int(np.clip(len(gains) // 4, *_POOL)))
+        most = max(_POOL[0], min(_POOL[1], int(_POOL_NUMBERS / len(fit.residual))))
+        size = min(len(gains), max(_POOL[0], min(most, len(gains) // 4)))
         places = np.argpartition(-gains, size - 1)[:size] if size else np.arange(0)
         return places[gains[places] > self.least(fit)]
 
@@ -131,7 +134,7 @@ def settle(climber: Climber, fit: Fit, enough: float) -> tuple[Fit, float]:
 
 def propose(problem: Problem, fit: Fit, enough: float) -> tuple[Fit | None, float]:
     """Maximise over the precisions with B held; return the fit there and the gain foreseen."""
-    modelled = make_surrogate(fit, None, problem.precision_bounds(), problem.smoothness)
+    modelled = make_surrogate(fit, fit.columns, problem.precision_bounds(), problem.smoothness)
     if modelled is None:
         return None, np.inf
     model, here = modelled
@@ -185,12 +188,12 @@ def add_batch(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
     columns = sweep.columns[climber.candidates(fit, sweep)]
     if not len(columns):
         return None
-    others = problem.take(columns)
-    modelled = make_surrogate(fit, others, problem.precision_bounds(), problem.smoothness)
+    together = np.hstack([fit.columns, problem.take(columns)])
+    modelled = make_surrogate(fit, together, problem.precision_bounds(), problem.smoothness)
     if modelled is None:
         return None
     model, here = modelled
-    both = (np.append(fit.active, columns), np.hstack([fit.columns, others]))
+    both = (np.append(fit.active, columns), together)
     most = _BATCH
     while most:
         there = enlarge_model(model, here, least, most)

@@ -70,7 +70,9 @@ class Surrogate:
             residual=_NO_ROWS,
             precision=_NO_ROWS,
             log_evidence=float(value),
-            objective=float(value - self.smoothness * freedom + tilt @ (theta - self.origin[active])),
+            objective=float(
+                value - self.smoothness * freedom + tilt @ (theta - self.origin[active])
+            ),
             gradient=evidence_gradient(covariance, weights, self.smoothness) + tilt,
             hessian=evidence_hessian(covariance, weights, self.smoothness),
         )
@@ -99,15 +101,15 @@ class Surrogate:
 
 
 def make_surrogate(
-    fit: Fit, others: Array | None, precisions: tuple[float, float], smoothness: float
+    fit: Fit, columns: Array, precisions: tuple[float, float], smoothness: float
 ) -> tuple[Surrogate, Fit] | None:
     """Return the Gaussian model of a fit's columns and others, and the fit in that model.
 
     Parameters
     ----------
     fit : Fit
-    others : ndarray of shape (n, k) or None
-        Scaled columns that might be added; they come after the active ones.
+    columns : ndarray of shape (n, k)
+        Scaled columns: first the active ones, then those that might be added.
     precisions : tuple of floats
     smoothness : float
 
@@ -116,7 +118,6 @@ def make_surrogate(
     tuple of Surrogate and Fit, or None
         None if rounding leaves the curvature without a Cholesky factor.
     """
-    columns = fit.columns if others is None else np.hstack([fit.columns, others])
     root = columns * np.sqrt(fit.precision)[:, None]
     gram = root.T @ root
     n_active = len(fit.active)
