@@ -15,14 +15,14 @@ from parsimon.inference.sparse_bayes.surrogate import Surrogate, greedy_picks, m
 _COARSE = 1e-2
 _BETWEEN = 0.2
 # What a step leaves to be gained is less than this share of what it gained itself.
-_QUADRATIC = 10.0
+_QUADRATIC = 3.0
 # Greatest change of a log precision that a model with the old B is believed.
 _TRUST = 4.0
 _MOST_STEPS = 50
 _ATTEMPTS = 8
 # Columns that are looked at together: a quarter of all between these numbers, but no more than
-# memory should hold of them. How many of them
-# may be added at once, and how often a model of them is enlarged before the truth is looked at.
+# memory should hold of them. How many of them may be added at once, and how often a model of them
+# is enlarged before the truth is looked at.
 # Measured on n = 500 to 2000: more columns at once find higher maxima than one after the other.
 _POOL = (64, 256)
 _POOL_NUMBERS = 4e6
@@ -170,7 +170,7 @@ def realise(problem: Problem, fit: Fit, there: Fit, columns: tuple[Indices, Arra
 def grow(climber: Climber, fit: Fit, sweep: Sweep) -> Fit:
     """Add the most useful columns, a batch at a time, while there is a gain."""
     while not climber.budget.spent:
-        larger = add_batch(climber, fit, sweep) or add_one(climber, fit, sweep)
+        larger = add_batch(climber, fit, sweep)
         if larger is None:
             break
         climber.budget.n_iter += 1
@@ -180,9 +180,10 @@ def grow(climber: Climber, fit: Fit, sweep: Sweep) -> Fit:
 
 
 def add_batch(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
-    """Return a better fit with several columns more, as a Gaussian model proposes them.
+    """Return a better fit with several columns more, as a Gaussian model proposes them, or None.
 
-    Where B would change so much that the objective falls, a quarter of them is tried, and so on.
+    Where B would change so much that the objective falls, a quarter of them is tried, and so on
+    down to one by one.
     """
     problem, least = climber.problem, climber.least(fit)
     columns = sweep.columns[climber.candidates(fit, sweep)]
@@ -191,19 +192,19 @@ def add_batch(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
     together = np.hstack([fit.columns, problem.take(columns)])
     modelled = make_surrogate(fit, together, problem.precision_bounds(), problem.smoothness)
     if modelled is None:
-        return None
+        return add_one(climber, fit, sweep)
     model, here = modelled
     both = (np.append(fit.active, columns), together)
     most = _BATCH
     while most:
         there = enlarge_model(model, here, least, most)
         if there is here:
-            break
+            return None
         larger = realise(problem, fit, there, both)
         if larger is not None and larger.objective > fit.objective + climber.budget.tolerance:
             return larger
         most = min(most, len(there.active)) // 4
-    return None
+    return add_one(climber, fit, sweep)
 
 
 def enlarge_model(model: Surrogate, fit: Fit, least: float, most: int) -> Fit:

@@ -136,8 +136,9 @@ def make_surrogate(
 def greedy_picks(model: Surrogate, fit: Fit, least: float, most: int) -> tuple[Indices, Array]:
     """Choose columns to add, each scored in a model that has those chosen before it.
 
-    Only the part of each column outside the model is followed, so that a pick costs the square
-    of the number of candidates.
+    Only what each column has outside the model is followed, and inner products are formed with
+    those picked alone, so that a pick costs little more than the number of candidates. The
+    degrees of freedom that a column brings stay those of the first look.
 
     Parameters
     ----------
@@ -157,24 +158,28 @@ def greedy_picks(model: Surrogate, fit: Fit, least: float, most: int) -> tuple[I
     """
     sweep = model.sweep(fit)
     products = model.gram[:, fit.active] / np.sqrt(fit.alpha)
-    outside = model.gram - products @ sweep.overlap.T
-    squares = np.where(sweep.inside, np.inf, model.gram.diagonal())
-    quality, freedom = sweep.quality, sweep.freedom()
+    quality, sparsity = sweep.quality, sweep.sparsity
+    penalty = 2.0 * model.smoothness * sweep.freedom() if model.smoothness else 0.0
+    free = sweep.usable & ~sweep.inside
+    trusted = ALIGNED * model.gram.diagonal()
     places: list[int] = []
     alphas: list[float] = []
+    steps = np.empty((most, len(quality)))
     while len(places) < most:
-        sparsity = np.maximum(outside.diagonal(), np.finfo(np.float64).tiny)
-        squared = quality**2 - 2.0 * model.smoothness * freedom
-        squared[sparsity <= ALIGNED * squares] = 0.0
-        squared[places] = 0.0
-        gains, best = best_gain(sparsity, squared)
+        squared = np.where(free & (sparsity > trusted), quality**2 - penalty, 0.0)
+        gains, best = best_gain(np.maximum(sparsity, np.finfo(np.float64).tiny), squared)
         place = int(np.argmax(gains))
         if gains[place] <= least:
             break
         alpha = float(np.clip(best[place], *model.precisions))
-        ratio = outside[:, place] / (alpha + sparsity[place])
-        quality = quality - ratio * quality[place]
-        outside = outside - ratio[:, None] * outside[:, place]
+        # The inner products of all columns with this one, outside the model as it is by now.
+        earlier = steps[: len(places)]
+        outside = model.gram[place] - products @ sweep.overlap[place] - earlier[:, place] @ earlier
+        width = alpha + sparsity[place]
+        quality = quality - outside * (quality[place] / width)
+        steps[len(places)] = outside / np.sqrt(width)
+        sparsity = sparsity - steps[len(places)] ** 2
+        free[place] = False
         places.append(place)
         alphas.append(alpha)
     return np.array(places, dtype=np.intp), np.array(alphas)
