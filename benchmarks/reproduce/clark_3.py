@@ -44,7 +44,13 @@ QUICK_SETS, QUICK_SPLITS, QUICK_EVALUATIONS = ("Titanic", "Banana Subset"), 2, 2
 # Models that a search may fit, and for the shuffles, each of which fits its whole archive again
 # when a solution enters the validation archive: the same number of children costs far more fits.
 EVALUATIONS = {"German": 8_000, "MNIST": 100_000}
-SHUFFLE_EVALUATIONS = {"Banana": 60_000, "Waveform": 40_000, "Pima": 40_000, "MNIST": 100_000}
+SHUFFLE_EVALUATIONS = {
+    "Banana": 100_000,
+    "Banana Subset": 60_000,
+    "Waveform": 80_000,
+    "Pima": 40_000,
+    "MNIST": 100_000,
+}
 USUAL_EVALUATIONS, USUAL_SHUFFLE_EVALUATIONS = 15_000, 20_000
 # The source stops after 100 iterations without an addition, but counts a solution that equals a
 # member as one, so that its searches hardly ever stop. Ours refuses such solutions.

@@ -8,6 +8,7 @@ counted the header. Spiral and Checkerboard are generated with the noise and the
 reproduce the source's support vector machine. The source's times are those of its one core.
 """
 
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -78,6 +79,7 @@ def rows(*, quick: bool) -> list[Row]:
             measured_sets.append(name)
             for method in METHODS:
                 measured = cross_validate(X, y, TABLE[name], method)
+                print(f"{name}, {method}: {measured.seconds:.1f} s", file=sys.stderr, flush=True)
                 seconds[method] += measured.seconds
                 made += set_rows(name, method, measured)
     return made + time_rows(seconds, measured_sets)
@@ -188,15 +190,11 @@ def time_rows(seconds: dict[str, float], names: list[str]) -> list[Row]:
     """Return the time of all sets: beside the source's, and beside what was promised."""
     source = sum(TABLE[name].seconds for name in names)
     case = f"Table 4.2, {len(names)} sets"
-    made = [
-        Row(
-            f"{case}, {method}",
-            "seconds; printed",
-            spent,
-            source,
-            note=f"theirs: {source / 86400:.0f} days",
-        )
-        for method, spent in seconds.items()
-    ]
-    both = "seconds of both methods; peer: the bar"
-    return [*made, Row(case, both, sum(seconds.values()), MOST_SECONDS, bar=1.0)]
+    made = []
+    for method, spent in seconds.items():
+        note = f"theirs: {source / 86400:.0f} days"
+        made += [
+            Row(f"{case}, {method}", "seconds; printed", spent, source, note=note),
+            Row(f"{case}, {method}", "seconds; peer: the bar", spent, MOST_SECONDS, bar=1.0),
+        ]
+    return made

@@ -59,6 +59,12 @@ def test_the_hessian_is_that_of_central_differences(kind, smoothness):
     np.testing.assert_allclose(fit.hessian, expected, atol=1e-6)
 
 
+def test_the_hessian_of_classification_knows_that_b_moves():
+    problem, fit = make("classes", 0.0)
+    expected = differences(lambda t: fitted(problem, fit.active, t).gradient, fit.theta)
+    np.testing.assert_allclose(fit.hessian, expected, atol=1e-8)
+
+
 @pytest.mark.parametrize("smoothness", SMOOTHNESS)
 def test_gains_of_additions_are_those_of_larger_models(smoothness):
     problem, fit = make("known noise", smoothness)

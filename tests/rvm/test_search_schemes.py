@@ -175,17 +175,18 @@ class PlainTwoArchives:
         return scores_on(self.problem, active, alpha, self.first)
 
     def consider(self, genes):
+        if self.enter(genes):
+            self.events += 1
+            self.exchange() if self.swap else self.shuffle()
+
+    def enter(self, genes):
+        """Offer all thresholds to the first archive and what enters to the second."""
         scores = self.fit(genes)
         ordered = np.sort(scores[self.first])
         cutoffs = [np.inf, *((ordered[1:] + ordered[:-1]) / 2)[::-1], -np.inf]
         points = [(self.value(scores, self.first, c, genes), genes, c) for c in cutoffs]
         corners = [p for p in points if not any(beats(q[0], p[0]) for q in points)]
         entered = self.training.offer(corners)
-        if self.validate(scores, genes, entered):
-            self.events += 1
-            self.exchange() if self.swap else self.shuffle()
-
-    def validate(self, scores, genes, entered):
         rows = ~self.first
         return self.validation.offer(
             [(self.value(scores, rows, c, genes), genes, c) for _, _, c in entered]
@@ -196,21 +197,14 @@ class PlainTwoArchives:
         self.first = ~self.first
 
     def shuffle(self):
-        before = self.training.members
+        before = []
+        for _, genes, _ in self.training.members:
+            if genes not in before:
+                before.append(genes)
         self.first = next(self.halves)
         self.training, self.validation = PlainArchive(), PlainArchive()
-        seen = []
-        for _, genes, _ in before:
-            if genes in seen:
-                continue
-            seen.append(genes)
-            scores = self.fit(genes)
-            batch = [
-                (self.value(scores, self.first, c, genes), genes, c)
-                for _, other, c in before
-                if other == genes
-            ]
-            self.validate(scores, genes, self.training.offer(batch))
+        for genes in before:
+            self.enter(genes)
 
 
 @pytest.mark.parametrize("swap", [True, False])

@@ -22,7 +22,7 @@ def planted(n, d, *, task, seed=0, noise=0.2):
 @pytest.mark.parametrize("task", ["regression", "classification"])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_inputs_that_do_not_matter_get_small_relevance(task, kernel):
-    X, y = planted(90, 4, task=task)
+    X, y = planted(120, 4, task=task)
     found = input_widths(kernel, X, y, task=task, random_state=0)
     assert found.input_relevance.shape == (4,)
     assert found.input_relevance[:2].min() > 10.0 * found.input_relevance[2:].max()

@@ -13,6 +13,7 @@ from parsimon._options import check_choice
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon._weights import check_classes, class_weights, row_weights
+from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, SparseSoftmax
 from parsimon.rvm.attributes import shown, source
@@ -130,6 +131,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         What the functions come from, widths as chosen; the name for "features" and
         "precomputed".
     converged_ : bool
+        Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
         Steps, the most over the classes.
     n_features_in_ : int
@@ -254,7 +256,9 @@ class RVC(ClassifierMixin, BaseEstimator):
         present, own_codes = np.unique(rows.y.astype(np.intp), return_inverse=True)
         self.classes_ = labels[present]
         checked_cutoff(self.cutoff, len(present))
-        fits = self._fitted(rows, own_codes, deadline)
+        # The matrices are small: more threads would take longer, and change the last digits.
+        with one_thread():
+            fits = self._fitted(rows, own_codes, deadline)
         warn_unless_converged(fits)
         return self
 

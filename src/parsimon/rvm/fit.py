@@ -222,15 +222,17 @@ def _widths(
         "random_state": seed,
     }
     if estimator.input_relevance:
-        return input_widths(estimator.kernel, rows.X, targets, **common)
-    return best_gamma(
-        estimator.kernel,
-        rows.X,
-        targets,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-        **common,
-    )
+        widths = input_widths(estimator.kernel, rows.X, targets, **common)
+    else:
+        shape = {"degree": estimator.degree, "coef0": estimator.coef0}
+        widths = best_gamma(estimator.kernel, rows.X, targets, **shape, **common)
+    if limit is not None and not widths.converged:
+        warnings.warn(
+            "The widths are those found in half of the time. Raise time_limit.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return widths
 
 
 def warn_unless_converged(fits: Sequence[Any]) -> None:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon._weights import row_weights
+from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import (
     SparseBayes,
@@ -127,6 +128,7 @@ class RVR(RegressorMixin, BaseEstimator):
         What the functions come from, widths as chosen; the name for "features" and
         "precomputed".
     converged_ : bool
+        Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
         Steps of the algorithm.
     n_features_in_ : int
@@ -230,20 +232,9 @@ class RVR(RegressorMixin, BaseEstimator):
         rows = prepared_rows(self, X, np.asarray(y, dtype=np.float64), weights)
         self._centre, self._unit = target_scale(rows.y, rows.weights, centred=self.bias)
         rows = rows._replace(y=(rows.y - self._centre) / self._unit)
-        options = sparse_options(self)
-        options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
-        made = make_dictionary(
-            self, rows, rows.y, task="regression", deadline=deadline, options=options
-        )
-        if made.widths is not None and made.widths.input_relevance is not None:
-            self.input_relevance_ = made.widths.input_relevance
-        options["start"] = made.starts[0] if made.starts else None
-        if deadline is not None:
-            # At least a little time, so that there is a model whatever the width took.
-            options["time_limit"] = max(deadline - time.monotonic(), 0.01)
-        algorithm = _ALGORITHMS[self.algorithm]
-        posterior = algorithm(made.design, rows.y, row_weights=rows.weights, **options)
-        self._store(made, rows, posterior)
+        # The matrices are small: more threads would take longer, and change the last digits.
+        with one_thread():
+            posterior = self._fitted(rows, noise, deadline)
         warn_unless_converged([posterior])
         return self
 
@@ -287,6 +278,26 @@ class RVR(RegressorMixin, BaseEstimator):
         if not return_std:
             return mean
         return mean, self._unit * np.sqrt(self._machine.variance(X, design))
+
+    def _fitted(
+        self, rows: TrainingRows, noise: float | None, deadline: float | None
+    ) -> SparseBayes:
+        """Fit the rows, which are in units of their own, and keep what is found."""
+        options = sparse_options(self)
+        options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
+        made = make_dictionary(
+            self, rows, rows.y, task="regression", deadline=deadline, options=options
+        )
+        if made.widths is not None and made.widths.input_relevance is not None:
+            self.input_relevance_ = made.widths.input_relevance
+        options["start"] = made.starts[0] if made.starts else None
+        if deadline is not None:
+            # At least a little time, so that there is a model whatever the width took.
+            options["time_limit"] = max(deadline - time.monotonic(), 0.01)
+        algorithm = _ALGORITHMS[self.algorithm]
+        posterior = algorithm(made.design, rows.y, row_weights=rows.weights, **options)
+        self._store(made, rows, posterior)
+        return posterior
 
     def _store(self, made: Dictionary, rows: TrainingRows, posterior: SparseBayes) -> None:
         shared = shared_columns(made.basis, [posterior.active])

@@ -1,6 +1,7 @@
 """Sparse Bayesian classification of two classes: climbing the Laplace evidence."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,14 @@ from parsimon.inference.sparse_bayes.checks import (
     weights_of_rows,
 )
 from parsimon.inference.sparse_bayes.columns import Columns, scaled_columns
-from parsimon.inference.sparse_bayes.curvature import evidence_gradient, evidence_hessian
+from parsimon.inference.sparse_bayes.curvature import (
+    Bends,
+    evidence_gradient,
+    evidence_hessian,
+    moving_hessian,
+)
 from parsimon.inference.sparse_bayes.fast import maximise
-from parsimon.inference.sparse_bayes.mode import laplace_mode
+from parsimon.inference.sparse_bayes.mode import LaplaceMode, laplace_mode
 from parsimon.inference.sparse_bayes.outcome import scaled_start, to_result
 from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
 from parsimon.inference.sparse_bayes.result import SparseBayes
@@ -148,8 +154,8 @@ class BernoulliProblem:
         if self.smoothness:
             leverage += self.smoothness * np.einsum("ij,ij->i", spread, spread)
             objective -= self.smoothness * (len(active) - mode.covariance.trace())
-        lever = mode.precision * (1.0 - 2.0 * mode.probability) * leverage
-        pull = mode.weights * (lever @ spread)
+        slope = mode.precision * (1.0 - 2.0 * mode.probability)
+        pull = mode.weights * ((slope * leverage) @ spread)
         return Fit(
             active=active,
             theta=theta,
@@ -161,8 +167,15 @@ class BernoulliProblem:
             log_evidence=mode.log_evidence,
             objective=float(objective),
             gradient=evidence_gradient(mode.covariance, mode.weights, self.smoothness) + pull,
-            hessian=evidence_hessian(mode.covariance, mode.weights, self.smoothness),
+            make_hessian=partial(self._hessian, scaled, spread, mode),
         )
+
+    def _hessian(self, scaled: Array, spread: Array, mode: LaplaceMode) -> Array:
+        """Return the second derivatives; those of the smoothness prior with B held."""
+        p, b = mode.probability, mode.precision
+        bends = Bends(b * (1.0 - 2.0 * p), b * (1.0 - 6.0 * p * (1.0 - p)))
+        held = evidence_hessian(mode.covariance, mode.weights, self.smoothness)
+        return held + moving_hessian(scaled, spread, mode.weights, mode.covariance, bends)
 
     def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
         return sweep_columns(self.columns, fit, self.smoothness, pool)

@@ -7,9 +7,21 @@ between 0 and 1 whatever the scale of columns and targets. :math:`P_{ii}` is the
 that the data leave undetermined, :math:`1 - \gamma_i`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from parsimon._typing import Array
+
+# Rows for each column up to which all pairs of rows are looked at.
+_MOST_PAIRS = 20
+
+
+class Bends(NamedTuple):
+    """How the diagonal of B changes with the predictor: first and second derivatives, (n,)."""
+
+    slope: Array
+    bend: Array
 
 
 def evidence_gradient(covariance: Array, weights: Array, smoothness: float) -> Array:
@@ -61,6 +73,55 @@ def penalty_hessian(covariance: Array, smoothness: float) -> Array:
         hessian += 2.0 * smoothness * (twice * covariance - squared)
         diagonal = diagonal + smoothness * (covariance.diagonal() - twice.diagonal())
     hessian.flat[:: len(covariance) + 1] += diagonal
+    return hessian
+
+
+def moving_hessian(
+    design: Array, spread: Array, weights: Array, covariance: Array, likelihood: "Bends"
+) -> Array:
+    r"""Return what the motion of B adds to the second derivatives of a Laplace evidence.
+
+    `evidence_hessian` holds B. But the predictor f moves with the precisions,
+    :math:`F = df/d\log\alpha = -\Psi P\,\mathrm{diag}(\omega)`, and B with it. With
+    :math:`G = \frac12\log|P|`, :math:`h_n = \psi_n^T P \psi_n` and a prime for the derivative with
+    respect to f, the rest of the second derivative along the mode is
+
+    .. math:: G_{\theta f} F + (G_{\theta f} F)^T + F^T G_{ff} F + G_f \cdot f'',
+
+    where :math:`G_f = -\frac12 h b'`, :math:`G_{\theta_i f_n} = \frac12 b'_n (\Psi P)_{ni}^2`,
+    :math:`G_{ff} = -\frac12 \mathrm{diag}(h b'') + \frac12 b' b'^T \circ (\Psi P \Psi^T)^{2\circ}`.
+    Without it Newton's steps go back and forth between nearly separable classes, a hundred times
+    more than needed. The last term of :math:`G_{ff}` takes all pairs of rows, and is left out where
+    these are far more than the rest costs: then steps are shorter, never in a wrong direction.
+
+    Parameters
+    ----------
+    design, spread : ndarray of shape (n, m)
+        :math:`\Psi` and :math:`\Psi P`.
+    weights : ndarray of shape (m,)
+        omega.
+    covariance : ndarray of shape (m, m)
+        P.
+    likelihood : Bends
+        First and second derivatives of the diagonal of B.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+    """
+    slope, bend = likelihood
+    leverage = np.einsum("ij,ij->i", spread, design)
+    shift = -spread * weights
+    cross = (0.5 * slope[:, None] * spread**2).T @ shift
+    pull = -0.5 * leverage * slope
+    back = spread.T @ pull
+    cross += np.outer(back, weights) * covariance
+    rows = -0.5 * leverage * bend - slope * (design @ back)
+    hessian: Array = cross + cross.T + shift.T @ (rows[:, None] * shift)
+    hessian.flat[:: len(weights) + 1] -= back * weights
+    if len(design) <= _MOST_PAIRS * len(weights):
+        moved = slope[:, None] * shift
+        hessian += 0.5 * moved.T @ ((spread @ design.T) ** 2 @ moved)
     return hessian
 
 

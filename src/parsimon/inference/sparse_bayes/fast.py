@@ -18,16 +18,15 @@ from parsimon.inference.sparse_bayes.growth import Budget, Climber, climb, reest
 from parsimon.inference.sparse_bayes.moves import drop, exchange
 from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
 
-# How often a model is shaken: once for so many rows, within limits, since on few rows there is
-# less to find; and no more than so many products of rows and squared columns, to bound the time.
-_ROWS_PER_SHAKE = 80
-_SHAKES = (2, 30)
-_WORK = 1e10
-# Shakes without a gain, as a share of the columns, after which no more are tried.
-_PATIENCE = 0.5
-# Columns that a shake takes out: enough for others to take their place together, few enough to
-# keep what is good. Measured: 2 find less, a third of the model costs more.
-_SHAKEN = 5
+# How often a model is shaken: so many times at 1000 rows and in proportion to n^1.5, within limits,
+# since on few rows there is less to find; and no more than so many products of rows and cubed
+# columns (a step costs rows by squared columns, and a shake so many steps as there are columns).
+_SHAKES_AT_1000 = 12
+_SHAKES = (2, 40)
+_WORK = 4e9
+# Columns that a shake takes out, the greater of a number and a share: enough for others to take
+# their place together, few enough to keep what is good. Measured: 2 find less, a third costs more.
+_SHAKEN, _SHARE_SHAKEN = 5, 0.22
 _ATTEMPTS = 8
 _CONVERGED = "No column that is worth its place can be added, and none dropped or exchanged."
 
@@ -121,8 +120,9 @@ def explore(climber: Climber, best: Best) -> None:
     failures = 0
     for _ in range(n_shakes(best.fit)):
         n_active = len(best.fit.active)
-        n_leaving = min(n_active - 1, _SHAKEN)
-        if climber.budget.spent or failures > max(1, _PATIENCE * n_active) or n_leaving < 1:
+        n_leaving = min(n_active - 1, max(_SHAKEN, int(_SHARE_SHAKEN * n_active)))
+        # As many in vain as there are columns, and it is time to stop.
+        if climber.budget.spent or failures > n_active or n_leaving < 1:
             break
         leaving = np.zeros(n_active, dtype=np.bool_)
         leaving[rng.choice(n_active, n_leaving, replace=False)] = True
@@ -138,8 +138,8 @@ def explore(climber: Climber, best: Best) -> None:
 def n_shakes(fit: Fit) -> int:
     """Return how often a model of this size is shaken at most."""
     n_rows, n_active = fit.columns.shape
-    wanted = int(np.clip(n_rows // _ROWS_PER_SHAKE, *_SHAKES))
-    return min(wanted, int(_WORK / (n_rows * n_active**2)))
+    wanted = int(np.clip(_SHAKES_AT_1000 * (n_rows / 1000) ** 1.5, *_SHAKES))
+    return min(wanted, int(_WORK / (n_rows * n_active**3)))
 
 
 def finish(climber: Climber, best: Best) -> bool:

@@ -105,10 +105,14 @@ def climb(climber: Climber, fit: Fit, sweep: Sweep | None = None) -> Fit:
 
 def reestimate(climber: Climber, fit: Fit, enough: float, most: int = _MOST_STEPS) -> Fit:
     """Bring the precisions of the active columns to a maximum, dropping those not needed."""
+    doubtful = False
     for _ in range(most):
         if climber.budget.spent or not len(fit.theta):
             break
-        better, foreseen = settle(climber, fit, enough)
+        if doubtful:
+            better, foreseen = newton_step(climber.problem, fit)
+        else:
+            better, foreseen, doubtful = settle(climber.problem, fit, enough)
         if better is fit:
             break
         climber.budget.n_iter += 1
@@ -118,18 +122,24 @@ def reestimate(climber: Climber, fit: Fit, enough: float, most: int = _MOST_STEP
     return fit
 
 
-def settle(climber: Climber, fit: Fit, enough: float) -> tuple[Fit, float]:
+def settle(problem: Problem, fit: Fit, enough: float) -> tuple[Fit, float, bool]:
     """Return a better fit of the same or fewer columns, and the gain that was foreseen.
 
-    A Gaussian model knows nothing of the noise, so that it helps only where none is estimated.
+    The last value tells whether a step that was foreseen with B held was none in truth: then it
+    would be foreseen again, and in vain. A Gaussian model knows nothing of the noise, so that it
+    helps only where none is estimated.
     """
+    failed = False
     if len(fit.theta) == len(fit.active):
-        proposal, foreseen = propose(climber.problem, fit, enough)
+        proposal, foreseen = propose(problem, fit, enough)
         if foreseen < enough:
-            return fit, foreseen
+            return fit, foreseen, False
         if proposal is not None and proposal.objective > fit.objective:
-            return proposal, foreseen
-    return newton_step(climber.problem, prune(climber.problem, fit))
+            return proposal, foreseen, False
+        failed = True
+    fewer = prune(problem, fit)
+    failed |= fewer is fit and bool((deletion_gains(fit, problem.smoothness) > 0).any())
+    return *newton_step(problem, fewer), failed
 
 
 def propose(problem: Problem, fit: Fit, enough: float) -> tuple[Fit | None, float]:

@@ -223,7 +223,7 @@ class GaussianProblem:
             log_evidence=log_evidence,
             objective=log_evidence - self.smoothness * (n_active - float(covariance.trace())),
             gradient=gradient,
-            hessian=hessian,
+            make_hessian=lambda: hessian,
         )
 
     def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:

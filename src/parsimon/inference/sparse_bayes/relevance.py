@@ -18,7 +18,9 @@ References
 .. [2] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,8 +54,8 @@ class Fit:
     log_evidence, objective : float
     gradient : ndarray, as theta
         Of the objective with respect to theta, exact.
-    hessian : ndarray of shape (m, m) or (m + 1, m + 1)
-        Of the objective for a fixed B.
+    make_hessian : callable
+        Makes `hessian`; most fits are refused before it is asked for.
     """
 
     active: Indices
@@ -66,13 +68,18 @@ class Fit:
     log_evidence: float
     objective: float
     gradient: Array
-    hessian: Array
+    make_hessian: Callable[[], Array]
 
     @property
     def alpha(self) -> Array:
         """Precisions of the scaled weights, shape (m,)."""
         precisions: Array = np.exp(self.theta[: len(self.active)])
         return precisions
+
+    @cached_property
+    def hessian(self) -> Array:
+        """Second derivatives of the objective, as theta; for some problems with B held."""
+        return self.make_hessian()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ the same as for two classes.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class SoftmaxProblem:
             log_evidence=mode.log_evidence,
             objective=mode.log_evidence,
             gradient=evidence_gradient(mode.covariance, mode.weights, 0.0) + pull,
-            hessian=evidence_hessian(mode.covariance, mode.weights, 0.0),
+            make_hessian=partial(evidence_hessian, mode.covariance, mode.weights, 0.0),
         )
 
     def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:

@@ -7,6 +7,7 @@ nothing that grows with the rows. It proposes; the true objective disposes.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Surrogate:
                 value - self.smoothness * freedom + tilt @ (theta - self.origin[active])
             ),
             gradient=evidence_gradient(covariance, weights, self.smoothness) + tilt,
-            hessian=evidence_hessian(covariance, weights, self.smoothness),
+            make_hessian=partial(evidence_hessian, covariance, weights, self.smoothness),
         )
 
     def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:

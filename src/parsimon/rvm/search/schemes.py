@@ -257,25 +257,13 @@ class TwoArchives:
     def consider(
         self, genes: dict[int, float], parent: Genome | None, rng: np.random.Generator
     ) -> bool:
-        self.n_evaluations += 1
-        measured = self._evaluator.fit(genes, parent, self._training)
-        values, cutoffs = self._evaluator.corners(measured, self._view)
-        number = self.n_evaluations
-        entered = self.training_elite.offer(number, measured.genome, values, cutoffs)
-        if entered is None:
-            return False
-        if self._validated(number, measured, cutoffs[entered]):
+        entered, validated = self._enter(self.n_evaluations + 1, genes, parent)
+        if validated:
             if self._swap:
                 self._swapped()
             else:
                 self._shuffled(rng)
-        return True
-
-    def _validated(self, number: int, measured: Measured, cutoffs: Array) -> bool:
-        """Offer points to the validation archive with the weights of the training half."""
-        values = self._evaluator.at(measured, self._other_view, cutoffs)
-        entered = self.validation_elite.offer(number, measured.genome, values, cutoffs)
-        return entered is not None
+        return entered
 
     def _swapped(self) -> None:
         self.training_elite, self.validation_elite = self.validation_elite, self.training_elite
@@ -284,21 +272,32 @@ class TwoArchives:
         self.first = ~self.first
 
     def _shuffled(self, rng: np.random.Generator) -> None:
-        """Split anew, and let the members of the training archive enter again."""
-        points = self.training_elite.members()[1]
+        """Split anew, and let the models of the training archive enter again.
+
+        All thresholds of each are swept again: with those alone that were members, the archive
+        would shrink at each split, because two that tell apart rows of the old half often give
+        the same rates on the new one, of which one point is kept.
+        """
+        members = {point.genome for point in self.training_elite.members()[1]}
         genomes = self.training_elite.genomes
         self.split(self._halves(rng))
         self.training_elite, self.validation_elite = Elite(), Elite()
-        by_genome: dict[int, list[float]] = {}
-        for point in points:
-            by_genome.setdefault(point.genome, []).append(point.cutoff)
-        for number, cutoffs in by_genome.items():
-            self._enter_again(number, genomes[number], np.array(cutoffs))
+        for number in sorted(members):
+            genome = genomes[number]
+            self._enter(number, genome.genes, genome)
 
-    def _enter_again(self, number: int, genome: Genome, cutoffs: Array) -> None:
+    def _enter(
+        self, number: int, genes: dict[int, float], parent: Genome | None
+    ) -> tuple[bool, bool]:
+        """Fit a genome on the training half; tell whether it entered there, and in the other."""
         self.n_evaluations += 1
-        measured = self._evaluator.fit(genome.genes, genome, self._training)
-        values = self._evaluator.at(measured, self._view, cutoffs)
+        measured = self._evaluator.fit(genes, parent, self._training)
+        values, cutoffs = self._evaluator.corners(measured, self._view)
         entered = self.training_elite.offer(number, measured.genome, values, cutoffs)
-        if entered is not None:
-            self._validated(number, measured, cutoffs[entered])
+        if entered is None:
+            return False, False
+        # The weights are those of the training half on the other half, too.
+        cutoffs = cutoffs[entered]
+        values = self._evaluator.at(measured, self._other_view, cutoffs)
+        entered = self.validation_elite.offer(number, measured.genome, values, cutoffs)
+        return True, entered is not None
