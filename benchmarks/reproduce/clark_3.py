@@ -263,6 +263,6 @@ def _time_rows(found: Mapping[Job, Mapping[str, Any]]) -> list[Row]:
             minutes,
             MOST_MINUTES,
             bar=1.0,
-            note="sum of the jobs' seconds, halved: a resumed run counts them all",
+            note="half of the jobs' processor time: a resumed run counts them all",
         )
     ]
