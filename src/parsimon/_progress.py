@@ -1,11 +1,18 @@
 """A progress bar for long runs, loaded only when one is asked for."""
 
+import sys
+import time
 from types import TracebackType
 from typing import Any, Self
+
+# Seconds between two lines where there is no terminal to draw a bar on.
+_PAUSE = 30.0
 
 
 class Progress:
     """Show how far a run is; with ``verbose=False`` do nothing at no cost.
+
+    On a terminal that is a bar; in a file, such as the log of a long run, a line now and then.
 
     Examples
     --------
@@ -19,7 +26,8 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._verbose:
-            self._bar, self._task = _rich_bar(self._title, self._total)
+            make = _rich_bar if sys.stderr.isatty() else _Lines.first
+            self._bar, self._task = make(self._title, self._total)
             self._bar.start()
         return self
 
@@ -36,6 +44,33 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+class _Lines:
+    """A bar for files, with the methods of rich's that are used here."""
+
+    def __init__(self, title: str, total: float | None) -> None:
+        self._title, self._of = title, f"/{total:.0f}" if total else ""
+
+    @classmethod
+    def first(cls, title: str, total: float | None) -> tuple[Any, Any]:
+        return cls(title, total), None
+
+    def start(self) -> None:
+        self._begin = self._last = time.monotonic()
+        self._state = "0"
+
+    def update(self, task: None, *, completed: float, note: str) -> None:  # noqa: ARG002
+        self._state = f"{completed:.0f}{self._of} {note}".rstrip()
+        if time.monotonic() - self._last >= _PAUSE:
+            self._last = time.monotonic()
+            self.stop()
+
+    def stop(self) -> None:
+        """Write how far the run is; also the last line."""
+        seconds = time.monotonic() - self._begin
+        sys.stderr.write(f"{self._title} ({seconds:.0f} s): {self._state}\n")
+        sys.stderr.flush()
 
 
 def _rich_bar(title: str, total: float | None) -> tuple[Any, Any]:
