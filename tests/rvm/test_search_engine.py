@@ -17,7 +17,6 @@ from parsimon.rvm.search.ascent import Ascent
 from parsimon.rvm.search.genome import Moves
 from parsimon.rvm.search.nsga import Population, survivors
 from parsimon.rvm.search.outcome import Model
-from parsimon.rvm.search.refit import refit
 from parsimon.rvm.search.schemes import OneArchive
 from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
 
@@ -369,30 +368,6 @@ def test_survivors_are_the_best_levels_and_the_least_crowded():
     room = crowding_distance(values[last])
     assert 0 < chosen.sum() < len(last)
     assert room[chosen].min() >= room[~chosen].max()
-
-
-@pytest.mark.parametrize("scheme", [None, 3, "swap", "shuffle"])
-@pytest.mark.parametrize("complexity", ["active", "degrees_of_freedom", "trace"])
-def test_refitted_points_are_those_of_models_fitted_to_all_rows(problem, scheme, complexity):
-    from parsimon.inference.irls import logistic_mode
-
-    found = search(problem, **FAST, scheme=scheme, complexity=complexity)
-    final = refit(problem, found, complexity=complexity)
-    for i, cutoff in enumerate(found.cutoffs):
-        model = found.models[found.which[i]]
-        mode = logistic_mode(
-            problem.design[:, model.active], problem.labels, model.alpha, largest_score=30.0
-        )
-        weights = final.weights[found.which[i]]
-        np.testing.assert_allclose(weights, mode.weights, rtol=1e-4, atol=1e-6)
-        positive = problem.design[:, model.active] @ weights > cutoff
-        np.testing.assert_allclose(final.values[i, :2], rates(positive, problem.labels), atol=1e-12)
-        right = np.mean(positive == (problem.labels > 0))
-        assert final.accuracy[i] == pytest.approx(right)
-    if complexity == "active":
-        np.testing.assert_array_equal(final.values[:, 2], found.values[:, 2])
-    assert len(best_of(final.values)) == np.count_nonzero(final.nondominated)
-    assert len(final.converged) == len(found.models)
 
 
 def test_small_problems_do_not_break():
