@@ -30,7 +30,7 @@ DEFAULT, FROM_RVM = "default", "EA fRVM init"
 # The source gives no step of its threshold grid; 0.01 is ours.
 AS_PRINTED = {"complexity": "degrees_of_freedom", "thresholds": 0.01}
 # The source has 300 individuals for 2000 generations.
-SMALL = {"population_size": 100}
+POPULATION = {"population_size": 300}
 SETTINGS: dict[str, dict[str, Any]] = {
     "EA RVM": {**AS_PRINTED, "scheme": None},
     "Swap": {**AS_PRINTED, "scheme": "swap"},
@@ -41,8 +41,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "5 Fold": {**AS_PRINTED, "scheme": 5},
     "10 Fold": {**AS_PRINTED, "scheme": 10},
     "EA 10 mut": {**AS_PRINTED, "scheme": None, "mutations": 10},
-    "NSGA-II": {**AS_PRINTED, "scheme": None, "algorithm": "nsga2", **SMALL},
-    "NSGA-II + crossover": {**AS_PRINTED, "scheme": None, "algorithm": "nsga2_crossover", **SMALL},
+    "NSGA-II": {**AS_PRINTED, "scheme": None, "algorithm": "nsga2", **POPULATION},
+    "NSGA-II + crossover": {
+        **AS_PRINTED,
+        "scheme": None,
+        "algorithm": "nsga2_crossover",
+        **POPULATION,
+    },
     FROM_RVM: {**AS_PRINTED, "scheme": None},
 }
 # How `ParetoRVC` may choose from its front.
