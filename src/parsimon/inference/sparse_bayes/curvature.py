@@ -15,6 +15,7 @@ from parsimon._typing import Array
 
 # Rows for each column up to which all pairs of rows are looked at.
 _MOST_PAIRS = 20
+_BLOCK = 4096
 
 
 class Bends(NamedTuple):
@@ -111,16 +112,20 @@ def moving_hessian(
     """
     slope, bend = likelihood
     leverage = np.einsum("ij,ij->i", spread, design)
-    shift = -spread * weights
-    cross = (0.5 * slope[:, None] * spread**2).T @ shift
-    pull = -0.5 * leverage * slope
-    back = spread.T @ pull
-    cross += np.outer(back, weights) * covariance
+    back = spread.T @ (-0.5 * leverage * slope)
     rows = -0.5 * leverage * bend - slope * (design @ back)
-    hessian: Array = cross + cross.T + shift.T @ (rows[:, None] * shift)
+    cross = np.outer(back, weights) * covariance
+    hessian = np.zeros_like(covariance)
+    # Block by block: with many rows each product of this size would be large.
+    for start in range(0, len(design), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        shift = -spread[block] * weights
+        cross += (0.5 * slope[block, None] * spread[block] ** 2).T @ shift
+        hessian += shift.T @ (rows[block, None] * shift)
+    hessian += cross + cross.T
     hessian.flat[:: len(weights) + 1] -= back * weights
     if len(design) <= _MOST_PAIRS * len(weights):
-        moved = slope[:, None] * shift
+        moved = slope[:, None] * spread * weights
         hessian += 0.5 * moved.T @ ((spread @ design.T) ** 2 @ moved)
     return hessian
 
