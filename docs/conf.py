@@ -54,6 +54,7 @@ PACKAGES = (
     "inference.sparse_bayes",
     "gp",
     "rvm",
+    "svm",
     "report.figures",
     "roc",
     "evaluation",

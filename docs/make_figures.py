@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from rvm_figures import banana_boundaries, bands_by_size, front_in_three
+from svm_figures import moons, overfitting, spectra, walk
 
 from parsimon._style import (
     BLUE,
@@ -48,6 +49,10 @@ def main():
         save_small(banana_boundaries(), "rvm-banana", "Two machines for the same rows")
         save_small(front_in_three(), "rvm-front", "A front of three objectives")
         save_small(bands_by_size(), "rvm-bands", "ROC curves and bands of machines of rising size")
+        save_small(overfitting(), "svm-overfitting", "Loss and errors along a front")
+        save_small(walk(), "svm-walk", "Five machines along a front")
+        save_small(spectra(), "svm-spectra", "Eigenvalues of three kernels")
+        save_small(moons(), "svm-moons", "Seven labels alone, and with rows without")
 
 
 def save(ax, name, *, dpi=None):

@@ -1,0 +1,112 @@
+"""The rows of a front: equal ones merged, in an order of their own, and some of them held out.
+
+A table with repeated rows, the same table with integer weights, and either of them shuffled are
+the same data; after `merged_rows` they are the same arrays. A row that is there twice is never
+on both sides of a split.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon._weights import class_weights
+
+
+class MergedRows(NamedTuple):
+    """Rows with weight.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n,)
+        The first given row that is equal.
+    codes : ndarray of shape (n,)
+        Class of each, 0 or 1.
+    counts : ndarray of shape (n,)
+        Total weight of the equal rows; positive.
+    """
+
+    places: Indices
+    codes: Indices
+    counts: Array
+
+    def of(self, chosen: Indices) -> "MergedRows":
+        """Return some of the rows."""
+        return MergedRows(self.places[chosen], self.codes[chosen], self.counts[chosen])
+
+
+def merged_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True) -> MergedRows:
+    """Merge rows that are equal in X and class, leave out those without weight, and sort.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_given, d)
+    codes : ndarray of shape (n_given,)
+    weights : ndarray of shape (n_given,)
+        Not negative.
+    merge : bool
+        False only leaves out: similarities instead of features say nothing of equal rows.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1, 0, 1, 0])
+    >>> merged_rows(X, codes, np.array([1.0, 1.0, 3.0, 0.0]))
+    MergedRows(places=array([1, 0]), codes=array([0, 1]), counts=array([1., 4.]))
+    """
+    used = np.flatnonzero(weights > 0)
+    if not merge:
+        return MergedRows(used, codes[used], weights[used])
+    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
+    order = used[np.lexsort((codes[used], *X[used].T[::-1]))]
+    same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (codes[order[1:]] == codes[order[:-1]])
+    begins = np.flatnonzero(np.append(True, ~same))
+    places = order[begins]
+    return MergedRows(places, codes[places], np.add.reduceat(weights[order], begins))
+
+
+def loss_weights(rows: MergedRows, class_weight: Any, classes: AnyArray) -> Array:
+    """Return what one unit of slack of each row costs: its count times the weight of its class.
+
+    Examples
+    --------
+    >>> rows = MergedRows(np.arange(3), np.array([0, 0, 1]), np.ones(3))
+    >>> loss_weights(rows, {"b": 2.0}, np.array(["a", "b"]))
+    array([1., 1., 2.])
+    """
+    share = class_weights(class_weight, classes, rows.codes, rows.counts)
+    return np.multiply(rows.counts, share)
+
+
+def stratified_holdout(
+    codes: Indices, fraction: float, rng: np.random.Generator
+) -> tuple[Indices, Indices]:
+    """Return the rows to train on and those to hold out, both increasing.
+
+    Of each class the same share is held out, at least one row and never all. If a class has only
+    one row, nothing is held out.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+    fraction : float
+        Share to hold out, 0 for none.
+    rng : Generator
+
+    Examples
+    --------
+    >>> codes = np.array([0] * 6 + [1] * 4)
+    >>> train, held = stratified_holdout(codes, 0.5, np.random.default_rng(0))
+    >>> np.bincount(codes[train]), np.bincount(codes[held])
+    (array([3, 2]), array([3, 2]))
+    """
+    every = np.arange(len(codes))
+    sizes = np.bincount(codes)
+    if fraction == 0 or sizes[sizes > 0].min() < 2:
+        return every, every[:0]
+    held = []
+    for code in np.flatnonzero(sizes):
+        rows = np.flatnonzero(codes == code)
+        n_held = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
+        held.append(rng.permutation(rows)[:n_held])
+    chosen = np.sort(np.concatenate(held))
+    return np.setdiff1d(every, chosen), chosen

@@ -1,0 +1,198 @@
+"""Kernels that are not positive semi-definite: their spectrum, and the usual repairs.
+
+With a negative eigenvalue there is no feature space in which the margin is measured, and the dual
+is no longer concave. `kernel_spectrum` shows by how much; `repaired` gives the nearest matrix
+("clip"), the matrix with absolute eigenvalues ("flip") or a raised diagonal ("shift"), each with
+the linear map that new rows need so that training and prediction see the same similarity.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.linalg import eigh, eigvalsh
+
+from parsimon._options import check_choice, check_positive
+from parsimon._typing import Array
+from parsimon._validation import finite_matrix
+from parsimon.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+How = Literal["native", "clip", "flip", "shift"]
+REPAIRS = ("native", "clip", "flip", "shift")
+# Share of the largest eigenvalue below which a negative one is rounding.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The eigenvalues of a symmetric matrix, and how far it is from positive semi-definite.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (n,)
+        Descending.
+    n_negative : int
+        How many are below zero by more than rounding.
+    negative_mass : float
+        Sum of their absolute values as a share of that of all.
+    """
+
+    eigenvalues: Array
+    n_negative: int
+    negative_mass: float
+
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue."""
+        return float(self.eigenvalues[-1])
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether no eigenvalue is below zero by more than rounding."""
+        return self.n_negative == 0
+
+    def plot(self, ax: "Axes | None" = None, *, n_shown: int | None = 20) -> "Axes":
+        """Draw the largest eigenvalues, all with None, the negative ones in another colour."""
+        from parsimon.svm.plot_spectrum import plot_spectrum
+
+        return plot_spectrum(self, ax=ax, n_shown=n_shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A kernel matrix made positive semi-definite, or left as it is.
+
+    Attributes
+    ----------
+    how : {"native", "clip", "flip", "shift"}
+        What was asked for.
+    train : ndarray of shape (n, n)
+        The matrix to train on.
+    spectrum : Spectrum
+        Of the matrix as it was.
+    map : ndarray of shape (n, n) or None
+        What similarities of new rows are multiplied with; None leaves them as they are.
+    """
+
+    how: How
+    train: Array
+    spectrum: Spectrum
+    map: Array | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the matrix was changed at all."""
+        return self.how != "native" and not self.spectrum.is_psd
+
+    def between(self, K_new: Array) -> Array:
+        """Return the similarities of new rows, shape (m, n), in the repaired geometry."""
+        return K_new if self.map is None else K_new @ self.map
+
+
+def kernel_spectrum(K: Any, *, tolerance: float = TOLERANCE) -> Spectrum:
+    """Return the eigenvalues of a kernel matrix.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Symmetric.
+    tolerance : float
+        Share of the largest absolute eigenvalue below which a negative one is rounding.
+
+    Returns
+    -------
+    Spectrum
+
+    References
+    ----------
+    Mierswa (2009), definition 4.1 and figure 4.1; Ong, Mary, Canu and Smola (2004), "Learning with
+    non-positive kernels", ICML 21.
+
+    Examples
+    --------
+    >>> spectrum = kernel_spectrum([[0.0, 1.0], [1.0, 0.0]])
+    >>> spectrum.eigenvalues, spectrum.n_negative, spectrum.negative_mass
+    (array([ 1., -1.]), 1, 0.5)
+    """
+    matrix = checked_square(K)
+    share = check_positive("tolerance", tolerance, or_zero=True)
+    return _measured(np.asarray(eigvalsh(matrix), dtype=np.float64), share)
+
+
+def repaired(K: Array, how: How, *, tolerance: float = TOLERANCE) -> Repair:
+    """Return a kernel matrix without negative eigenvalues, and the map for new rows.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric.
+    how : {"native", "clip", "flip", "shift"}
+        Leave it; set negative eigenvalues to zero; take absolute values; add the size of the
+        smallest to the diagonal. A matrix that has none beyond rounding is left as it is.
+    tolerance : float
+        As in `kernel_spectrum`.
+
+    Returns
+    -------
+    Repair
+
+    References
+    ----------
+    Wu, Chang and Zhang (2005), "An analysis of transformation on non-positive semidefinite
+    similarity matrix for kernel machines"; Chen, Garcia, Gupta, Rahimi and Cazzanti (2009),
+    "Similarity-based classification", JMLR 10:747-776, section 4.
+
+    Examples
+    --------
+    >>> repair = repaired(np.array([[0.0, 1.0], [1.0, 0.0]]), "clip")
+    >>> repair.train
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    >>> repair.between(np.array([[1.0, 0.0]]))
+    array([[0.5, 0.5]])
+    """
+    check_choice("indefinite", how, REPAIRS)
+    matrix = checked_square(K)
+    if how in ("native", "shift"):
+        spectrum = kernel_spectrum(matrix, tolerance=tolerance)
+        if how == "native" or spectrum.is_psd:
+            return Repair(how, matrix, spectrum)
+        return Repair(how, matrix - spectrum.smallest * np.eye(len(matrix)), spectrum)
+    values, vectors = eigh(matrix)
+    spectrum = _measured(values, tolerance)
+    if spectrum.is_psd:
+        return Repair(how, matrix, spectrum)
+    factors = np.where(values > 0, 1.0, 0.0 if how == "clip" else -1.0)
+    train = (vectors * (values * factors)) @ vectors.T
+    return Repair(how, 0.5 * (train + train.T), spectrum, (vectors * factors) @ vectors.T)
+
+
+def checked_square(K: Any) -> Array:
+    """Return a finite, square, symmetric matrix.
+
+    Examples
+    --------
+    >>> checked_square([[1, 0], [0, 1]]).shape
+    (2, 2)
+    """
+    matrix = finite_matrix(K, "K")
+    if matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+        raise InvalidInputError(f"K must be a square matrix, got shape {matrix.shape}.")
+    asymmetry = float(np.abs(matrix - matrix.T).max())
+    if asymmetry > 1e-8 * float(np.abs(matrix).max()):
+        raise InvalidInputError(
+            f"K must be symmetric, but K[i, j] and K[j, i] differ by up to {asymmetry:g}. "
+            "Give (K + K.T) / 2 if that is what is meant."
+        )
+    return matrix
+
+
+def _measured(ascending: Array, tolerance: float) -> Spectrum:
+    sizes = np.abs(ascending)
+    negative = ascending < -tolerance * float(sizes.max(initial=0.0))
+    total = float(sizes.sum())
+    mass = float(sizes[negative].sum()) / total if total > 0 else 0.0
+    return Spectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)

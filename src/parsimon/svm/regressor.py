@@ -1,0 +1,242 @@
+"""Support vector regression by evolution, with scikit-learn's interface."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._options import check_positive
+from parsimon._random import Seed
+from parsimon._typing import Array, Indices
+from parsimon._weights import row_weights
+from parsimon._workers import one_thread
+from parsimon.svm.dual import Dual
+from parsimon.svm.rows import training_rows
+from parsimon.svm.training import (
+    FittedDual,
+    Training,
+    box_size,
+    fit_dual,
+    is_precomputed,
+    settings_of,
+    training,
+    warn_unless_converged,
+)
+
+
+class EvolutionarySVR(RegressorMixin, BaseEstimator):
+    """Support vector machine for regression, its dual solved by evolution.
+
+    Errors up to `epsilon` cost nothing, larger ones C for each unit beyond it. Everything about
+    kernels, strategies and repairs is as in `EvolutionarySVC`.
+
+    Parameters
+    ----------
+    C : float or "heuristic"
+        Greatest value of a dual variable; "heuristic" is one over the mean of k(x, x).
+    kernel : str, Kernel or callable
+        As in `EvolutionarySVC`.
+    gamma, degree, coef0
+        Of the named kernels, as in SVR.
+    epsilon : float
+        Half of the width of the tube in which errors cost nothing, in units of y.
+    strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
+    preset : {None, "printed"}
+    indefinite : {"native", "clip", "flip", "shift"}
+    population_size, max_iter, stall : int, optional
+    tolerance : float
+    time_limit : float, optional
+        Seconds.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        All as in `EvolutionarySVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Training rows with a coefficient, ascending; of equal rows the first.
+    support_vectors_ : ndarray of shape (n_support, d)
+        Those rows; none for "precomputed".
+    dual_coef_ : ndarray of shape (1, n_support)
+    intercept_ : ndarray of shape (1,)
+    n_support_ : ndarray of shape (1,)
+    objective_, gap_ : float
+        The dual's value and the largest violation of its optimality conditions.
+    smallest_eigenvalue_, repair_, history_, n_iter_, stopped_by_, converged_, C_, kernel_
+        As in `EvolutionarySVC`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    Smola and Schölkopf (2004), "A tutorial on support vector regression", Statistics and Computing
+    14:199-222; Mierswa (2009), section 3.1, for the strategies.
+
+    Examples
+    --------
+    >>> X = np.linspace(-10, 10, 100)[:, None]
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.05 * np.random.default_rng(0).normal(size=100)
+    >>> model = EvolutionarySVR(gamma=0.3, epsilon=0.1, C=10.0).fit(X, y)
+    >>> bool(abs(model.predict([[0.0]])[0] - 1.0) < 0.15), len(model.support_) < 40
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        C: float | Literal["heuristic"] = 1.0,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epsilon: float = 0.1,
+        strategy: str = "memetic",
+        preset: Literal["printed"] | None = None,
+        indefinite: Literal["native", "clip", "flip", "shift"] = "native",
+        population_size: int | None = None,
+        max_iter: int | None = None,
+        stall: int | None = None,
+        tolerance: float = 1e-3,
+        time_limit: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epsilon = epsilon
+        self.strategy = strategy
+        self.preset = preset
+        self.indefinite = indefinite
+        self.population_size = population_size
+        self.max_iter = max_iter
+        self.stall = stall
+        self.tolerance = tolerance
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the dual.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Square, of similarities, for ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Factors of C by row: integers equal repeated rows, zero leaves one out.
+
+        Returns
+        -------
+        EvolutionarySVR
+            Itself.
+        """
+        settings = settings_of(self)
+        epsilon = check_positive("epsilon", self.epsilon, or_zero=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        targets = np.asarray(y, dtype=np.float64)
+        weights = row_weights(sample_weight, len(X))
+        rows = training_rows(X, targets, weights, merge=not is_precomputed(self))
+        # The matrices are small: more threads would take longer, and change the last digits.
+        with one_thread():
+            made = training(self, X, rows.places, rows.weights)
+            self.C_ = box_size(self.C, made.matrix, rows.weights)
+            dual = regression_dual(
+                made.matrix,
+                targets[rows.places],
+                self.C_ * rows.weights,
+                epsilon,
+                equality=not settings.printed,
+            )
+            fit = fit_dual(dual, settings, made.concave, self.random_state)
+            self._store(X, made, fit, rows.places)
+        warn_unless_converged([fit])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the function at new rows, shape (m,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        predicted: Array = self._expansion.between(X) @ self._coefficients + self.intercept_[0]
+        return predicted
+
+    @property
+    def smallest_eigenvalue_(self) -> float:
+        """Smallest eigenvalue of the kernel matrix of the training rows."""
+        check_is_fitted(self)
+        return self._definiteness.measured.smallest
+
+    def summary(self) -> str:
+        """Return in words what was fitted, how well, and what was done about the kernel."""
+        check_is_fitted(self)
+        return (
+            f"{len(self.support_)} of {len(self._definiteness.gram.rows)} distinct rows are "
+            f"support vectors. The dual objective is {self.objective_:.6g}, its optimality "
+            f"conditions violated by {self.gap_:.2g} at most; strategy {self.strategy}, stopped "
+            f"by {self.stopped_by_}. {self._definiteness.sentence()}"
+        )
+
+    def _store(self, X: Array, made: Training, fit: FittedDual, places: Indices) -> None:
+        solution, evolved = fit
+        above, below = np.split(solution.alpha, 2)
+        coefficients = above - below
+        used = np.flatnonzero(coefficients)
+        used = used[np.argsort(places[used])]
+        self.support_ = places[used]
+        self.support_vectors_ = X[self.support_][: 0 if is_precomputed(self) else None]
+        self.dual_coef_ = coefficients[None, used]
+        self.intercept_ = np.array([solution.bias])
+        self.n_support_ = np.array([len(used)])
+        self.objective_, self.gap_ = solution.objective, solution.gap
+        self.converged_ = solution.converged
+        self.history_, self.stopped_by_ = (evolved.history,), evolved.stopped_by
+        self.n_iter_ = len(evolved.history)
+        self._definiteness, self.repair_ = made.definiteness, made.definiteness.repair
+        self.kernel_ = made.gram.kernel
+        self._expansion, table, _ = made.expansion(coefficients[:, None])
+        self._coefficients = table[:, 0]
+
+
+def regression_dual(
+    kernel: Array, y: Array, upper: Array, epsilon: float, *, equality: bool = True
+) -> Dual:
+    r"""Return the dual of regression with an insensitive tube.
+
+    Maximise :math:`y^T \beta - \epsilon \sum (\alpha_i + \alpha_i^*) - \frac12 \beta^T K \beta`
+    with :math:`\beta = \alpha - \alpha^*`: a `Dual` in 2n variables, those of errors above the tube
+    first.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+    y, upper : ndarray of shape (n,)
+    epsilon : float
+    equality : bool
+
+    Returns
+    -------
+    Dual
+
+    References
+    ----------
+    Smola and Schölkopf (2004), equation 10.
+
+    Examples
+    --------
+    >>> dual = regression_dual(np.eye(2), np.array([1.0, -1.0]), np.ones(2), 0.1)
+    >>> dual.linear.tolist(), len(dual)
+    ([0.9, -1.1, -1.1, 0.9], 4)
+    """
+    return Dual(
+        np.tile(kernel, (2, 2)),
+        np.repeat([1.0, -1.0], len(y)),
+        np.tile(upper, 2),
+        equality,
+        np.concatenate((y - epsilon, -y - epsilon)),
+    )

@@ -1,0 +1,55 @@
+"""The rows that a machine is trained on: equal ones merged, in an order of their own.
+
+A table with repeated rows, the same table with integer weights, and either of them shuffled are the
+same data; after `training_rows` they are the same arrays, and so is every number computed from
+them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Indices
+
+
+class Rows(NamedTuple):
+    """Rows with weight.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n,)
+        Which of the given rows they are: the first of equal ones.
+    weights : ndarray of shape (n,)
+        How many times each counts, positive.
+    """
+
+    places: Indices
+    weights: Array
+
+
+def training_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
+    """Merge rows that are equal in X and y, leave out those without weight, and sort.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_given, d)
+    y : ndarray of shape (n_given,)
+    weights : ndarray of shape (n_given,)
+        Not negative.
+    merge : bool
+        False keeps all rows with weight in their order, for tables of similarities.
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
+    >>> training_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
+    Rows(places=array([1, 0]), weights=array([1., 4.]))
+    """
+    used = np.flatnonzero(weights > 0)
+    if not merge:
+        return Rows(used, weights[used])
+    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
+    order = used[np.lexsort((y[used], *X[used].T[::-1]))]
+    same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (y[order[1:]] == y[order[:-1]])
+    begins = np.flatnonzero(np.append(True, ~same))
+    return Rows(order[begins], np.add.reduceat(weights[order], begins))

@@ -1,0 +1,258 @@
+"""What classifier and regressor share: the kernel matrix with its repair, C, one fitted dual."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+from sklearn.exceptions import ConvergenceWarning
+
+from parsimon._options import check_choice, check_positive
+from parsimon._random import Seed
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.svm.dual import Dual, Solution
+from parsimon.svm.evolution import Evolved, Settings, evolve
+from parsimon.svm.gram import Gram
+from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired
+
+_DONE = ("concave", "stall", "max_iter", "time_limit", "interrupt")
+_DID = {
+    "native": "it was used as it is, and the dual searched for its highest stationary point",
+    "clip": "they were set to zero",
+    "flip": "they were made positive",
+    "shift": "the size of the smallest was added to the diagonal",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Definiteness:
+    """Whether a kernel matrix has negative eigenvalues, and what was done about them.
+
+    Attributes
+    ----------
+    gram : Gram
+        The matrix is computed from it when it is asked for again.
+    spectrum : Spectrum or None
+        None where the matrix is positive semi-definite and nobody has asked for eigenvalues yet.
+    repair : {"none", "native", "clip", "flip", "shift"}
+        "none": there was nothing to repair.
+    """
+
+    gram: Gram
+    spectrum: Spectrum | None
+    repair: str
+
+    @cached_property
+    def measured(self) -> Spectrum:
+        """The spectrum of the matrix as it was given."""
+        return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
+
+    def sentence(self) -> str:
+        """Return in words what was seen and done."""
+        spectrum = self.measured
+        if self.repair == "none":
+            return (
+                "The kernel matrix is positive semi-definite "
+                f"(smallest eigenvalue {spectrum.smallest:.3g}); nothing was repaired."
+            )
+        return (
+            f"The kernel matrix is indefinite: {spectrum.n_negative} of "
+            f"{len(spectrum.eigenvalues)} eigenvalues are negative "
+            f"({100 * spectrum.negative_mass:.2g} % of the mass, the smallest "
+            f"{spectrum.smallest:.3g}); {_DID[self.repair]}."
+        )
+
+
+class Training(NamedTuple):
+    """A kernel matrix to train on.
+
+    Attributes
+    ----------
+    gram : Gram
+    matrix : ndarray of shape (n, n)
+        Repaired if that was asked for.
+    concave : bool
+        Whether `matrix` has no negative eigenvalues.
+    map : ndarray of shape (n, n) or None
+        What similarities of new rows are multiplied with.
+    definiteness : Definiteness
+    """
+
+    gram: Gram
+    matrix: Array
+    concave: bool
+    map: Array | None
+    definiteness: Definiteness
+
+    def expansion(self, coefficients: Array) -> tuple[Gram, Array, Indices]:
+        """Return the rows that a prediction needs, with their coefficients and numbers.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (n, k)
+            Signed variables of k machines.
+        """
+        mapped = coefficients if self.map is None else self.map @ coefficients
+        used = np.flatnonzero(mapped.any(axis=1))
+        return self.gram.subset(used), mapped[used], used
+
+
+def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Training:
+    """Return the kernel matrix of some rows, as the options of an estimator ask for.
+
+    Parameters
+    ----------
+    estimator : EvolutionarySVC or EvolutionarySVR
+    X : ndarray of shape (n_given, d)
+    places : ndarray of shape (n,)
+        Rows to train on.
+    weights : ndarray of shape (n,)
+        How many times each counts.
+
+    Examples
+    --------
+    >>> from parsimon.svm.classifier import EvolutionarySVC
+    >>> made = training(EvolutionarySVC(gamma=1.0), np.eye(2), np.arange(2), np.ones(2))
+    >>> made.concave, made.definiteness.repair
+    (True, 'none')
+    """
+    kernel_options = (estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0)
+    if is_precomputed(estimator):
+        whole = Gram.of(*kernel_options, X)
+        gram = whole if len(places) == len(X) else whole.subset(places)
+    else:
+        gram = Gram.of(*kernel_options, X[places], weights=weights)
+    how = check_choice("indefinite", estimator.indefinite, REPAIRS)
+    matrix = gram.train
+    if gram.is_psd or _has_cholesky_factor(matrix):
+        return Training(gram, matrix, True, None, Definiteness(gram, None, "none"))
+    repair = repaired(matrix, how)
+    definite = repair.spectrum.is_psd
+    seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
+    return Training(gram, repair.train, definite or how != "native", repair.map, seen)
+
+
+def _has_cholesky_factor(matrix: Array) -> bool:
+    """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
+    largest = float(np.diagonal(matrix).max())
+    if largest <= 0:
+        return False
+    raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
+    return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
+
+
+def is_precomputed(estimator: Any) -> bool:
+    """Return whether X holds similarities with the training rows instead of features.
+
+    Examples
+    --------
+    >>> from parsimon.svm.classifier import EvolutionarySVC
+    >>> is_precomputed(EvolutionarySVC(kernel="precomputed"))
+    True
+    """
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
+def settings_of(estimator: Any) -> Settings:
+    """Return the checked settings of an estimator's evolution.
+
+    Examples
+    --------
+    >>> from parsimon.svm.classifier import EvolutionarySVC
+    >>> settings_of(EvolutionarySVC(strategy="swarm", stall=3)).stall
+    3
+    """
+    return Settings.of(
+        estimator.strategy,
+        preset=estimator.preset,
+        population_size=estimator.population_size,
+        max_iter=estimator.max_iter,
+        stall=estimator.stall,
+        tolerance=estimator.tolerance,
+        time_limit=estimator.time_limit,
+    )
+
+
+def box_size(C: Any, matrix: Array, weights: Array) -> float:
+    """Return C; "heuristic" is one over the mean similarity of a row with itself.
+
+    References
+    ----------
+    Mierswa (2009), section 3.1.3, prints 1 / (1 - sum of K_ii); its implementation has
+    n / sum of K_ii, which is meant here.
+
+    Examples
+    --------
+    >>> box_size("heuristic", np.diag([2.0, 6.0]), np.ones(2))
+    0.25
+    """
+    if not isinstance(C, str):
+        return check_positive("C", C)
+    check_choice("C", C, ("heuristic",))
+    total = float(weights @ np.diagonal(matrix))
+    if total <= 0:
+        raise InvalidInputError(
+            f'C="heuristic" is the number of rows over the sum of k(x, x), which is {total:g} '
+            "here. Give a number."
+        )
+    return float(weights.sum()) / total
+
+
+class FittedDual(NamedTuple):
+    """A dual with its solution and how it was found."""
+
+    solution: Solution
+    evolved: Evolved
+
+
+def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
+    """Evolve a dual and measure what was found.
+
+    Examples
+    --------
+    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
+    >>> fit_dual(dual, Settings(), True, 0).solution.objective
+    1.0
+    """
+    evolved = evolve(dual, settings, concave=concave, random_state=seed)
+    measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
+    # Rounding of the scores hides smaller gaps, as in `smo.climb`.
+    size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
+    reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
+    done = evolved.stopped_by in ("concave", "stall", "max_iter")
+    converged = done and (reached or settings.strategy != "memetic")
+    values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)
+    return FittedDual(Solution(*values, converged=converged), evolved)
+
+
+def worst_reason(fits: list[FittedDual]) -> str:
+    """Return why the fits ended, the least welcome reason if they differ.
+
+    Examples
+    --------
+    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
+    >>> worst_reason([fit_dual(dual, Settings(), concave, 0) for concave in (True, False)])
+    'stall'
+    """
+    return max((fit.evolved.stopped_by for fit in fits), key=_DONE.index)
+
+
+def warn_unless_converged(fits: list[FittedDual]) -> None:
+    """Warn the caller of an estimator's `fit` if some of its fits stopped early.
+
+    Examples
+    --------
+    >>> warn_unless_converged([])
+    """
+    gaps = [fit.solution.gap for fit in fits if not fit.solution.converged]
+    if gaps:
+        of_how_many = f" for {len(gaps)} of {len(fits)} pairs of classes" if len(fits) > 1 else ""
+        warnings.warn(
+            f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
+            f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

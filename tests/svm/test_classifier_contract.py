@@ -1,0 +1,33 @@
+"""scikit-learn's own checks, on the classifier with every kind of option."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from parsimon.svm.classifier import EvolutionarySVC
+
+ESTIMATORS = [
+    EvolutionarySVC(probability=True),
+    EvolutionarySVC(kernel="sigmoid", coef0=-1.0, stall=2, population_size=3),
+    EvolutionarySVC(kernel="precomputed", indefinite="clip"),
+    EvolutionarySVC(strategy="hybrid", preset="printed"),
+]
+
+
+def expected_failures(estimator):
+    if estimator.preset != "printed":
+        return {}
+    return {
+        "check_class_weight_classifiers": "the printed evolution stops long before class weights "
+        "of 1000 and 0.0001 are worked in"
+    }
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(("kernel", "pairwise"), [("precomputed", True), ("rbf", False)])
+def test_only_a_precomputed_kernel_is_pairwise(kernel, pairwise):
+    tags = EvolutionarySVC(kernel=kernel).__sklearn_tags__()
+    assert tags.input_tags.pairwise == pairwise

@@ -1,0 +1,337 @@
+"""`ParetoSVC`: what it finds, chooses and refuses."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+from parsimon.datasets import make_banana
+from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.kernels import Multiquadric
+from parsimon.svm.front.machine import FrontSVC
+from parsimon.svm.pareto_classifier import ParetoSVC
+
+QUICK = {"n_points": 24, "n_seeds": 5, "max_iter": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y = make_banana(90, random_state=3)
+    X.flags.writeable = False
+    return X, np.where(y == 1, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def search(table):
+    return ParetoSVC(**QUICK).fit(*table)
+
+
+def test_figures_of_the_front_are_those_of_its_classifiers(search, table):
+    X, y = table
+    frame = search.to_frame()
+    train = search._found.basis.rows.places
+    held = np.setdiff1d(np.arange(90), train)
+    assert search.n_holdout_ == len(held) == 18
+    assert np.mean(y[held] == "yes") == pytest.approx(np.mean(y == "yes"), abs=0.03)
+    for index in (0, 7, len(frame) - 1):
+        model, row = search.front_.solution(index), frame.iloc[index]
+        decision = model.decision_function(X)
+        signs = np.where(y == "yes", 1, -1)
+        assert row.training_error == pytest.approx(np.mean(model.predict(X[train]) != y[train]))
+        assert row.holdout_error == pytest.approx(np.mean(model.predict(X[held]) != y[held]))
+        assert row.hinge_loss == pytest.approx(np.maximum(0, 1 - signs * decision)[train].sum())
+        assert row.n_support == len(model.support_) == model.n_support_.sum()
+        weights = np.zeros(90)
+        weights[model.support_] = model.dual_coef_[0]
+        gamma = 1 / (2 * X.var())
+        norm = weights @ rbf_kernel(X, gamma=gamma) @ weights
+        assert row.margin_term == pytest.approx(0.5 * norm)
+        assert set(model.support_) <= set(train)
+        np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+def test_the_front_goes_from_the_constant_classifier_to_the_narrowest_margin(search):
+    front = search.front_
+    assert front.names == ("margin_term", "hinge_loss", "training_error", "n_support")
+    assert front.values[0, 0] == front.values[0, 3] == 0
+    assert (np.diff(front.values[:, 0]) > 0).all()
+    assert (np.diff(front.values[:, 1]) < 0).all()
+    frame = search.to_frame("polars")
+    assert {"margin", "C", "dual_objective", "holdout_error"} <= set(frame.columns)
+    np.testing.assert_allclose(frame["margin"][1:], 1 / np.sqrt(2 * front.values[1:, 0]))
+
+
+def test_a_selected_machine_is_solved_anew_on_all_rows_if_asked(search, table):
+    X, y = table
+    index = len(search.front_) - 4
+    chosen = search.select(index)
+    price = search.to_frame().C.iloc[index]
+    peer = SVC(C=price).fit(X, y)
+    np.testing.assert_allclose(
+        chosen.decision_function(X), peer.decision_function(X), atol=0.05 * price**0.5
+    )
+    as_it_is = ParetoSVC(**QUICK, refit=False).fit(X, y).select(index)
+    np.testing.assert_array_equal(
+        as_it_is.decision_function(X), search.front_.solution(index).decision_function(X)
+    )
+    assert chosen.C == as_it_is.C == price
+    assert not np.array_equal(chosen.dual_coef_, as_it_is.dual_coef_)
+
+
+def test_the_default_errs_least_on_the_rows_held_out(search, table):
+    frame = search.to_frame()
+    best = frame.holdout_error.min()
+    assert search.best_index_ == int(np.argmax(frame.holdout_error == best))
+    np.testing.assert_array_equal(
+        search.predict(table[0]), search.best_estimator_.predict(table[0])
+    )
+
+
+def test_rules_choose_as_their_words_say(search):
+    frame, find = search.to_frame(), search._index
+    assert find("training_error") == int(
+        np.argmax(frame.training_error == frame.training_error.min())
+    )
+    assert find("dual") == int(np.argmax(frame.dual_objective))
+    assert find("one_se:0") == find("holdout_error") == find("auto")
+    assert find("one_se") <= find("holdout_error")
+    assert find("one_se:99") == 0
+    assert frame.n_support.iloc[find("training_error where n_support<=40 and n_support>0")] <= 40
+    assert find("best:hinge_loss") == len(frame) - 1
+    assert find("knee") == find("knee:chord") != find("best:hinge_loss")
+    assert find(-1) == len(frame) - 1
+    assert find(lambda _: 3) == 3
+    assert find("holdout_error where C>=1 and margin_term<1e9") >= 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("luck", "There is no rule 'luck'; the rules are holdout_error"),
+        ("knee where beauty<3", "There is no column 'beauty'; the columns are margin_term"),
+        ("knee where C=3", "A condition looks like"),
+        ("knee where C<much", "A rule needs a number here, got 'much'"),
+        ("one_se:-1", "n_errors must be zero or a positive number"),
+        ("best", "best needs an objective"),
+    ],
+)
+def test_rules_without_sense_are_refused(search, rule, message):
+    with pytest.raises(InvalidInputError, match=message):
+        search.select(rule)
+
+
+def test_conditions_that_nothing_meets_are_refused(search):
+    with pytest.raises(EmptyFrontError, match="No machine is left"):
+        search.select("knee where C>1e9")
+
+
+def test_rows_to_choose_by_may_be_given(table):
+    X, y = table
+    given = ParetoSVC(**QUICK).fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
+    assert given.n_holdout_ == 30
+    assert len(given._found.basis.rows.places) == 60
+    model = given.select(5)
+    assert given.to_frame().holdout_error.iloc[5] == pytest.approx(1 - model.score(X[60:], y[60:]))
+    with pytest.raises(InvalidInputError, match="X_val and y_val belong together"):
+        ParetoSVC(**QUICK).fit(X, y, X_val=X)
+    with pytest.raises(InvalidInputError, match="labels that y has not: maybe"):
+        ParetoSVC(**QUICK).fit(X, y, X_val=X[:1], y_val=["maybe"])
+
+
+def test_without_rows_held_out_the_knee_is_chosen(table):
+    whole = ParetoSVC(**QUICK, validation_fraction=0).fit(*table)
+    assert whole.n_holdout_ == 0
+    assert whole.best_index_ == whole._index("knee")
+    assert "holdout_error" not in whole.to_frame().columns
+    with pytest.raises(InvalidInputError, match="No rows were held out"):
+        whole.select("holdout_error")
+
+
+def test_a_walk_goes_from_the_constant_machine_to_the_narrowest_margin(search, table):
+    X, y = table
+    models = search.walk(4)
+    assert len(models) == 4
+    assert len(models[0].support_) == 0
+    assert len(set(models[0].predict(X))) == 1
+    assert [model.C for model in models[1:]] == sorted(model.C for model in models[1:])
+    assert search.to_frame().C.iloc[-1] == models[-1].C
+    accuracies = [model.score(X, y) for model in models]
+    assert accuracies[0] < accuracies[-1]
+    assert len(search.walk(1)) == 1
+
+
+@pytest.mark.parametrize("path", ["C", "nu"])
+def test_the_exact_front_has_optimal_machines(table, path):
+    X, y = table
+    exact = ParetoSVC(
+        "exact", path=path, n_points=6, C_range=(0.1, 10), tol=1e-6, validation_fraction=0
+    ).fit(X, y)
+    assert (exact.n_iter_, exact.stopped_by_) == (6, "max_iter")
+    assert len(exact.front_) == 7
+    frame = exact.to_frame()
+    np.testing.assert_allclose(frame.C.iloc[[1, -1]], [0.1, 10])
+    for index in (2, 5):
+        model, peer = exact.front_.solution(index), SVC(C=frame.C.iloc[index], tol=1e-6).fit(X, y)
+        np.testing.assert_allclose(
+            model.decision_function(X) - model.intercept_,
+            peer.decision_function(X) - peer.intercept_,
+            atol=1e-3,
+        )
+
+
+def test_the_printed_dual_objectives_have_their_own_front(table):
+    options = {"n_points": 20, "max_iter": 30, "random_state": 0}
+    dual = ParetoSVC("dual", **options).fit(*table)
+    assert dual.front_.names[:2] == ("quadratic", "linear")
+    assert dual.front_.directions.maximise[:2] == (True, True)
+    assert (np.diff(dual.front_.values[:, 1]) > 0).all()
+    assert dual.select("knee").score(*table) > 0.5
+    three = ParetoSVC("dual", **options, balance=True).fit(*table)
+    assert three.front_.names[:3] == ("quadratic", "linear", "balance")
+    printed = ParetoSVC("dual", preset="printed", max_iter=2, random_state=0).fit(*table)
+    assert "balance" in printed.front_.names
+    assert printed.n_evaluations_ > 300  # a hundred individuals
+
+
+@pytest.mark.parametrize("objectives", ["primal", "exact"])
+@pytest.mark.parametrize("indefinite", ["native", "clip", "flip", "shift"])
+def test_indefinite_kernels_have_fronts_of_machines_with_margins(table, indefinite, objectives):
+    X, y = table
+    found = ParetoSVC(
+        objectives,
+        kernel=Multiquadric(),
+        indefinite=indefinite,
+        n_points=10,
+        C_range=(0.01, 1.0),
+        random_state=0,
+        refit=False,
+    ).fit(X, y)
+    assert found.smallest_eigenvalue_ < -0.1
+    assert (found.front_.values[:, 0] >= -1e-6).all()
+    if indefinite == "native":
+        return
+    assert len(found.front_) > 5
+    index = len(found.front_) - 1
+    model, places = found.front_.solution(index), found._found.basis.rows.places
+    error = np.mean(model.predict(X[places]) != y[places])
+    expected = found.to_frame().training_error.iloc[index]
+    assert error == pytest.approx(expected)
+
+
+def test_a_precomputed_kernel_gives_the_same_front(table):
+    X, y = table
+    K = rbf_kernel(X, gamma=1.0)
+    plain = ParetoSVC(**QUICK, gamma=1.0, validation_fraction=0).fit(X, y)
+    given = ParetoSVC(**QUICK, kernel="precomputed", validation_fraction=0).fit(K, y)
+    assert given.front_.values[-1] == pytest.approx(plain.front_.values[-1], rel=1e-2, abs=1e-2)
+    held = ParetoSVC(**QUICK, kernel="precomputed").fit(K, y)
+    assert held.n_holdout_ == 18
+    assert held.score(K, y) > 0.8
+    model = held.front_.solution(9)
+    assert held.to_frame().holdout_error.iloc[9] == pytest.approx(
+        np.mean((model.predict(K) != y)[np.setdiff1d(np.arange(90), held._found.basis.rows.places)])
+    )
+
+
+def test_weights_are_repetitions_and_classes_can_weigh_more(table):
+    X, y = table
+    counts = np.random.default_rng(0).integers(0, 3, 90)
+    weighted = ParetoSVC(**QUICK, gamma=1.0).fit(X, y, counts)
+    repeated = ParetoSVC(**QUICK, gamma=1.0).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert weighted.front_ == repeated.front_
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+    skewed = ParetoSVC(**QUICK, class_weight={"yes": 20.0}, choose="knee").fit(X, y)
+    even = ParetoSVC(**QUICK, choose="knee").fit(X, y)
+    assert np.mean(skewed.predict(X) == "yes") > np.mean(even.predict(X) == "yes")
+    with pytest.raises(InvalidInputError, match="A class has weight zero"):
+        ParetoSVC(**QUICK, class_weight={"yes": 0.0}).fit(X, y)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_another_split(table):
+    X, _ = table
+    first, second = (ParetoSVC(**QUICK).fit(*table) for _ in range(2))
+    assert first.front_ == second.front_
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+    other = ParetoSVC(**{**QUICK, "random_state": 1}).fit(*table)
+    assert other.front_ != first.front_
+
+
+def test_a_search_can_be_watched_stopped_and_resumed(table, tmp_path):
+    seen = []
+    stopped = ParetoSVC(
+        **{**QUICK, "max_iter": 9},
+        callback=lambda result: seen.append(result.n_iter) or len(seen) == 3,
+    )
+    assert stopped.fit(*table).stopped_by_ == "callback"
+    assert seen == [0, 1, 2]
+    limited = ParetoSVC(**{**QUICK, "max_iter": 10**6}, time_limit=0.2).fit(*table)
+    assert limited.stopped_by_ == "time_limit"
+    assert len(limited.front_) > 2
+    stalled = ParetoSVC(**{**QUICK, "max_iter": 10**4}, stall=1).fit(*table)
+    assert stalled.stopped_by_ == "stall"
+    file = tmp_path / "search.npz"
+    ParetoSVC(**{**QUICK, "max_iter": 2}, checkpoint=file).fit(*table)
+    resumed = ParetoSVC(**QUICK, checkpoint=file).fit(*table)
+    assert resumed.front_ == ParetoSVC(**QUICK).fit(*table).front_
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objectives": "both"}, 'objectives must be "primal" or "dual" or "exact"'),
+        ({"path": "lambda"}, 'path must be "C" or "nu"'),
+        ({"path": "nu"}, 'path="nu" needs objectives="exact"'),
+        ({"preset": "printed"}, "preset and balance belong to"),
+        ({"balance": True}, "preset and balance belong to"),
+        ({"preset": "best", "objectives": "dual"}, 'preset must be "printed" or None'),
+        ({"C_range": (1, 1)}, "C_range must increase"),
+        ({"C_range": (0, 1)}, "C_range must be a positive number"),
+        ({"C_range": 3}, "C_range must be two numbers"),
+        ({"C_range": (1, 2, 3)}, "C_range must be two numbers"),
+        ({"n_points": 1}, "n_points must be an integer of at least 2"),
+        ({"n_seeds": 1}, "n_seeds must be an integer of at least 2"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be a share"),
+        ({"indefinite": "ignore"}, "indefinite must be"),
+        ({"refit": "yes"}, "refit must be"),
+        ({"tol": 0}, "tol must be a positive number"),
+        ({"time_limit": -1}, "time_limit must be None or positive seconds"),
+        ({"max_iter": -1}, "max_iter must be an integer of at least 0"),
+        ({"objectives": "exact", "stall": 2}, "checkpoint and stall are for evolution"),
+    ],
+)
+def test_options_without_sense_are_refused(table, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        ParetoSVC(**options).fit(*table)
+
+
+def test_one_class_is_refused(table):
+    with pytest.raises(InvalidInputError, match="Two classes or more are needed"):
+        ParetoSVC().fit(table[0], np.zeros(90))
+
+
+@pytest.mark.parametrize("objectives", ["primal", "exact", "dual"])
+def test_two_rows_are_enough(objectives):
+    pair = ParetoSVC(objectives, n_points=5, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    assert pair.n_holdout_ == 0
+    assert pair.select(-1).predict([[0.0], [1.0]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("objectives", ["primal", "exact", "dual"])
+def test_repeated_and_contradictory_rows_and_a_singular_kernel_are_no_trouble(objectives):
+    X = np.repeat(np.array([[0.0], [1.0], [2.0]]), 6, axis=0)
+    y = np.array([0] * 6 + [0, 1] * 3 + [1] * 6)
+    found = ParetoSVC(objectives, kernel="linear", n_points=12, random_state=0).fit(X, y)
+    assert np.isfinite(found.front_.values).all()
+    assert found.select("training_error").score(X, y) >= 0.8
+    flat = ParetoSVC(objectives, n_points=6, random_state=0).fit(np.ones((8, 2)), [0, 1] * 4)
+    assert set(flat.predict(np.ones((3, 2)))) <= {0, 1}
+
+
+def test_a_machine_of_its_own_is_a_support_vector_classifier(table):
+    X, y = table
+    ours = FrontSVC(C=3.0, tol=1e-6).fit(X, y)
+    peer = SVC(C=3.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
+    np.testing.assert_array_equal(ours.support_, np.sort(peer.support_))
+    with pytest.raises(InvalidInputError, match="C must be a positive number"):
+        FrontSVC(C=0).fit(X, y)
