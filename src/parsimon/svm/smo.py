@@ -105,10 +105,15 @@ def climb(
     return Climbed(found, known, n_steps, converged=before < room)
 
 
+def is_compiled() -> bool:
+    """Return whether numba makes the steps fast."""
+    return find_spec("numba") is not None
+
+
 @cache
 def _loops() -> tuple[Climb, Climb]:
     """Return the compiled loops if numba is there."""
-    if find_spec("numba") is None:
+    if not is_compiled():
         return climb_on_plane, climb_in_box
     from parsimon.svm import smo_compiled
 

@@ -11,7 +11,7 @@ from parsimon.svm.evolution.population import Population
 from parsimon.svm.evolution.settings import Settings
 from parsimon.svm.evolution.variation import random_points, varied
 from parsimon.svm.exact import solve
-from parsimon.svm.smo import climb
+from parsimon.svm.smo import climb, is_compiled
 
 # Objectives closer than this share are one point, and no progress.
 _SAME = 1e-6
@@ -20,11 +20,11 @@ _SAME = 1e-6
 def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Generator) -> Evolved:
     """Maximise a dual by evolution among its stationary points.
 
-    From zero, two variables at a time are moved to their best values (`smo.climb`) until the
-    optimality conditions hold. If the problem is concave that is the maximum. If not, other
-    stationary points join: libsvm's, and those above random points. Children are made of parents by
-    switching variables and by crossing, are climbed from in turn, and the best distinct points
-    survive.
+    From zero (without numba: from libsvm's point) two variables at a time are moved to their best
+    values (`smo.climb`) until the optimality conditions hold. If the problem is concave that is the
+    maximum. If not, other stationary points join: libsvm's, and those above random points. Children
+    are made of parents by switching variables and by crossing, are climbed from in turn, and the
+    best distinct points survive.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class _Run:
         limit = settings.time_limit
         self.deadline = np.inf if limit is None else time.monotonic() + limit
         self.n_steps = self.n_evaluations = 0
-        self.population = self.climbed(Population.of(dual, np.zeros((1, len(dual)))))
+        self.population = self.climbed(Population.of(dual, self.first()))
         self.history = [float(self.population.values[0])]
 
     def evolved(self, *, concave: bool) -> Evolved:
@@ -95,6 +95,12 @@ class _Run:
             self.history.append(float(self.population.values[0]))
             improved = self.history[-1] > before + _SAME * abs(before)
             n_stalled = 0 if improved else n_stalled + 1
+
+    def first(self) -> Array:
+        """Return where to begin: zero, or libsvm's point where steps from zero would be slow."""
+        if is_compiled():
+            return np.zeros((1, len(self.dual)))
+        return solve(self.dual, tolerance=self.settings.tolerance).alpha[None]
 
     def others(self) -> Population:
         """Return the points that join the first: libsvm's, and random ones."""
