@@ -177,6 +177,9 @@ def _log_scale(axes: "Axes", across: Array) -> None:
     # One decade for the step from zero to the least positive value.
     axes.set_xscale("symlog", linthresh=float(positive.min()), linscale=0.5)
     axes.set_xlim(-0.25 * float(positive.min()), 1.5 * float(positive.max()))
+    # Powers of ten from there on: one below it would stand on the zero.
+    first, last = np.log10([positive.min(), positive.max()])
+    axes.set_xticks([0.0, *10.0 ** np.arange(np.ceil(first), last + 1e-9)])
 
 
 def _ring(axes: "Axes", x: float, y: float, found: Found, chosen: int) -> None:
