@@ -2,8 +2,8 @@
 
 Stratified ten-fold cross-validation with the Epanechnikov kernel of table 4.1 on raw values, once
 by classification with Laplace's method and once as the source did it: regression on labels -1
-and 1, cut at zero. `_mierswa_data` tells which tasks these are. Times are those of one
-core, ours as processor time.
+and 1, cut at zero. `_mierswa_data` tells which tasks these are. The folds run in two
+processes; times are nevertheless those of one core, ours as processor time, save the last.
 """
 
 import sys
@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.reproduce._mierswa_data import EPANECHNIKOV, data_set, folds
+from benchmarks.reproduce._resume import N_PROCESSES
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
+from parsimon._workers import Workers
 from parsimon.exceptions import DatasetNotFoundError
 from parsimon.kernels import Epanechnikov
 
@@ -56,12 +58,11 @@ class Measured:
 
 def rows(*, quick: bool) -> list[Row]:
     """Return error and time of all data sets that can be loaded; every fit has one thread."""
-    from threadpoolctl import threadpool_limits
-
     made: list[Row] = []
     seconds = dict.fromkeys(METHODS, 0.0)
     measured_sets = []
-    with threadpool_limits(1):
+    begin = time.perf_counter()
+    with Workers(N_PROCESSES) as workers:
         for name in QUICK_SETS if quick else TABLE:
             try:
                 X, y = data_set(name)
@@ -72,23 +73,29 @@ def rows(*, quick: bool) -> list[Row]:
             width, degree = EPANECHNIKOV[name]
             kernel = Epanechnikov(width=width, degree=degree)
             for method in METHODS:
-                measured = cross_validate(X, y, kernel, method)
+                measured = cross_validate(X, y, kernel, method, workers)
                 print(f"{name}, {method}: {measured.seconds:.1f} s", file=sys.stderr, flush=True)
                 seconds[method] += measured.seconds
                 made += set_rows(name, method, measured)
-    return made + time_rows(seconds, measured_sets)
+    return made + time_rows(seconds, measured_sets, time.perf_counter() - begin)
 
 
-def cross_validate(X: Array, y: Indices, kernel: Epanechnikov, method: str) -> Measured:
+def cross_validate(
+    X: Array, y: Indices, kernel: Epanechnikov, method: str, workers: Workers
+) -> Measured:
     """Return what ten stratified folds give."""
-    errors, n_vectors = [], []
+    calls = [(method, kernel, X, y, train, test) for train, test in folds(X, y)]
+    errors, n_vectors, seconds = np.array(list(workers.map(_fold, calls))).T
+    return Measured(errors, n_vectors, float(seconds.sum()))
+
+
+def _fold(
+    method: str, kernel: Epanechnikov, X: Array, y: Indices, train: Indices, test: Indices
+) -> tuple[float, float, float]:
+    """Return the error in per cent, the number of vectors and the processor time of one fold."""
     begin = time.process_time()
-    for train, test in folds(X, y):
-        labels, size = _fit_predict(method, kernel, X[train], y[train], X[test])
-        errors.append(100.0 * float(np.mean(labels != y[test])))
-        n_vectors.append(size)
-    seconds = time.process_time() - begin
-    return Measured(np.array(errors), np.array(n_vectors, dtype=np.float64), seconds)
+    labels, size = _fit_predict(method, kernel, X[train], y[train], X[test])
+    return 100.0 * float(np.mean(labels != y[test])), float(size), time.process_time() - begin
 
 
 def _fit_predict(
@@ -126,15 +133,28 @@ def set_rows(name: str, method: str, measured: Measured) -> list[Row]:
     ]
 
 
-def time_rows(seconds: dict[str, float], names: list[str]) -> list[Row]:
+def time_rows(seconds: dict[str, float], names: list[str], wall: float) -> list[Row]:
     """Return the time of all sets: beside the source's, and beside what was promised."""
     source = sum(TABLE[name].seconds for name in names)
     case = f"Table 4.2, {len(names)} sets"
-    made = []
-    for method, spent in seconds.items():
-        note = f"theirs: {source / 86400:.0f} days"
-        made += [
-            Row(f"{case}, {method}", "seconds; printed", spent, source, note=note),
-            Row(f"{case}, {method}", "seconds; peer: the bar", spent, MOST_SECONDS, bar=1.0),
-        ]
-    return made
+    note = f"theirs: {source / 86400:.0f} days"
+    return [
+        *(
+            Row(f"{case}, {method}", "seconds of one core; printed", spent, source, note=note)
+            for method, spent in seconds.items()
+        ),
+        Row(
+            f"{case}, regression as in the source",
+            "seconds of one core; peer: the bar",
+            seconds["regression"],
+            MOST_SECONDS,
+            bar=1.0,
+        ),
+        Row(
+            f"{case}, both methods",
+            f"seconds on the clock, {N_PROCESSES} processes; peer: the bar",
+            wall,
+            MOST_SECONDS,
+            bar=1.0,
+        ),
+    ]
