@@ -55,6 +55,7 @@ PACKAGES = (
     "gp",
     "rvm",
     "svm",
+    "phylo",
     "report.figures",
     "roc",
     "evaluation",

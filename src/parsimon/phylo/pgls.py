@@ -1,0 +1,375 @@
+"""Phylogenetic generalised least squares with scikit-learn's interface."""
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._options import check_choice, check_count, check_positive, check_probability
+from parsimon._typing import Array, Indices
+from parsimon._workers import one_thread
+from parsimon.exceptions import InvalidInputError
+from parsimon.phylo.evolution import Model, Root, greatest_lambda
+from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.least_squares import LeastSquares, least_squares
+from parsimon.phylo.likelihood import Bounds, Estimate, Profile, maximise, profile
+from parsimon.phylo.rows import check_one_row_a_tip, check_same_order, split_tips
+from parsimon.phylo.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from parsimon.phylo.summary import Summary
+
+PARAMETERS = ("lambda", "kappa", "delta", "alpha")
+_FIELD = {"lambda": "pagel_lambda"}
+
+
+class PGLS(RegressorMixin, BaseEstimator):
+    """Linear regression for related species.
+
+    Residuals evolve along the tree: close relatives deviate together [1]_. Each fit and each
+    prediction takes time linear in the tips. Without a tree this is ordinary least squares.
+
+    Parameters
+    ----------
+    tree : Tree, optional
+        With all tips that will be fitted or predicted; more do no harm.
+    pagel_lambda : "ML" or float
+        How much of the tree is in the residuals, from 0, none, to 1, all; "ML" estimates it.
+    kappa, delta : "ML" or float
+        Powers of branch lengths and of depths, applied in this order before lambda, as in
+        BayesTraits. They change the tree as it is given: prune it first to raise the
+        joined branches of a smaller tree to a power.
+    alpha : "ML" or float
+        Pull of an Ornstein-Uhlenbeck process, per unit of branch length.
+    root : {"fixed", "stationary"}
+        Where that process begins: see `Model`.
+    method : {"ML", "REML"}
+        Which likelihood estimates the parameters above and the variance.
+    fit_intercept : bool
+    bounds : dict, optional
+        Where estimates are sought, such as ``{"lambda": (0, 1.1)}``; otherwise lambda in (0, 1),
+        kappa in (0, 3), delta in (0.01, 3), alpha in (0, 50 / height). A greatest lambda of
+        "max" is the one at which the shortest tip branch vanishes, and near which the likelihood
+        of few tips may grow without limit.
+    tips : str, int or None
+        How rows find their tips: by the index of a DataFrame (None), by the names in this column,
+        which is then no feature, or by the names or positions in ``tree.tip_names`` in the column
+        of this number of an array. Nothing is ever matched by order.
+    prediction : {"conditional", "marginal"}
+        Whether `predict` uses the residuals of relatives, or the regression line alone.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+    intercept_ : float
+    lambda_, kappa_, delta_, alpha_ : float
+        Parameters of evolution, given or estimated.
+    variance_ : float
+        Rate of the residuals by `method`: their sum of squares over n, or over n - p for "REML".
+    log_likelihood_, aic_, bic_ : float
+        Coefficients, variance and estimated parameters all count, as in R's nlme.
+    r_squared_ : float
+        Share of the whitened variation around the phylogenetic mean that the columns explain.
+    standard_errors_, t_values_, p_values_ : ndarray of shape (d + 1,)
+        The intercept first if there is one; t tests with n - p degrees of freedom.
+    degrees_of_freedom_ : int
+    fitted_values_ : ndarray of shape (n,)
+        The regression line at the training rows.
+    estimated_ : tuple of str
+        Which parameters of evolution were estimated.
+    model_ : Model
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+
+    Notes
+    -----
+    Random folds leave close relatives of every test row in training, so that scores of
+    conditional predictions look better than they are for a new clade: use `CladeKFold`.
+    At a training tip the conditional prediction is the line plus the residual seen there, so that
+    `score` on training rows is 1 and says nothing.
+
+    References
+    ----------
+    .. [1] Grafen (1989), "The phylogenetic regression", Phil. Trans. R. Soc. B 326; Martins and
+       Hansen (1997), "Phylogenies and the comparative method", American Naturalist 149.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import brownian_traits, yule_tree
+    >>> tree = yule_tree(60, random_state=0)
+    >>> table = brownian_traits(tree, 2, random_state=0)
+    >>> table["y"] = 1 + 2 * table["trait1"] + 0.1 * table["trait2"]
+    >>> model = PGLS(tree).fit(table[["trait1"]][:50], table["y"][:50])
+    >>> model.coef_.round(1), round(model.lambda_, 1)
+    (array([2.]), 1.0)
+    >>> mean, sd = model.predict(table[["trait1"]][50:], return_std=True)
+    >>> bool(np.mean(abs(mean - table["y"][50:]) < 2 * sd) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        tree: Tree | None = None,
+        *,
+        pagel_lambda: float | Literal["ML"] = "ML",
+        kappa: float | Literal["ML"] = 1.0,
+        delta: float | Literal["ML"] = 1.0,
+        alpha: float | Literal["ML"] = 0.0,
+        root: Root = "fixed",
+        method: Literal["ML", "REML"] = "ML",
+        fit_intercept: bool = True,
+        bounds: Mapping[str, Any] | None = None,
+        tips: str | int | None = None,
+        prediction: Literal["conditional", "marginal"] = "conditional",
+    ) -> None:
+        self.tree = tree
+        self.pagel_lambda = pagel_lambda
+        self.kappa = kappa
+        self.delta = delta
+        self.alpha = alpha
+        self.root = root
+        self.method = method
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.tips = tips
+        self.prediction = prediction
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Estimate the parameters of evolution, and the coefficients given them.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+            With tips in the index or in a column: see `tips`.
+        y : array-like of shape (n,)
+            In the order of X; a Series with tip names in another order is refused.
+
+        Returns
+        -------
+        PGLS
+            Itself.
+        """
+        self._check_options()
+        features, positions = split_tips(X, self.tree, self.tips)
+        if self.tree is not None:
+            check_same_order(X, y, self.tree)
+        features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
+        self._y = np.asarray(y, dtype=np.float64)
+        self._design = self._with_intercept(features)
+        self._gaussian = self._make_gaussian(positions)
+        self._bounds = {} if self._gaussian is None else self._make_bounds(self._gaussian.tree)
+        self.estimated_ = tuple(self._bounds)
+        # The matrices are narrow: more threads would take longer.
+        with one_thread():
+            best = maximise(self._height, self._bounds) if self._bounds else Estimate({}, 0.0)
+            self._store(best)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, *, prediction: str | None = None) -> Any:
+        """Predict the target of tips, new or not.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (m, d)
+            With tips as in `fit`.
+        return_std : bool
+            Return standard deviations of new observations as well: they count the evolution since
+            the relatives and the uncertainty of the coefficients.
+        prediction : {"conditional", "marginal"}, optional
+            Instead of the option of this name.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        kind = self.prediction if prediction is None else prediction
+        check_choice("prediction", kind, ["conditional", "marginal"])
+        features, positions = split_tips(X, self.tree, self.tips)
+        features = validate_data(self, features, dtype=np.float64, reset=False)
+        nodes = None if self.tree is None else self.tree.tips[positions]
+        mean, sd = self._predicted(self._with_intercept(features), nodes, kind)
+        return (mean, sd) if return_std else mean
+
+    def profile(
+        self, parameter: str = "lambda", *, level: float = 0.95, n_points: int = 41
+    ) -> Profile:
+        """Return the profile log-likelihood of an estimated parameter, and its interval.
+
+        Parameters
+        ----------
+        parameter : {"lambda", "kappa", "delta", "alpha"}
+        level : float
+            Of the interval.
+        n_points : int
+            Values at which the likelihood is computed, the others estimated anew at each.
+        """
+        check_is_fitted(self)
+        level, n_points = (
+            check_probability("level", level),
+            check_count("n_points", n_points, least=3),
+        )
+        if parameter not in self.estimated_:
+            raise InvalidInputError(
+                f"{parameter!r} was not estimated; estimated are "
+                f"{', '.join(self.estimated_) or 'no parameters'}."
+            )
+        best = Estimate(
+            {name: getattr(self, f"{name}_") for name in self.estimated_}, self.log_likelihood_
+        )
+        with one_thread():
+            return profile(self._height, parameter, self._bounds, best, level, n_points)
+
+    def plot_profile(self, parameter: str = "lambda", *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the profile log-likelihood of an estimated parameter."""
+        return self.profile(parameter).plot(ax)
+
+    def confidence_intervals(self, level: float = 0.95) -> Array:
+        """Return Student intervals of the coefficients, shape (d + 1, 2), the intercept first."""
+        from scipy.stats import t
+
+        check_is_fitted(self)
+        half = t.ppf(0.5 + 0.5 * check_probability("level", level), self.degrees_of_freedom_)
+        centre, width = self._fit.coef, half * self.standard_errors_
+        return np.column_stack([centre - width, centre + width])
+
+    def summary(self) -> "Summary":
+        """Return the table of coefficients and all that goes with it; print it to read it."""
+        from parsimon.phylo.summary import summarise
+
+        check_is_fitted(self)
+        return summarise(self)
+
+    def _predicted(self, design: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+        """Return means and standard deviations at nodes of the tree with these columns."""
+        mean, spread = design @ self._fit.coef, np.ones(len(design))
+        if self._gaussian is not None and kind == "marginal":
+            spread = self._gaussian.marginal_variance()[nodes]
+        elif self._gaussian is not None:
+            # What relatives say about a column is known without regression.
+            known = self._gaussian.conditional(
+                np.column_stack([self._y - self.fitted_values_, self._design])
+            )
+            mean = mean + known.mean[nodes, 0]
+            design, spread = design - known.mean[nodes, 1:], known.variance[nodes]
+        unsure = np.einsum("ij,jk,ik->i", design, self._fit.inverse_gram, design)
+        return mean, np.sqrt(self._fit.variance * (spread + np.maximum(unsure, 0.0)))
+
+    def _height(self, values: Mapping[str, float]) -> float:
+        return self._fit_at(values).log_likelihood(self.method)
+
+    def _fit_at(self, values: Mapping[str, float]) -> LeastSquares:
+        gaussian = self._gaussian
+        if gaussian is not None:
+            gaussian = gaussian.with_model(self._model(values))
+        return least_squares(gaussian, self._design, self._y)
+
+    def _model(self, values: Mapping[str, float]) -> Model:
+        numbers = {
+            _FIELD.get(name, name): float(values.get(name, self._given(name)))
+            for name in PARAMETERS
+            if name in values or self._given(name) != "ML"
+        }
+        return Model(**numbers, root=self.root)
+
+    def _store(self, best: Estimate) -> None:
+        self._fit = self._fit_at(best.values)
+        if self._gaussian is None:
+            self.model_ = Model(pagel_lambda=0.0)
+        else:
+            self.model_ = self._model(best.values)
+            self._gaussian = self._gaussian.with_model(self.model_)
+        self.lambda_, self.kappa_ = self.model_.pagel_lambda, self.model_.kappa
+        self.delta_, self.alpha_ = self.model_.delta, self.model_.alpha
+        fit = self._fit
+        self.intercept_ = float(fit.coef[0]) if self.fit_intercept else 0.0
+        self.coef_ = fit.coef[1:] if self.fit_intercept else fit.coef
+        self.degrees_of_freedom_ = fit.n - fit.rank
+        self.variance_ = fit.variance if self.method == "REML" else fit.residual / fit.n
+        self.fitted_values_ = self._design @ fit.coef
+        self._store_tests(fit)
+
+    def _store_tests(self, fit: LeastSquares) -> None:
+        from scipy.stats import t
+
+        self.standard_errors_ = np.sqrt(fit.variance * np.diag(fit.inverse_gram))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.t_values_ = fit.coef / self.standard_errors_
+            self.p_values_ = 2.0 * t.sf(np.abs(self.t_values_), self.degrees_of_freedom_)
+        self.log_likelihood_ = fit.log_likelihood(self.method)
+        n_free = fit.rank + 1 + len(self.estimated_)
+        n = fit.n - fit.rank if self.method == "REML" else fit.n
+        self.aic_ = 2.0 * n_free - 2.0 * self.log_likelihood_
+        self.bic_ = float(np.log(max(n, 1))) * n_free - 2.0 * self.log_likelihood_
+        mean = np.ones((fit.n, 1)) if self.fit_intercept else np.zeros((fit.n, 0))
+        total = least_squares(self._gaussian, mean, self._y).residual
+        self.r_squared_ = 1.0 - fit.residual / total if total > 0 else float("nan")
+
+    def _with_intercept(self, features: Array) -> Array:
+        return (
+            np.column_stack([np.ones(len(features)), features]) if self.fit_intercept else features
+        )
+
+    def _make_gaussian(self, positions: Indices | None) -> TreeGaussian | None:
+        if self.tree is None or positions is None:
+            return None
+        check_one_row_a_tip(self.tree, positions)
+        return TreeGaussian(self.tree, tips=positions)
+
+    def _make_bounds(self, tree: Tree) -> Bounds:
+        height = float(tree.depth.max())
+        if not height > 0:
+            raise InvalidInputError("The tree has height zero: all tips are at its root.")
+        usual = {"lambda": (0.0, 1.0), "kappa": (0.0, 3.0), "delta": (0.01, 3.0)}
+        # Without a pull there is no long-run distribution to begin in.
+        weakest = 1e-4 / height if self.root == "stationary" else 0.0
+        limits = {**usual, "alpha": (weakest, 50.0 / height), **dict(self.bounds or {})}
+        return {
+            name: _checked_limits(name, limits[name], tree)
+            for name in PARAMETERS
+            if self._given(name) == "ML"
+        }
+
+    def _given(self, name: str) -> Any:
+        return getattr(self, _FIELD.get(name, name))
+
+    def _check_options(self) -> None:
+        if self.tree is not None and not isinstance(self.tree, Tree):
+            raise InvalidInputError(
+                f"tree must be a Tree, got {type(self.tree).__name__}; read_tree makes one."
+            )
+        for name in PARAMETERS:
+            value = self._given(name)
+            if not isinstance(value, Real) and value != "ML":
+                raise InvalidInputError(
+                    f'{_FIELD.get(name, name)} must be a number or "ML", got {value!r}.'
+                )
+            if value != "ML":
+                check_positive(_FIELD.get(name, name), value, or_zero=True)
+        check_choice("method", self.method, ["ML", "REML"])
+        check_choice("prediction", self.prediction, ["conditional", "marginal"])
+        check_choice("root", self.root, ["fixed", "stationary"])
+        unknown = set(self.bounds or {}) - set(PARAMETERS)
+        if unknown:
+            raise InvalidInputError(
+                f"bounds are for {', '.join(PARAMETERS)}; got {sorted(unknown)}."
+            )
+
+
+def _checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
+    low, high = limits
+    if isinstance(high, str) and high == "max" and name == "lambda":
+        high = min(greatest_lambda(tree), 1e3)
+    if not (
+        isinstance(low, Real) and isinstance(high, Real) and 0 <= float(low) < float(high) < np.inf
+    ):
+        raise InvalidInputError(
+            f"Bounds of {name} must be two numbers, the first smaller and not negative; "
+            f"got {limits!r}."
+        )
+    return float(low), float(high)

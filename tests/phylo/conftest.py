@@ -1,0 +1,13 @@
+import pytest
+
+from parsimon.phylo import passes
+
+
+@pytest.fixture(params=["compiled", "levels", "loops"])
+def way(request, monkeypatch):
+    """Run a test with each of the three ways over a tree."""
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    monkeypatch.setattr(passes, "_numba_is_installed", lambda: request.param == "compiled")
+    monkeypatch.setattr(passes, "_NARROW", 0 if request.param == "levels" else 10**9)
+    return request.param
