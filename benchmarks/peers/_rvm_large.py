@@ -81,11 +81,11 @@ def measure(n: int, n_centres: int | None) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         model.fit(X, y)
     seconds = time.perf_counter() - begin
-    # Linux counts in kilobytes, macOS in bytes.
-    unit = 1e9 if sys.platform == "darwin" else 1e6
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1.0 if sys.platform == "darwin" else 1024.0
     return {
         "seconds": seconds,
-        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
+        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9,
         "accuracy": float(model.score(X_test, y_test)),
         "n_vectors": len(model.relevance_),
         "n_iter": int(model.n_iter_),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
@@ -84,6 +84,7 @@ def test_children_are_feasible_and_new(seed, equality):
 
 
 @given(seeds)
+@example(342)  # where a bound is missed by the last digit if the room is added to the point
 def test_rebalancing_changes_no_more_variables_than_it_must(seed):
     dual = random_dual(seed, n=11)
     rng = np.random.default_rng(seed)

@@ -167,11 +167,17 @@ class BernoulliProblem:
             log_evidence=mode.log_evidence,
             objective=float(objective),
             gradient=evidence_gradient(mode.covariance, mode.weights, self.smoothness) + pull,
-            make_hessian=partial(self._hessian, scaled, spread, mode),
+            make_hessian=partial(self._hessian, columns, theta, mode),
         )
 
-    def _hessian(self, scaled: Array, spread: Array, mode: LaplaceMode) -> Array:
-        """Return the second derivatives; those of the smoothness prior with B held."""
+    def _hessian(self, columns: Array, theta: Array, mode: LaplaceMode) -> Array:
+        """Return the second derivatives; those of the smoothness prior with B held.
+
+        What has as many rows as the table is computed again: to keep it would cost memory for
+        every fit, and few are asked.
+        """
+        scaled = columns * np.exp(-0.5 * theta)
+        spread = scaled @ mode.covariance
         p, b = mode.probability, mode.precision
         bends = Bends(b * (1.0 - 2.0 * p), b * (1.0 - 6.0 * p * (1.0 - p)))
         held = evidence_hessian(mode.covariance, mode.weights, self.smoothness)

@@ -60,13 +60,13 @@ def rebalance(dual: Dual, alpha: Array, order: Indices) -> None:
     """
     excess = float(dual.signs @ alpha)
     # A variable on the side of the excess can give what it has, one on the other take its room.
-    giving = dual.signs * excess > 0
-    room = np.where(giving, alpha, dual.upper - alpha)[order]
+    giving, upper = (dual.signs * excess > 0)[order], dual.upper[order]
+    room = np.where(giving, alpha[order], upper - alpha[order])
     before = np.cumsum(room) - room
     moved = np.clip(abs(excess) - before, 0.0, room)
-    alpha[order] = np.clip(
-        alpha[order] + np.where(giving[order], -moved, moved), 0.0, dual.upper[order]
-    )
+    partly = np.clip(alpha[order] + np.where(giving, -moved, moved), 0.0, upper)
+    # Whoever gave all is at its bound to the last digit.
+    alpha[order] = np.where(moved == room, np.where(giving, 0.0, upper), partly)
 
 
 def random_points(dual: Dual, k: int, rng: np.random.Generator) -> Array:
