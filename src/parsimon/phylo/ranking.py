@@ -1,0 +1,67 @@
+"""Which columns matter: the table of a sparse regression."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parsimon._typing import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The columns in a model, the most relevant first.
+
+    Attributes
+    ----------
+    names : tuple of str
+    relevance : ndarray of shape (m,)
+        Prior standard deviation of the weight times the standard deviation of the column: how
+        much of y it may move, in the units of y.
+    coef, sd : ndarray of shape (m,)
+        Posterior mean and standard deviation of the weight.
+    loss : ndarray of shape (m,)
+        What the log evidence loses without the column, all else as it is.
+
+    Examples
+    --------
+    >>> table = Ranking(("a",), np.array([2.0]), np.array([1.5]), np.array([0.1]), np.array([9.0]))
+    >>> print(table)
+       relevance  weight   sd  evidence lost
+    a          2     1.5  0.1              9
+    """
+
+    names: tuple[str, ...]
+    relevance: Array
+    coef: Array
+    sd: Array
+    loss: Array
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table as a data frame."""
+        import pandas as pd
+
+        columns = (self.relevance, self.coef, self.sd, self.loss)
+        return pd.DataFrame(dict(zip(_HEADS, columns, strict=True)), index=list(self.names))
+
+    def __str__(self) -> str:
+        numbers = np.column_stack([self.relevance, self.coef, self.sd, self.loss])
+        rows = [
+            [name, *(f"{value:.4g}" for value in line)]
+            for name, line in zip(self.names, numbers, strict=True)
+        ]
+        table = [["", *_HEADS], *rows]
+        widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
+        return "\n".join(
+            "  ".join(
+                [row[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            )
+            for row in table
+        )
+
+
+_HEADS = ("relevance", "weight", "sd", "evidence lost")
