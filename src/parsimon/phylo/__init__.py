@@ -12,7 +12,9 @@ from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
 from parsimon.phylo.lambda_posterior import LambdaPosterior
 from parsimon.phylo.likelihood import Profile
+from parsimon.phylo.p3ca import P3CA
 from parsimon.phylo.pgls import PGLS
+from parsimon.phylo.phylo_pca import PhyloPCA
 from parsimon.phylo.phyrvm import PhyRVM
 from parsimon.phylo.plot import plot_tree
 from parsimon.phylo.ranking import Ranking
@@ -22,12 +24,14 @@ from parsimon.phylo.simulate import birth_death_tree, brownian_traits, yule_tree
 from parsimon.phylo.tree import Tree
 
 __all__ = [
+    "P3CA",
     "PGLS",
     "AncestralStates",
     "CladeKFold",
     "LambdaPosterior",
     "Model",
     "PhyRVM",
+    "PhyloPCA",
     "Profile",
     "Ranking",
     "Signal",
