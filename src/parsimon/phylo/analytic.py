@@ -68,9 +68,9 @@ def analytic_lambda(
 
     Examples
     --------
-    >>> step = dict(beta=2.0, half_squares=2.0, penalty=2.0, excess=-8.0)
+    >>> step = {"beta": 2.0, "half_squares": 2.0, "penalty": 2.0, "excess": -8.0}
     >>> analytic_lambda(0.5, **step, sign="minus", form="5.48")
-    0.75...
+    0.683...
     """
     if excess == 0 or share == 0:
         return share

@@ -66,8 +66,8 @@ class PhyloPCA(TreeComponents):
     >>> table = brownian_traits(tree, 2, random_state=0)
     >>> table["sum"] = table["trait1"] + 0.1 * table["trait2"]
     >>> model = PhyloPCA(tree, pagel_lambda=1.0).fit(table)
-    >>> model.explained_variance_ratio_.round(2)[2], model.transform(table).shape
-    (0.0, (50, 3))
+    >>> bool(model.explained_variance_ratio_[2] < 1e-9), model.transform(table).shape
+    (True, (50, 3))
     """
 
     def __init__(

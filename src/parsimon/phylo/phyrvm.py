@@ -254,7 +254,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         loss = np.array(
             [
                 whole - regression_evidence(design, white.targets, _without(posterior, j), noise)
-                for j in own
+                for j in own.tolist()
             ]
         )
         places = posterior.active[own] - self._n_ones
