@@ -184,8 +184,9 @@ def test_unit_tips_at_lambda_zero_are_the_relevance_vector_machine(table, kernel
 @pytest.mark.parametrize("kernel", ["features", "rbf"])
 def test_predictions_condition_on_relatives(tree, table, kernel):
     train, test = table.iloc[::2], table.iloc[1::2]
-    model = PhyRVM(tree, kernel=kernel, gamma=0.05).fit(train[FEATURES], train["y"])
+    model = PhyRVM(tree, kernel=kernel, gamma=0.01).fit(train[FEATURES], train["y"])
     mean, sd = model.predict(test[FEATURES], return_std=True)
+    assert model.lambda_ > 0.1
     V = covariance(tree, pagel_lambda=model.lambda_)
     place = [tree.tip_names.index(name) for name in train.index]
     asked = [tree.tip_names.index(name) for name in test.index]
@@ -195,7 +196,7 @@ def test_predictions_condition_on_relatives(tree, table, kernel):
         if kernel == "features":
             return with_ones(frame)
         squares = np.sum((rows[:, None] - centres) ** 2, axis=2)
-        return np.column_stack([np.ones(len(rows)), np.exp(-0.05 * squares)])
+        return np.column_stack([np.ones(len(rows)), np.exp(-0.01 * squares)])
 
     found = model.posterior_
     design, new = columns(train)[:, found.active], columns(test)[:, found.active]

@@ -74,19 +74,28 @@ def test_sweeps_return_a_posterior_whose_evidence_is_exact(tree, table, sign):
 
 def test_signs_and_forms_pull_lambda_as_the_algebra_says(tree, table):
     exact = PhyRVM(tree).fit(table[FEATURES], table["y"])
-    plus = [
-        PhyRVM(tree, lambda_update="analytic", analytic_sign="plus", analytic_form=form)
-        .fit(table[FEATURES], table["y"])
-        .lambda_
-        for form in ("5.48", "5.49")
-    ]
-    assert max(plus) < 0.1
-    grown = [
-        PhyRVM(tree, lambda_update="analytic", analytic_form=form).fit(table[FEATURES], table["y"])
-        for form in ("5.48", "5.49")
-    ]
-    for model in grown:
-        assert model.lambda_ > max(plus)
-        assert model.log_evidence_ <= exact.log_evidence_ + 0.1
-        assert model.estimated_ == ("lambda",)
-        assert np.isfinite(model.predict(table[FEATURES])).all()
+
+    def printed(sign, form):
+        return PhyRVM(tree, lambda_update="analytic", analytic_sign=sign, analytic_form=form).fit(
+            table[FEATURES], table["y"]
+        )
+
+    for form in ("5.48", "5.49"):
+        down, up = printed("plus", form), printed("minus", form)
+        assert down.lambda_ < 0.01
+        # It grows until the next step would leave the bounds.
+        g = up.degrees_of_freedom_
+        base = 0.5 if form == "5.48" else 1.0
+        growth = base + np.sqrt(0.25 + 2 * g / (60 - g))
+        assert up.lambda_ <= 1.0 < up.lambda_ * growth + 1e-3
+        for model in (down, up):
+            assert model.log_evidence_ <= exact.log_evidence_ + 0.1
+            assert model.estimated_ == ("lambda",)
+            assert np.isfinite(model.predict(table[FEATURES])).all()
+
+
+def test_bounds_hold_the_printed_update(tree, table):
+    model = PhyRVM(tree, lambda_update="analytic", bounds=(0.1, 0.3))
+    assert 0.1 <= model.fit(table[FEATURES], table["y"]).lambda_ <= 0.3
+    model.set_params(analytic_sign="plus")
+    assert model.fit(table[FEATURES], table["y"]).lambda_ == 0.1

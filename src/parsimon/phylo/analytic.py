@@ -88,7 +88,8 @@ def analytic_fit(
 ) -> tuple[float, SparseBayes]:
     """Return the lambda and the regression of greatest evidence among all starts.
 
-    A lambda that leaves the bounds is put on the bound that it crossed.
+    A lambda below the bounds is put on the lower one; a step above them is not taken, since the
+    covariance would soon not be one, and precisions and noise go on without it.
     """
     found: list[tuple[float, SparseBayes]] = []
 
@@ -131,7 +132,7 @@ def sweeps(
         excess = float(gamma[kept].sum()) - n
         beta = -excess / max(now.squares, 1e-14 * n)
         penalty = float(alpha[kept] @ now.mean[kept] ** 2)
-        share = analytic_lambda(
+        stepped = analytic_lambda(
             share,
             beta=beta,
             half_squares=0.5 * now.squares,
@@ -140,7 +141,7 @@ def sweeps(
             sign=sign,
             form=form,
         )
-        share = float(np.clip(share, *bounds))
+        share = share if stepped > bounds[1] else max(stepped, bounds[0])
         active, alpha = active[kept], alpha[kept]
     return share, _result(now, active, alpha, beta, column[active], unit, n, count, converged)
 

@@ -24,6 +24,8 @@ _HILLS = 2.0
 # Maxima over precisions must be exact for a maximum over lambda to be: the profile has to be
 # smooth where it is polished.
 _TIGHT = 1e-6
+# A gain in nats that is another maximum, and not the same one more exactly.
+_BETTER = 1e-3
 
 
 class Whitened(NamedTuple):
@@ -163,8 +165,8 @@ def maximise_evidence(problem: TreeRegression, bounds: tuple[float, float]) -> E
     _carry(curve, points)
     _carry(curve, points[::-1])
     _climb_hills(curve, points)
-    if curve.improve(curve.best[0], None):
-        top = curve.best[0]
+    top, known = curve.best
+    if curve.improve(top, None) and curve.height(top) > known.log_evidence + _BETTER:
         step = points[1] - points[0]
         _climb(curve, max(top - step, bounds[0]), min(top + step, bounds[1]))
     return curve
