@@ -177,3 +177,25 @@ def test_too_few_tips_for_lambda_are_said(tree, table):
         PhyloPCA(tree).fit(few)
     assert PhyloPCA(tree, pagel_lambda=1.0).fit(few).log_likelihood_ == np.inf
     assert 0 <= P3CA(tree, n_components=1).fit(few).lambda_ <= 1
+
+
+def test_scores_are_drawn_on_their_tree(tree, table):
+    named = table.set_axis([f"c{j}" for j in range(5)], axis=1)
+    model = P3CA(tree, n_components=3).fit(named[:30])
+    np.testing.assert_array_equal(model.scores_, model.transform(named[:30]))
+    axes = model.plot(components=(2, 0), colour=named["c0"][:30])
+    lines, points = axes.collections[:2]
+    np.testing.assert_allclose(points.get_offsets(), model.scores_[:, [2, 0]])
+    # One branch above each node but the root, and each tip is the end of one.
+    ends = np.array([segment[1] for segment in lines.get_segments()])
+    for score in model.scores_[:, [2, 0]]:
+        assert np.abs(ends - score).max(axis=1).min() < 1e-8
+    assert {text.get_text() for text in axes.texts} >= {f"c{j}" for j in range(5)}
+    assert axes.get_title(loc="left").startswith("lambda 0.")
+    plain = PhyloPCA().fit(named.to_numpy()).plot()
+    assert len(plain.collections) == 1
+    assert plain.get_title(loc="left") == "principal components"
+    with pytest.raises(InvalidInputError, match="components must be two numbers below 3"):
+        model.plot(components=(0, 3))
+    with pytest.raises(InvalidInputError, match="colour has 2 numbers for 30 rows"):
+        model.plot(colour=[1.0, 2.0])

@@ -299,9 +299,13 @@ def test_profile_and_posterior_are_drawn(model):
     assert axes.get_lines()[0].get_ydata().max() == pytest.approx(model.log_evidence_)
     low, high = model.profile(n_points=5, level=0.9).interval
     assert low < model.lambda_ < high
-    drawn = model.lambda_posterior(n_points=16).plot()
+    found = model.lambda_posterior(n_points=16)
+    drawn = found.plot()
     assert drawn.get_ylabel() == "posterior density"
-    assert drawn.get_title(loc="left").startswith("lambda 0.")
+    assert f"mean {found.mean:.3g}" in drawn.get_title(loc="left")
+    x, density = drawn.get_lines()[0].get_data()
+    assert np.trapezoid(density, x) == pytest.approx(1.0, abs=0.02)
+    assert x[np.argmax(density)] == pytest.approx(found.mode, abs=0.03)
 
 
 def test_asking_changes_nothing(tree, table, model):

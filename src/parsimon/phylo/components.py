@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,6 +19,9 @@ from parsimon.phylo.pgls import checked_limits
 from parsimon.phylo.rows import check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows find their tips, lambda maximises a likelihood, and rows become scores."""
@@ -28,6 +31,10 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     pagel_lambda: float | Literal["ML"]
     bounds: tuple[Any, Any]
     tips: str | int | None
+    mean_: Array
+    loadings_: Array
+    explained_variance_ratio_: Array
+    _projection: Array
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes it
         """Find the components, and lambda if it is to be estimated.
@@ -47,8 +54,28 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with one_thread():
             self.lambda_ = self._estimated(gaussian, features)
             self.model_ = Model(pagel_lambda=self.lambda_)
-            self._store(self._at(gaussian, self.lambda_), features)
+            self._gaussian = self._at(gaussian, self.lambda_)
+            self._store(self._gaussian, features)
+        self.scores_: Array = (features - self.mean_) @ self._projection
         return self
+
+    def plot(
+        self, *, components: tuple[int, int] = (0, 1), colour: Any = None, ax: "Axes | None" = None
+    ) -> "Axes":
+        """Draw the tips by two of their scores, joined by the tree, and the columns as arrows.
+
+        Parameters
+        ----------
+        components : tuple of int
+            Which scores, counted from zero.
+        colour : array-like of shape (n,), optional
+            A number for each training row.
+        ax : Axes, optional
+        """
+        from parsimon.phylo.biplot import biplot
+
+        check_is_fitted(self)
+        return biplot(self, components, colour, ax)
 
     def transform(self, X: Any) -> Array:
         """Return the scores of rows, shape (m, n_components).

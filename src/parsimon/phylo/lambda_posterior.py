@@ -53,7 +53,10 @@ class LambdaPosterior:
         with figure_style():
             axes = new_axes(ax, figsize=(6.0, 3.8))
             low, high = self.interval
-            axes.plot(self.values, self.density, color=BLUE, zorder=2)
+            grid = np.linspace(self.values[0], self.values[-1], 401)
+            with np.errstate(divide="ignore"):
+                logs = np.maximum(np.log(self.density), -700.0)
+            axes.plot(grid, np.exp(PchipInterpolator(self.values, logs)(grid)), color=BLUE)
             axes.axvspan(low, high, color=BLUE, alpha=0.15, linewidth=0)
             axes.axvline(self.mode, color=VERMILION, linewidth=1.4, zorder=3)
             axes.axvline(self.mean, color=GREY, linestyle=":", linewidth=1.2)
@@ -61,7 +64,8 @@ class LambdaPosterior:
             axes.set_xlabel("lambda")
             axes.set_ylabel("posterior density")
             axes.set_title(
-                f"lambda {self.mean:.3g}, {self.level:.0%} interval {low:.3g} to {high:.3g}"
+                f"lambda: mode {self.mode:.3g}, mean {self.mean:.3g}, {self.level:.0%} "
+                f"{low:.3g} to {high:.3g}"
             )
         return axes
 

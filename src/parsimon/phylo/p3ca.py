@@ -51,6 +51,8 @@ class P3CA(TreeComponents):
     explained_variance_ratio_ : ndarray of shape (n_components,)
     noise_variance_ : float
         Rate of the noise.
+    scores_ : ndarray of shape (n, n_components)
+        Of the training rows.
     mean_ : ndarray of shape (d,)
     lambda_ : float
     model_ : Model

@@ -43,6 +43,8 @@ class PhyloPCA(TreeComponents):
     explained_variance_ratio_ : ndarray of shape (n_components,)
     loadings_ : ndarray of shape (d, n_components)
         Evolutionary correlations of the columns with the scores.
+    scores_ : ndarray of shape (n, n_components)
+        Of the training rows.
     mean_ : ndarray of shape (d,)
         Of the traits at the root.
     covariance_ : ndarray of shape (d, d)
