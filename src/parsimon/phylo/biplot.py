@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from parsimon.phylo.components import TreeComponents
 
-# The longest arrow reaches this share of the way to the farthest tip, and only so many are named.
+# The longest arrow reaches this share of the way to the farthest tip; arrows shorter than another
+# share of it, or beyond so many, would hide each other.
 _REACH = 0.8
+_SHORT = 0.2
 _MOST_ARROWS = 8
 
 
@@ -29,7 +31,8 @@ def biplot(
         axes = new_axes(ax, figsize=(6.4, 5.2))
         _draw_branches(axes, model, scores)
         shade = _shades(colour, len(scores))
-        points = axes.scatter(*scores.T, c=shade, s=26, zorder=3, cmap=_map(colour), linewidth=0)
+        x, y = scores.T
+        points = axes.scatter(x, y, c=shade, s=26, zorder=3, cmap=_map(colour), linewidth=0)
         if colour is not None:
             axes.figure.colorbar(points, ax=axes)
         _draw_arrows(axes, model, (first, second), scores)
@@ -99,10 +102,14 @@ def _draw_arrows(
     arrows = loadings * (_REACH * np.abs(scores).max() / length.max())
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(arrows))])
     for j in np.argsort(-length, kind="stable")[:_MOST_ARROWS].tolist():
+        if length[j] < _SHORT * length.max():
+            break
+        x, y = arrows[j]
         axes.annotate(
             "",
-            xy=tuple(arrows[j]),
+            xy=(x, y),
             xytext=(0.0, 0.0),
             arrowprops={"arrowstyle": "->", "color": VERMILION, "linewidth": 1.4},
         )
-        axes.text(*(1.06 * arrows[j]), str(names[j]), color=VERMILION, ha="center", va="center")
+        side = "left" if x >= 0 else "right"
+        axes.text(1.03 * x, 1.03 * y, str(names[j]), color=VERMILION, ha=side, va="center")

@@ -26,6 +26,8 @@ _HILLS = 2.0
 _TIGHT = 1e-6
 # A gain in nats that is another maximum, and not the same one more exactly.
 _BETTER = 1e-3
+# Targets that differ from their mean by less than this share of it are constant.
+_CONSTANT = 1e-13
 
 
 class Whitened(NamedTuple):
@@ -135,6 +137,10 @@ class EvidenceCurve:
             self.improve(share, None if near is None else self.found[near])
         return self.found[share].log_evidence if share in self.found else -np.inf
 
+    def of_parameters(self, values: Mapping[str, float]) -> float:
+        """Return `height` of the lambda among named parameters."""
+        return self.height(values["lambda"])
+
     def improve(self, share: float, start: SparseBayes | None) -> bool:
         """Fit from a start, or from nothing; return whether that is better than what was known."""
         try:
@@ -146,6 +152,19 @@ class EvidenceCurve:
             return False
         self.found[float(share)] = fit
         return True
+
+
+def without_rounding(centred: Array, y: Array) -> Array:
+    """Return centred targets, zeros if what is left of them is rounding.
+
+    Examples
+    --------
+    >>> y = np.full(3, 0.1)
+    >>> without_rounding(y - y.mean(), y)
+    array([0., 0., 0.])
+    """
+    constant = np.abs(centred).max(initial=0.0) <= _CONSTANT * np.abs(y).max(initial=0.0)
+    return np.zeros_like(centred) if constant else centred
 
 
 def maximise_evidence(problem: TreeRegression, bounds: tuple[float, float]) -> EvidenceCurve:

@@ -14,23 +14,25 @@ from parsimon._options import check_choice, check_count, check_positive, check_p
 from parsimon._typing import Array, Indices
 from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import SparseBayes, regression_evidence
+from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.phylo.analytic import Form, Sign, analytic_fit
-from parsimon.phylo.evidence import EvidenceCurve, TreeRegression, maximise_evidence
+from parsimon.phylo.evidence import (
+    EvidenceCurve,
+    TreeRegression,
+    maximise_evidence,
+    without_rounding,
+)
 from parsimon.phylo.evolution import Model
 from parsimon.phylo.functions import FEATURES, make_functions
 from parsimon.phylo.lambda_posterior import LambdaPosterior, integrate
 from parsimon.phylo.likelihood import Estimate, Profile, profile
 from parsimon.phylo.pgls import checked_limits
-from parsimon.phylo.ranking import Ranking
+from parsimon.phylo.ranking import Ranking, ranked
 from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Targets that differ from their mean by less than this share of it are constant.
-_CONSTANT = 1e-13
 
 
 class PhyRVM(RegressorMixin, BaseEstimator):
@@ -65,7 +67,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     analytic_form : {"5.48", "5.49"}
         Which of the two printed formulas "analytic" uses; they differ by a factor of one half.
     fit_intercept : bool
-        Measure y from its mean and let a constant be among the columns.
+        Measure y from its mean, and let a constant be among the columns.
     bounds : tuple
         Where lambda is sought; a greatest of "max" is that of `PGLS`.
     tips : str, int or None
@@ -200,8 +202,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         self._centre = float(np.mean(self._y)) if self.fit_intercept else 0.0
         problem = TreeRegression(
             tip_gaussian(self.tree, positions),
-            self._with_ones(columns) if self.fit_intercept else columns,
-            _without_rounding(self._y - self._centre, self._y),
+            _with_ones(columns) if self.fit_intercept else columns,
+            without_rounding(self._y - self._centre, self._y),
             self.max_iter,
             self.tolerance,
         )
@@ -238,35 +240,14 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         nodes = None if self.tree is None else self.tree.tips[positions]
         design = self._functions(features)
         if self._first(self.posterior_):
-            design = self._with_ones(design)
+            design = _with_ones(design)
         mean, sd = self._predicted(design, nodes, kind)
         return (mean, sd) if return_std else mean
 
     def ranking(self) -> Ranking:
         """Return the columns in the model, the most relevant first; print it to read it."""
         check_is_fitted(self)
-        posterior = self.posterior_
-        white = self._problem.whiten(self.lambda_)
-        design = white.design[:, posterior.active]
-        noise = float(posterior.noise_variance or 0.0)
-        whole = regression_evidence(design, white.targets, posterior.alpha, noise)
-        own = np.arange(self._first(posterior), len(posterior.active))
-        loss = np.array(
-            [
-                whole - regression_evidence(design, white.targets, _without(posterior, j), noise)
-                for j in own.tolist()
-            ]
-        )
-        places = posterior.active[own] - self._n_ones
-        order = np.argsort(-self.relevance_[places], kind="stable")
-        names = self._column_names()
-        return Ranking(
-            tuple(names[place] for place in places[order]),
-            self.relevance_[places][order],
-            posterior.mean[own][order],
-            np.sqrt(np.diagonal(posterior.covariance))[own][order],
-            loss[order] if len(loss) else np.zeros(0),
-        )
+        return ranked(self)
 
     def lambda_posterior(self, *, level: float = 0.95, n_points: int = 32) -> LambdaPosterior:
         """Return the posterior of lambda, flat before the data between the bounds.
@@ -294,7 +275,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         level : float
-            Of the interval, by the ratio of evidences as if they were likelihoods.
+            Of the interval, evidences being taken for likelihoods.
         n_points : int
         """
         level = check_probability("level", level)
@@ -302,14 +283,9 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         curve = self._curve_from_here()
         best = Estimate({"lambda": self.lambda_}, self.log_evidence_)
         with one_thread():
-            found = profile(
-                lambda values: curve.height(values["lambda"]),
-                "lambda",
-                {"lambda": self._limits},
-                best,
-                level,
-                n_points,
-            )
+            bounds = {"lambda": self._limits}
+            height = curve.of_parameters
+            found = profile(height, "lambda", bounds, best, level, n_points)
         return replace(found, scale="log evidence")
 
     def plot_profile(self, *, ax: "Axes | None" = None) -> "Axes":
@@ -394,19 +370,6 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         """Return 1 if the constant is in the model, where it is the first column."""
         return int(self.fit_intercept and bool((posterior.active[:1] == 0).any()))
 
-    def _with_ones(self, columns: Array) -> Array:
-        return np.column_stack([np.ones(len(columns)), columns])
-
-    def _column_names(self) -> list[str]:
-        if not (isinstance(self.kernel, str) and self.kernel == FEATURES):
-            if self.tree is None or self._positions is None:
-                return [f"row {j}" for j in range(len(self._y))]
-            return [self.tree.tip_names[place] for place in self._positions]
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
-
     def _checked_bounds(self, problem: TreeRegression) -> tuple[float, float]:
         tree = self.tree
         if tree is None or not float(tree.depth.max()) > 0:
@@ -432,14 +395,5 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         check_choice("prediction", self.prediction, ["conditional", "marginal"])
 
 
-def _without(posterior: SparseBayes, column: int) -> Array:
-    """Return the precisions with one column taken out."""
-    alpha = posterior.alpha.copy()
-    alpha[column] = np.inf
-    return alpha
-
-
-def _without_rounding(centred: Array, y: Array) -> Array:
-    """Return centred targets, zeros if what is left of them is rounding."""
-    constant = np.abs(centred).max(initial=0.0) <= _CONSTANT * np.abs(y).max(initial=0.0)
-    return np.zeros_like(centred) if constant else centred
+def _with_ones(columns: Array) -> Array:
+    return np.column_stack([np.ones(len(columns)), columns])

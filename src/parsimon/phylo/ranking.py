@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parsimon._typing import Array
+from parsimon.inference.sparse_bayes import regression_evidence
+from parsimon.phylo.functions import FEATURES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from parsimon.phylo.phyrvm import PhyRVM
+
+_HEADS = ("relevance", "weight", "sd", "evidence lost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,4 +70,43 @@ class Ranking:
         )
 
 
-_HEADS = ("relevance", "weight", "sd", "evidence lost")
+def ranked(model: "PhyRVM") -> Ranking:
+    """Return the columns of a fitted model, the constant left out."""
+    posterior = model.posterior_
+    first = model._first(posterior)
+    places = posterior.active[first:] - model._n_ones
+    relevance = model.relevance_[places]
+    order = np.argsort(-relevance, kind="stable")
+    names = _column_names(model)
+    return Ranking(
+        tuple(names[place] for place in places[order].tolist()),
+        relevance[order],
+        posterior.mean[first:][order],
+        np.sqrt(np.diagonal(posterior.covariance))[first:][order],
+        _losses(model)[first:][order],
+    )
+
+
+def _losses(model: "PhyRVM") -> Array:
+    """Return what the log evidence loses without each column, precisions and noise as they are."""
+    posterior = model.posterior_
+    white = model._problem.whiten(model.lambda_)
+    design = white.design[:, posterior.active]
+
+    def height(alpha: Array) -> float:
+        return regression_evidence(design, white.targets, alpha, model.noise_variance_)
+
+    whole = height(posterior.alpha)
+    without = np.where(np.eye(len(posterior.alpha), dtype=np.bool_), np.inf, posterior.alpha)
+    return np.array([whole - height(alpha) for alpha in without])
+
+
+def _column_names(model: "PhyRVM") -> list[str]:
+    if not (isinstance(model.kernel, str) and model.kernel == FEATURES):
+        if model.tree is None or model._positions is None:
+            return [f"row {j}" for j in range(len(model.coef_))]
+        return [model.tree.tip_names[place] for place in model._positions]
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
