@@ -1,28 +1,39 @@
 """Traits of related species: trees, regression and prediction that use them, in linear time.
 
 Read `Tree` and `read_tree` first, then `TreeGaussian`, which replaces algebra with the covariance
-matrix of a tree by two walks over it; `PGLS` is least squares on what it whitens. `CladeKFold`
-leaves whole clades out: random folds leak through the tree.
+matrix of a tree by two walks over it; `PGLS` is least squares on what it whitens, and `PhyRVM`
+chooses among many features by their evidence. `CladeKFold` leaves whole clades out: random folds
+leak through the tree.
 """
 
 from parsimon.phylo.ancestors import AncestralStates, ancestral_states
 from parsimon.phylo.evolution import Model
 from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
+from parsimon.phylo.lambda_posterior import LambdaPosterior
 from parsimon.phylo.likelihood import Profile
+from parsimon.phylo.p3ca import P3CA
 from parsimon.phylo.pgls import PGLS
+from parsimon.phylo.phylo_pca import PhyloPCA
+from parsimon.phylo.phyrvm import PhyRVM
 from parsimon.phylo.plot import plot_tree
+from parsimon.phylo.ranking import Ranking
 from parsimon.phylo.reading import read_tree
 from parsimon.phylo.signal import Signal, phylogenetic_signal
 from parsimon.phylo.simulate import birth_death_tree, brownian_traits, yule_tree
 from parsimon.phylo.tree import Tree
 
 __all__ = [
+    "P3CA",
     "PGLS",
     "AncestralStates",
     "CladeKFold",
+    "LambdaPosterior",
     "Model",
+    "PhyRVM",
+    "PhyloPCA",
     "Profile",
+    "Ranking",
     "Signal",
     "Tree",
     "TreeGaussian",

@@ -45,6 +45,8 @@ class Profile:
     interval : tuple of float
         Values that a likelihood-ratio test at this level does not reject; an end may be a bound.
     level : float
+    scale : str
+        What the heights are: a log-likelihood, or a log evidence.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Profile:
     maximum: float
     interval: tuple[float, float]
     level: float
+    scale: str = "log-likelihood"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the profile with its maximum and its interval."""
@@ -66,7 +69,7 @@ class Profile:
             low, high = self.interval
             axes.axvline(self.estimate, color=GREY, linestyle=":", linewidth=1.2)
             axes.set_xlabel(self.name)
-            axes.set_ylabel("log-likelihood")
+            axes.set_ylabel(self.scale)
             axes.set_title(
                 f"{self.name} {self.estimate:.3g}, {self.level:.0%} interval "
                 f"{low:.3g} to {high:.3g}"

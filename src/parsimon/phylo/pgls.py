@@ -13,10 +13,9 @@ from parsimon._typing import Array, Indices
 from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.evolution import Model, Root, greatest_lambda
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.least_squares import LeastSquares, least_squares
 from parsimon.phylo.likelihood import Bounds, Estimate, Profile, maximise, profile
-from parsimon.phylo.rows import check_one_row_a_tip, check_same_order, split_tips
+from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class PGLS(RegressorMixin, BaseEstimator):
         features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
         self._y = np.asarray(y, dtype=np.float64)
         self._design = self._with_intercept(features)
-        self._gaussian = self._make_gaussian(positions)
+        self._gaussian = tip_gaussian(self.tree, positions)
         self._bounds = {} if self._gaussian is None else self._make_bounds(self._gaussian.tree)
         self.estimated_ = tuple(self._bounds)
         # The matrices are narrow: more threads would take longer.
@@ -315,12 +314,6 @@ class PGLS(RegressorMixin, BaseEstimator):
             np.column_stack([np.ones(len(features)), features]) if self.fit_intercept else features
         )
 
-    def _make_gaussian(self, positions: Indices | None) -> TreeGaussian | None:
-        if self.tree is None or positions is None:
-            return None
-        check_one_row_a_tip(self.tree, positions)
-        return TreeGaussian(self.tree, tips=positions)
-
     def _make_bounds(self, tree: Tree) -> Bounds:
         height = float(tree.depth.max())
         if not height > 0:
@@ -330,7 +323,7 @@ class PGLS(RegressorMixin, BaseEstimator):
         weakest = 1e-4 / height if self.root == "stationary" else 0.0
         limits = {**usual, "alpha": (weakest, 50.0 / height), **dict(self.bounds or {})}
         return {
-            name: _checked_limits(name, limits[name], tree)
+            name: checked_limits(name, limits[name], tree)
             for name in PARAMETERS
             if self._given(name) == "ML"
         }
@@ -339,10 +332,7 @@ class PGLS(RegressorMixin, BaseEstimator):
         return getattr(self, _FIELD.get(name, name))
 
     def _check_options(self) -> None:
-        if self.tree is not None and not isinstance(self.tree, Tree):
-            raise InvalidInputError(
-                f"tree must be a Tree, got {type(self.tree).__name__}; read_tree makes one."
-            )
+        check_tree(self.tree)
         for name in PARAMETERS:
             value = self._given(name)
             if not isinstance(value, Real) and value != "ML":
@@ -361,7 +351,15 @@ class PGLS(RegressorMixin, BaseEstimator):
             )
 
 
-def _checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
+def checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
+    """Return where a parameter is sought, "max" as the number it stands for.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import read_tree
+    >>> checked_limits("lambda", (0, "max"), read_tree("(A:3,(B:1,C:1):2);"))
+    (0.0, 1.5)
+    """
     low, high = limits
     if isinstance(high, str) and high == "max" and name == "lambda":
         high = min(greatest_lambda(tree), 1e3)

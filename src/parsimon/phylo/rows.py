@@ -7,6 +7,7 @@ import numpy as np
 from parsimon._typing import Indices
 from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
+from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.matching import index_names, match_names
 
 if TYPE_CHECKING:
@@ -50,6 +51,24 @@ def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any
         raise InvalidInputError(f"X of shape {array.shape} has no column {tips} with tips.")
     features = np.delete(array, tips, axis=1)
     return features, None if tree is None else _from_codes(array[:, tips], tree)
+
+
+def check_tree(tree: Any) -> None:
+    """Refuse what is neither a tree nor None."""
+    from parsimon.phylo.tree import Tree
+
+    if tree is not None and not isinstance(tree, Tree):
+        raise InvalidInputError(
+            f"tree must be a Tree, got {type(tree).__name__}; read_tree makes one."
+        )
+
+
+def tip_gaussian(tree: "Tree | None", positions: Indices | None) -> TreeGaussian | None:
+    """Return the Gaussian of rows at these tips, None without a tree."""
+    if tree is None or positions is None:
+        return None
+    check_one_row_a_tip(tree, positions)
+    return TreeGaussian(tree, tips=positions)
 
 
 def check_one_row_a_tip(tree: "Tree", positions: Indices) -> None:

@@ -1,0 +1,135 @@
+"""Phylogenetic probabilistic principal component analysis."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from parsimon._options import check_choice
+from parsimon._typing import Array
+from parsimon.phylo.components import TreeComponents
+from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.matrix_normal import Centre, Moments, log_likelihood, low_rank, moments
+from parsimon.phylo.tree import Tree
+
+
+class P3CA(TreeComponents):
+    r"""Probabilistic principal components of traits that evolved along a tree.
+
+    A few hidden traits evolve along the tree, as does noise of equal rate in all columns; what is
+    seen is a linear map of the hidden traits plus the noise [1]_. Lambda maximises the matrix
+    normal likelihood. With lambda zero and tips at depth one this is probabilistic principal
+    component analysis [2]_.
+
+    Parameters
+    ----------
+    tree : Tree, optional
+        With all tips that will be fitted; without one rows are independent.
+    n_components : int, optional
+        Hidden traits; two, or one for a single column, if left out.
+    pagel_lambda : "ML" or float
+        How much of the tree is in the traits; "ML" maximises their joint likelihood.
+    centre : {"phylogenetic", "sample"}
+        Measure traits from their value at the root, which maximises the likelihood, or from the
+        mean of the rows, as in [1]_.
+    form : {"corrected", "printed"}
+        The likelihood of the model, or the formula that was printed, which has the covariance of
+        the tips where its inverse belongs. It is here for comparison with [1]_ alone, and costs a
+        dense matrix; both are the same at lambda zero with tips at depth one.
+    bounds : tuple
+        Where lambda is sought, as in `PhyRVM`.
+    tips : str, int or None
+        How rows find their tips, as in `PGLS`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, d)
+        Directions of the hidden traits, of length one, the largest entry positive.
+    loadings_ : ndarray of shape (d, n_components)
+        The linear map W.
+    explained_variance_ : ndarray of shape (n_components,)
+        Rates along the directions, noise included, with n in the denominator.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+    noise_variance_ : float
+        Rate of the noise.
+    scores_ : ndarray of shape (n, n_components)
+        Of the training rows.
+    mean_ : ndarray of shape (d,)
+    lambda_ : float
+    model_ : Model
+    log_likelihood_ : float
+        By `form`; infinite if the components leave nothing to the noise.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+
+    Notes
+    -----
+    Scores are the expected hidden traits, :math:`(W^T W + \sigma^2 I)^{-1} W^T (x - a)`: the tree
+    cancels, so that they are a function of the row.
+
+    References
+    ----------
+    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 5.4.
+    .. [2] Tipping and Bishop (1999), "Probabilistic principal component analysis", JRSS B 61.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import brownian_traits, yule_tree
+    >>> tree = yule_tree(60, random_state=0)
+    >>> table = brownian_traits(tree, 5, pagel_lambda=0.8, random_state=0)
+    >>> table = table.assign(trait1=3 * table["trait1"], trait2=2 * table["trait2"])
+    >>> model = P3CA(tree).fit(table)
+    >>> abs(model.components_).argmax(axis=1), 0.5 < model.lambda_ < 1
+    (array([0, 1]), True)
+    """
+
+    def __init__(
+        self,
+        tree: Tree | None = None,
+        *,
+        n_components: int | None = None,
+        pagel_lambda: float | Literal["ML"] = "ML",
+        centre: Centre = "phylogenetic",
+        form: Literal["corrected", "printed"] = "corrected",
+        bounds: tuple[Any, Any] = (0.0, 1.0),
+        tips: str | int | None = None,
+    ) -> None:
+        self.tree = tree
+        self.n_components = n_components
+        self.pagel_lambda = pagel_lambda
+        self.centre = centre
+        self.form = form
+        self.bounds = bounds
+        self.tips = tips
+
+    def _moments(self, gaussian: TreeGaussian | None, features: Array) -> Moments:
+        found = moments(gaussian, features, self.centre)
+        if gaussian is None or self.form == "corrected":
+            return found
+        left = features - found.mean
+        scatter = left.T @ gaussian.covariance() @ left
+        return Moments(found.mean, scatter, -found.log_determinant, found.n)
+
+    def _height(self, gaussian: TreeGaussian | None, features: Array) -> float:
+        found = self._moments(gaussian, features)
+        d = features.shape[1]
+        fit = low_rank(found.scatter / found.n, self._n_kept(d, 2))
+        return log_likelihood(found, fit.log_determinant, float(d))
+
+    def _store(self, gaussian: TreeGaussian | None, features: Array) -> None:
+        found = self._moments(gaussian, features)
+        d = features.shape[1]
+        fit = low_rank(found.scatter / found.n, self._n_kept(d, 2))
+        self.log_likelihood_ = log_likelihood(found, fit.log_determinant, float(d))
+        self.mean_, self.noise_variance_ = found.mean, fit.noise
+        self.components_, self.loadings_ = fit.directions.T, fit.loadings
+        self.explained_variance_ = fit.variances
+        total = float(np.trace(found.scatter)) / found.n
+        self.explained_variance_ratio_ = fit.variances / (total if total > 0 else 1.0)
+        # W' W + noise I is diagonal, with the variances on it.
+        safe = np.where(fit.variances > 0, fit.variances, 1.0)
+        self._projection = fit.loadings / safe
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_choice("centre", self.centre, ["phylogenetic", "sample"])
+        check_choice("form", self.form, ["corrected", "printed"])

@@ -1,0 +1,124 @@
+"""Principal components of traits of related species."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from parsimon._options import check_choice
+from parsimon._typing import Array
+from parsimon.phylo.components import TreeComponents
+from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.matrix_normal import directions, log_likelihood, moments
+from parsimon.phylo.tree import Tree
+
+
+class PhyloPCA(TreeComponents):
+    """Principal components of the covariance with which traits evolved along a tree.
+
+    Eigenvectors of the rate matrix, around the value at the root [1]_. Scores of related
+    species still resemble each other: the components are uncorrelated as they evolve, not as they
+    are found at the tips.
+
+    Parameters
+    ----------
+    tree : Tree, optional
+        With all tips that will be fitted; without one this is ordinary principal components.
+    n_components : int, optional
+        All if left out.
+    mode : {"covariance", "correlation"}
+        Whether columns keep their units, or are divided by the roots of their rates.
+    pagel_lambda : "ML" or float
+        How much of the tree is in the traits; "ML" maximises their joint likelihood.
+    bounds : tuple
+        Where lambda is sought, as in `PhyRVM`.
+    tips : str, int or None
+        How rows find their tips, as in `PGLS`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, d)
+        Directions, of length one, the largest entry positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Rates along them, with n - 1 in the denominator.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+    loadings_ : ndarray of shape (d, n_components)
+        Evolutionary correlations of the columns with the scores.
+    scores_ : ndarray of shape (n, n_components)
+        Of the training rows.
+    mean_ : ndarray of shape (d,)
+        Of the traits at the root.
+    covariance_ : ndarray of shape (d, d)
+        Rates of the columns.
+    lambda_ : float
+    model_ : Model
+    log_likelihood_ : float
+        Of the table; infinite if the columns depend on each other.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+
+    References
+    ----------
+    .. [1] Revell (2009), "Size-correction and principal components for interspecific comparative
+       studies", Evolution 63.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import brownian_traits, yule_tree
+    >>> tree = yule_tree(50, random_state=0)
+    >>> table = brownian_traits(tree, 2, random_state=0)
+    >>> table["sum"] = table["trait1"] + 0.1 * table["trait2"]
+    >>> model = PhyloPCA(tree, pagel_lambda=1.0).fit(table)
+    >>> bool(model.explained_variance_ratio_[2] < 1e-9), model.transform(table).shape
+    (True, (50, 3))
+    """
+
+    def __init__(
+        self,
+        tree: Tree | None = None,
+        *,
+        n_components: int | None = None,
+        mode: Literal["covariance", "correlation"] = "covariance",
+        pagel_lambda: float | Literal["ML"] = "ML",
+        bounds: tuple[Any, Any] = (0.0, 1.0),
+        tips: str | int | None = None,
+    ) -> None:
+        self.tree = tree
+        self.n_components = n_components
+        self.mode = mode
+        self.pagel_lambda = pagel_lambda
+        self.bounds = bounds
+        self.tips = tips
+
+    def _height(self, gaussian: TreeGaussian | None, features: Array) -> float:
+        found = moments(gaussian, features)
+        # In units of each column, so that none is taken for rounding.
+        root = np.sqrt(np.diagonal(found.scatter) / found.n)
+        if not (root > 0).all():
+            return np.inf
+        values, _ = directions(found.scatter / found.n / root / root[:, None])
+        if values[-1] == 0:
+            return np.inf
+        spread = float(np.sum(np.log(values)) + 2.0 * np.sum(np.log(root)))
+        return log_likelihood(found, spread, float(len(values)))
+
+    def _store(self, gaussian: TreeGaussian | None, features: Array) -> None:
+        found = moments(gaussian, features)
+        self.log_likelihood_ = self._height(gaussian, features)
+        self.mean_ = found.mean
+        self.covariance_ = found.scatter / (found.n - 1)
+        root = np.sqrt(np.diagonal(self.covariance_))
+        safe = np.where(root > 0, root, 1.0)
+        unit = safe if self.mode == "correlation" else np.ones_like(safe)
+        values, vectors = directions(self.covariance_ / unit / unit[:, None])
+        kept = self._n_kept(len(values), len(values))
+        self.components_ = vectors[:, :kept].T
+        self.explained_variance_ = values[:kept]
+        total = float(values.sum())
+        self.explained_variance_ratio_ = values[:kept] / (total if total > 0 else 1.0)
+        # Revell (2009), eq 6: the covariance of column and score over the roots of both rates.
+        self.loadings_ = vectors[:, :kept] * np.sqrt(values[:kept]) / (safe / unit)[:, None]
+        self._projection = vectors[:, :kept] / unit[:, None]
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_choice("mode", self.mode, ["covariance", "correlation"])

@@ -1,0 +1,399 @@
+"""The phylogenetic relevance vector machine with scikit-learn's interface."""
+
+import warnings
+from dataclasses import replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from parsimon._options import check_choice, check_count, check_positive, check_probability
+from parsimon._typing import Array, Indices
+from parsimon._workers import one_thread
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.phylo.analytic import Form, Sign, analytic_fit
+from parsimon.phylo.evidence import (
+    EvidenceCurve,
+    TreeRegression,
+    maximise_evidence,
+    without_rounding,
+)
+from parsimon.phylo.evolution import Model
+from parsimon.phylo.functions import FEATURES, make_functions
+from parsimon.phylo.lambda_posterior import LambdaPosterior, integrate
+from parsimon.phylo.likelihood import Estimate, Profile, profile
+from parsimon.phylo.pgls import checked_limits
+from parsimon.phylo.ranking import Ranking, ranked
+from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
+from parsimon.phylo.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class PhyRVM(RegressorMixin, BaseEstimator):
+    r"""Sparse linear regression for related species: which features matter, given the tree.
+
+    Residuals evolve along the tree as in `PGLS`, and the weight of each feature has a prior
+    precision of its own. Maximising the evidence sends most precisions to infinity, so that few
+    features remain [1]_. Lambda maximises the same evidence, exactly, and each evaluation takes
+    time linear in the tips. Without a tree this is the relevance vector machine [2]_.
+
+    Parameters
+    ----------
+    tree : Tree, optional
+        With all tips that will be fitted or predicted; more do no harm.
+    kernel : str, Kernel or callable
+        "features" chooses among the columns of X. "rbf", "linear", "poly", "sigmoid" and
+        "laplacian", with the meaning they have in SVR, a kernel of `parsimon.kernels` and a
+        callable ``k(X, Z)`` choose among similarities with the training rows.
+    gamma : float, "scale" or "auto"
+        Width of the named kernels, as in SVR.
+    degree, coef0
+        Of "poly" and "sigmoid".
+    pagel_lambda : "ML" or float
+        How much of the tree is in the residuals, from 0, none, to 1, all; "ML" estimates it.
+    lambda_update : {"evidence", "analytic"}
+        Estimate lambda by maximising the evidence, or by the formula that was printed [1]_,
+        which is not a stationary point of the evidence: it is here for comparison with that work
+        alone. See `parsimon.phylo.analytic`.
+    analytic_sign : {"minus", "plus"}
+        Which root "analytic" takes. The first makes lambda grow in every sweep, the second
+        sends it to zero.
+    analytic_form : {"5.48", "5.49"}
+        Which of the two printed formulas "analytic" uses; they differ by a factor of one half.
+    fit_intercept : bool
+        Measure y from its mean, and let a constant be among the columns.
+    bounds : tuple
+        Where lambda is sought; a greatest of "max" is that of `PGLS`.
+    tips : str, int or None
+        How rows find their tips, as in `PGLS`.
+    prediction : {"conditional", "marginal"}
+        Whether `predict` uses the residuals of relatives, or the regression line alone.
+    max_iter : int
+        Steps of each sparse regression.
+    tolerance : float
+        Change in the logarithms of precisions that does not matter.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Weights, zero for what is not in the model. With a kernel d is the number of training
+        rows, here and below.
+    intercept_ : float
+    alpha_ : ndarray of shape (d,)
+        Prior precisions, infinite for what is not in the model.
+    relevance_ : ndarray of shape (d,)
+        How much of y each column may move, in the units of y: the standard deviation of the
+        column over the root of its precision, zero for what is not in the model.
+    lambda_ : float
+    noise_variance_ : float
+        Rate of the residuals, per unit of branch length.
+    log_evidence_ : float
+        Log marginal likelihood of y.
+    degrees_of_freedom_ : float
+        Sum over the weights of how far the data determine them.
+    fitted_values_ : ndarray of shape (n,)
+        The regression line at the training rows.
+    estimated_ : tuple of str
+        ("lambda",) if it was estimated.
+    model_ : Model
+    posterior_ : SparseBayes
+        Over the weights of the chosen columns, the constant being column 0 if there is one.
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    Notes
+    -----
+    A feature far from zero in units of its spread is nearly a constant: standardise such columns,
+    in a Pipeline with ``set_output(transform="pandas")``, which keeps the names of the tips.
+
+    Random folds leave close relatives of every test row in training, so that scores of
+    conditional predictions look better than they are for a new clade: use `CladeKFold`. At a
+    training tip the conditional prediction is the value seen there.
+
+    References
+    ----------
+    .. [1] Fearn (2021), PhD thesis, University of Bristol, chapter 5.
+    .. [2] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import brownian_traits, yule_tree
+    >>> tree = yule_tree(80, random_state=0)
+    >>> table = brownian_traits(tree, 6, random_state=0)
+    >>> noise = brownian_traits(tree, pagel_lambda=0.8, random_state=1)["trait1"]
+    >>> y = 1 + 2 * table["trait1"] - table["trait4"] + 0.3 * noise
+    >>> model = PhyRVM(tree).fit(table[:60], y[:60])
+    >>> list(model.ranking().names[:2])
+    ['trait1', 'trait4']
+    >>> mean, sd = model.predict(table[60:], return_std=True)
+    >>> bool(np.mean(abs(mean - y[60:]) < 2 * sd) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        tree: Tree | None = None,
+        *,
+        kernel: Any = FEATURES,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        pagel_lambda: float | Literal["ML"] = "ML",
+        lambda_update: Literal["evidence", "analytic"] = "evidence",
+        analytic_sign: Sign = "minus",
+        analytic_form: Form = "5.48",
+        fit_intercept: bool = True,
+        bounds: tuple[Any, Any] = (0.0, 1.0),
+        tips: str | int | None = None,
+        prediction: Literal["conditional", "marginal"] = "conditional",
+        max_iter: int = 5000,
+        tolerance: float = 1e-3,
+    ) -> None:
+        self.tree = tree
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.pagel_lambda = pagel_lambda
+        self.lambda_update = lambda_update
+        self.analytic_sign = analytic_sign
+        self.analytic_form = analytic_form
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.tips = tips
+        self.prediction = prediction
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the columns, and estimate their weights, the noise and lambda.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+            With tips in the index or in a column: see `tips`.
+        y : array-like of shape (n,)
+            In the order of X; a Series with tip names in another order is refused.
+
+        Returns
+        -------
+        PhyRVM
+            Itself.
+        """
+        self._check_options()
+        features, positions = split_tips(X, self.tree, self.tips)
+        if self.tree is not None:
+            check_same_order(X, y, self.tree)
+        features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
+        self._y = np.asarray(y, dtype=np.float64)
+        self._positions = positions
+        functions = make_functions(
+            self.kernel, features, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
+        columns = functions(features)
+        self._centre = float(np.mean(self._y)) if self.fit_intercept else 0.0
+        problem = TreeRegression(
+            tip_gaussian(self.tree, positions),
+            _with_ones(columns) if self.fit_intercept else columns,
+            without_rounding(self._y - self._centre, self._y),
+            self.max_iter,
+            self.tolerance,
+        )
+        # The matrices are narrow: more threads would take longer.
+        with one_thread():
+            share, posterior = self._estimate(problem)
+        self._problem = problem
+        self._functions = functions.take(posterior.active[self._first(posterior) :] - self._n_ones)
+        self._store(share, posterior, columns)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, *, prediction: str | None = None) -> Any:
+        """Predict the target of tips, new or not.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (m, d)
+            With tips as in `fit`.
+        return_std : bool
+            Return standard deviations of new observations as well: they count the evolution since
+            the relatives and the uncertainty of the weights.
+        prediction : {"conditional", "marginal"}, optional
+            Instead of the option of this name.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        kind = self.prediction if prediction is None else prediction
+        check_choice("prediction", kind, ["conditional", "marginal"])
+        features, positions = split_tips(X, self.tree, self.tips)
+        features = validate_data(self, features, dtype=np.float64, reset=False)
+        nodes = None if self.tree is None else self.tree.tips[positions]
+        design = self._functions(features)
+        if self._first(self.posterior_):
+            design = _with_ones(design)
+        mean, sd = self._predicted(design, nodes, kind)
+        return (mean, sd) if return_std else mean
+
+    def ranking(self) -> Ranking:
+        """Return the columns in the model, the most relevant first; print it to read it."""
+        check_is_fitted(self)
+        return ranked(self)
+
+    def lambda_posterior(self, *, level: float = 0.95, n_points: int = 32) -> LambdaPosterior:
+        """Return the posterior of lambda, flat before the data between the bounds.
+
+        Precisions and noise are at their best for each lambda, as in the fit.
+
+        Parameters
+        ----------
+        level : float
+            Of the interval.
+        n_points : int
+            Values of lambda in the quadrature.
+        """
+        level = check_probability("level", level)
+        n_points = check_count("n_points", n_points, least=3)
+        curve = self._curve_from_here()
+        with one_thread():
+            return integrate(
+                curve.height, self._limits, self.lambda_, level=level, n_points=n_points
+            )
+
+    def profile(self, *, level: float = 0.95, n_points: int = 41) -> Profile:
+        """Return how the log evidence depends on lambda, all else at its best.
+
+        Parameters
+        ----------
+        level : float
+            Of the interval, evidences being taken for likelihoods.
+        n_points : int
+        """
+        level = check_probability("level", level)
+        n_points = check_count("n_points", n_points, least=3)
+        curve = self._curve_from_here()
+        best = Estimate({"lambda": self.lambda_}, self.log_evidence_)
+        with one_thread():
+            bounds = {"lambda": self._limits}
+            height = curve.of_parameters
+            found = profile(height, "lambda", bounds, best, level, n_points)
+        return replace(found, scale="log evidence")
+
+    def plot_profile(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the log evidence of lambda."""
+        return self.profile().plot(ax)
+
+    def _estimate(self, problem: TreeRegression) -> tuple[float, SparseBayes]:
+        self._found: dict[float, SparseBayes] = {}
+        self.estimated_: tuple[str, ...] = ()
+        if problem.gaussian is None:
+            return 0.0, problem.fit(0.0)
+        if self.pagel_lambda != "ML":
+            return float(self.pagel_lambda), problem.fit(float(self.pagel_lambda))
+        self._limits = self._checked_bounds(problem)
+        self.estimated_ = ("lambda",)
+        if self.lambda_update == "analytic":
+            share, found = analytic_fit(
+                problem, self._limits, sign=self.analytic_sign, form=self.analytic_form
+            )
+            self._found = {share: found}
+            return share, found
+        curve = maximise_evidence(problem, self._limits)
+        self._found = curve.found
+        return curve.best
+
+    def _curve_from_here(self) -> EvidenceCurve:
+        """Return the evidence of lambda with what the fit found, which does not change."""
+        check_is_fitted(self)
+        if not self.estimated_:
+            raise InvalidInputError(
+                'lambda was not estimated: give a tree and pagel_lambda="ML" to learn about it.'
+            )
+        return EvidenceCurve(self._problem, self._found)
+
+    def _store(self, share: float, posterior: SparseBayes, columns: Array) -> None:
+        self.lambda_, self.posterior_ = share, posterior
+        self.model_ = Model(pagel_lambda=share)
+        gaussian = self._problem.gaussian
+        self._gaussian = None if gaussian is None else gaussian.with_model(self.model_)
+        first = self._first(posterior)
+        places = posterior.active[first:] - self._n_ones
+        self.coef_ = np.zeros(columns.shape[1])
+        self.coef_[places] = posterior.mean[first:]
+        self.alpha_ = np.full(columns.shape[1], np.inf)
+        self.alpha_[places] = posterior.alpha[first:]
+        self.relevance_ = np.std(columns, axis=0) / np.sqrt(self.alpha_)
+        self.intercept_ = self._centre + (float(posterior.mean[0]) if first else 0.0)
+        self._design = self._problem.design[:, posterior.active]
+        self.fitted_values_ = self._centre + self._design @ posterior.mean
+        self.noise_variance_ = float(posterior.noise_variance or 0.0)
+        self.log_evidence_ = posterior.log_evidence
+        self.degrees_of_freedom_ = float(posterior.well_determined.sum())
+        self.converged_, self.n_iter_ = posterior.converged, posterior.n_iter
+        if not posterior.converged:
+            warnings.warn(
+                f"The fit stopped early: {posterior.reason} Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _predicted(self, design: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+        """Return means and standard deviations at nodes of the tree with these columns."""
+        posterior = self.posterior_
+        mean, spread = self._centre + design @ posterior.mean, np.ones(len(design))
+        if self._gaussian is not None and kind == "marginal":
+            spread = self._gaussian.marginal_variance()[nodes]
+        elif self._gaussian is not None:
+            # What relatives say about a column is known without regression.
+            known = self._gaussian.conditional(
+                np.column_stack([self._y - self.fitted_values_, self._design])
+            )
+            mean = mean + known.mean[nodes, 0]
+            design, spread = design - known.mean[nodes, 1:], known.variance[nodes]
+        unsure = np.einsum("ij,jk,ik->i", design, posterior.covariance, design)
+        return mean, np.sqrt(self.noise_variance_ * spread + np.maximum(unsure, 0.0))
+
+    @property
+    def _n_ones(self) -> int:
+        return int(self.fit_intercept)
+
+    def _first(self, posterior: SparseBayes) -> int:
+        """Return 1 if the constant is in the model, where it is the first column."""
+        return int(self.fit_intercept and bool((posterior.active[:1] == 0).any()))
+
+    def _checked_bounds(self, problem: TreeRegression) -> tuple[float, float]:
+        tree = self.tree
+        if tree is None or not float(tree.depth.max()) > 0:
+            raise InvalidInputError("The tree has height zero: all tips are at its root.")
+        if not problem.targets.any():
+            raise InvalidInputError(
+                "All values of y are equal, so that lambda cannot be estimated; give "
+                "pagel_lambda as a number."
+            )
+        return checked_limits("lambda", self.bounds, tree)
+
+    def _check_options(self) -> None:
+        check_tree(self.tree)
+        if self.pagel_lambda != "ML":
+            if not isinstance(self.pagel_lambda, Real):
+                raise InvalidInputError(
+                    f'pagel_lambda must be a number or "ML", got {self.pagel_lambda!r}.'
+                )
+            check_positive("pagel_lambda", self.pagel_lambda, or_zero=True)
+        check_choice("lambda_update", self.lambda_update, ["evidence", "analytic"])
+        check_choice("analytic_sign", self.analytic_sign, ["minus", "plus"])
+        check_choice("analytic_form", self.analytic_form, ["5.48", "5.49"])
+        check_choice("prediction", self.prediction, ["conditional", "marginal"])
+
+
+def _with_ones(columns: Array) -> Array:
+    return np.column_stack([np.ones(len(columns)), columns])
