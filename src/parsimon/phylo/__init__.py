@@ -7,6 +7,7 @@ leak through the tree.
 """
 
 from parsimon.phylo.ancestors import AncestralStates, ancestral_states
+from parsimon.phylo.ancestral_regression import ancestral_predictions
 from parsimon.phylo.evolution import Model
 from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
@@ -37,6 +38,7 @@ __all__ = [
     "Signal",
     "Tree",
     "TreeGaussian",
+    "ancestral_predictions",
     "ancestral_states",
     "birth_death_tree",
     "brownian_traits",

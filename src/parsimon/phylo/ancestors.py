@@ -148,8 +148,7 @@ def _one_trait(
     # The regression on a constant alone: a column of zeros adds nothing to it.
     codes = np.column_stack([positions, np.zeros(len(y))])
     fit = PGLS(tree, tips=0, **_MODELS[model]).fit(codes, y)
-    constant = np.zeros((len(tree.parent), 2))
-    constant[:, 0] = 1.0
-    mean, sd = fit._predicted(constant, np.arange(len(tree.parent)), "conditional")
+    nodes = np.arange(len(tree.parent))
+    mean, sd = fit._at_nodes(np.zeros((len(nodes), 1)), nodes, "conditional")
     half = sd * t.ppf(0.5 + 0.5 * level, fit.degrees_of_freedom_)
     return mean, sd, half, fit.alpha_ if model == "ou" else fit.lambda_

@@ -156,7 +156,7 @@ class PGLS(RegressorMixin, BaseEstimator):
         self._check_options()
         features, positions = split_tips(X, self.tree, self.tips)
         if self.tree is not None:
-            check_same_order(X, y, self.tree)
+            check_same_order(y, self.tree, positions)
         features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
         self._y = np.asarray(y, dtype=np.float64)
         self._design = self._with_intercept(features)
@@ -192,7 +192,7 @@ class PGLS(RegressorMixin, BaseEstimator):
         features, positions = split_tips(X, self.tree, self.tips)
         features = validate_data(self, features, dtype=np.float64, reset=False)
         nodes = None if self.tree is None else self.tree.tips[positions]
-        mean, sd = self._predicted(self._with_intercept(features), nodes, kind)
+        mean, sd = self._at_nodes(features, nodes, kind)
         return (mean, sd) if return_std else mean
 
     def profile(
@@ -244,8 +244,9 @@ class PGLS(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return summarise(self)
 
-    def _predicted(self, design: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
-        """Return means and standard deviations at nodes of the tree with these columns."""
+    def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+        """Return means and standard deviations at nodes of the tree with these features."""
+        design = self._with_intercept(features)
         mean, spread = design @ self._fit.coef, np.ones(len(design))
         if self._gaussian is not None and kind == "marginal":
             spread = self._gaussian.marginal_variance()[nodes]

@@ -191,7 +191,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         self._check_options()
         features, positions = split_tips(X, self.tree, self.tips)
         if self.tree is not None:
-            check_same_order(X, y, self.tree)
+            check_same_order(y, self.tree, positions)
         features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
         self._y = np.asarray(y, dtype=np.float64)
         self._positions = positions
@@ -238,10 +238,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         features, positions = split_tips(X, self.tree, self.tips)
         features = validate_data(self, features, dtype=np.float64, reset=False)
         nodes = None if self.tree is None else self.tree.tips[positions]
-        design = self._functions(features)
-        if self._first(self.posterior_):
-            design = _with_ones(design)
-        mean, sd = self._predicted(design, nodes, kind)
+        mean, sd = self._at_nodes(features, nodes, kind)
         return (mean, sd) if return_std else mean
 
     def ranking(self) -> Ranking:
@@ -346,9 +343,12 @@ class PhyRVM(RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _predicted(self, design: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
-        """Return means and standard deviations at nodes of the tree with these columns."""
+    def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+        """Return means and standard deviations at nodes of the tree with these features."""
         posterior = self.posterior_
+        design = self._functions(features)
+        if self._first(posterior):
+            design = _with_ones(design)
         mean, spread = self._centre + design @ posterior.mean, np.ones(len(design))
         if self._gaussian is not None and kind == "marginal":
             spread = self._gaussian.marginal_variance()[nodes]

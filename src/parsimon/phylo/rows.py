@@ -81,12 +81,15 @@ def check_one_row_a_tip(tree: "Tree", positions: Indices) -> None:
         )
 
 
-def check_same_order(X: Any, y: Any, tree: "Tree") -> None:
-    """Refuse a target with the names of tips in another order than the table has."""
-    if not (_has_index(X) and _has_index(y)):
+def check_same_order(y: Any, tree: "Tree", positions: Indices | None) -> None:
+    """Refuse a target with the names of tips in another order than the rows at these tips."""
+    if positions is None or not _has_index(y):
         return
-    ours, theirs = index_names(X), index_names(y)
-    if ours != theirs and any(name in tree.position for name in theirs):
+    theirs = index_names(y)
+    if not any(name in tree.position for name in theirs):
+        return
+    ours = [tree.tip_names[place] for place in positions.tolist()]
+    if ours != theirs:
         rows = min(len(ours), len(theirs))
         first = next((i for i in range(rows) if ours[i] != theirs[i]), rows)
         raise InvalidInputError(
