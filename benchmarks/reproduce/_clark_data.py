@@ -7,15 +7,14 @@ of the same sizes, standardised by the training rows; MNIST is 5 against the oth
 three draws of them, none in common. Draws the source does not give have a fixed seed.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data_folder import point_to_data
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.datasets import load
 
@@ -39,13 +38,6 @@ class Split:
     y_train: Array
     X_test: Array
     y_test: Array
-
-
-def point_to_data() -> None:
-    """Take the data folder beside the repository where PARSIMON_DATA does not name one."""
-    default = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if default.is_dir():
-        os.environ.setdefault("PARSIMON_DATA", str(default))
 
 
 def n_splits(name: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.reproduce._clark_data import point_to_data
+from benchmarks.data_folder import point_to_data
 from parsimon._typing import Array, Indices
 from parsimon.datasets import load, make_checkerboard, make_spiral
 

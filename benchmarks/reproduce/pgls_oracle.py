@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce._clark_data import point_to_data
+from benchmarks.data_folder import point_to_data
 from benchmarks.rows import Row
 from parsimon.datasets import load
 from parsimon.phylo import PGLS, Tree, covariance, read_tree

@@ -161,7 +161,7 @@ def test_a_knee_as_text_is_that_of_error_and_complexity(front, figures):
         ("sideways", "There is no rule 'sideways'; the rules are accuracy, training_accuracy"),
         ("best:size", "There is no objective 'size'"),
         ("best:tpr where fpr=0.05", "A condition looks like fpr<=0.05"),
-        ("best:tpr where fpr<=low", "needs a number here, got 'low'"),
+        ("best:tpr where fpr<=low", "A condition looks like fpr<=0.05.*got 'fpr<=low'"),
         ("best:tpr where size<=2", "There is no objective 'size'"),
         ("one_se:few", "needs a number here, got 'few'"),
         ("one_se:-1", "n_errors must be zero or a positive number"),

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm import smo, smo_compiled
 from parsimon.svm.dual import Dual
-from parsimon.svm.exact import c_path, feasible, solve
+from parsimon.svm.exact import feasible, solve
 from parsimon.svm.smo import climb
 from tests.svm.duals import highest_value, random_dual
 
@@ -173,32 +173,7 @@ def test_a_huge_scale_ends():
     )
 
 
-def test_a_path_is_its_single_solutions_in_any_order():
-    dual = random_dual(4, n=30)
-    weights = dual.upper
-    Cs = [10.0, 0.01, 1.0, 100.0, 0.1]
-    path = c_path(dual.kernel, dual.signs, weights, Cs, tolerance=1e-7)
-    for C, found in zip(Cs, path, strict=True):
-        single = solve(Dual(dual.kernel, dual.signs, C * weights), tolerance=1e-7)
-        assert found.objective == pytest.approx(single.objective, rel=1e-6)
-        assert (found.alpha <= C * weights).all()
-        assert found.gap < 1e-7
-
-
-def test_a_path_needs_fewer_steps_than_its_single_solutions():
-    dual = random_dual(4, n=60)
-    Cs = np.geomspace(0.01, 1000, 50)
-    path = c_path(dual.kernel, dual.signs, dual.upper, Cs, tolerance=1e-3)
-    single = [
-        solve(Dual(dual.kernel, dual.signs, C * dual.upper), start=np.zeros(60), tolerance=1e-3)
-        for C in Cs
-    ]
-    assert sum(found.n_steps for found in path) < 0.8 * sum(found.n_steps for found in single)
-
-
 def test_wrong_options_are_refused():
     dual = random_dual(0)
     with pytest.raises(InvalidInputError, match="tolerance must be a positive number"):
         solve(dual, tolerance=0.0)
-    with pytest.raises(InvalidInputError, match="C must be a positive number"):
-        c_path(dual.kernel, dual.signs, dual.upper, [1.0, -1.0])

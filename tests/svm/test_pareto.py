@@ -110,7 +110,7 @@ def test_rules_choose_as_their_words_say(search):
         ("luck", "There is no rule 'luck'; the rules are holdout_error"),
         ("knee where beauty<3", "There is no column 'beauty'; the columns are margin_term"),
         ("knee where C=3", "A condition looks like"),
-        ("knee where C<much", "A rule needs a number here, got 'much'"),
+        ("knee where C<much", "A condition looks like n_support<=20.*got 'C<much'"),
         ("one_se:-1", "n_errors must be zero or a positive number"),
         ("best", "best needs an objective"),
     ],

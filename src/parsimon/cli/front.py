@@ -2,7 +2,6 @@
 
 import json
 import operator
-import re
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from parsimon.pareto import Front
 
-_CONDITION = re.compile(r"^(?P<name>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>[^<>=]+)$")
-_SIGNS = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}
 _SHOWN = 30
 
 
@@ -152,19 +149,9 @@ def _front(data: "pd.DataFrame", maximise: Sequence[str], minimise: Sequence[str
 
 
 def _conditions(texts: Sequence[str]) -> dict[str, float]:
-    parsed = {}
-    for text in texts:
-        match = _CONDITION.match(text.strip())
-        try:
-            bound = float(match["bound"]) if match else None
-        except ValueError:
-            bound = None
-        if match is None or bound is None:
-            raise InvalidInputError(
-                f'A condition looks like "fpr<=0.05" (<=, >=, < or >), got {text!r}.'
-            )
-        parsed[f"{match['name'].strip()}__{_SIGNS[match['sign']]}"] = bound
-    return parsed
+    from parsimon.pareto.conditions import written_conditions
+
+    return {name: bound for text in texts for name, bound in written_conditions(text).items()}
 
 
 def _draw(found: "Front", chosen: int, picture: Path) -> None:

@@ -1,5 +1,6 @@
-"""Conditions on objectives, written as keywords: ``fpr__le=0.05``."""
+"""Conditions on objectives, as keywords, ``fpr__le=0.05``, or as text, ``fpr<=0.05``."""
 
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -14,6 +15,10 @@ _COMPARISONS: Mapping[str, Callable[[Array, float], AnyArray]] = {
     "lt": np.less,
     "gt": np.greater,
 }
+_ENDINGS = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}
+_WRITTEN = re.compile(r"(?P<name>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
+# After a number only: a name may hold the word.
+_JOINT = re.compile(r"(?<=[0-9.])\s+and\s+")
 
 
 def condition_mask(values: Array, directions: Directions, conditions: Mapping[str, float]) -> Mask:
@@ -34,3 +39,37 @@ def condition_mask(values: Array, directions: Directions, conditions: Mapping[st
             )
         mask &= _COMPARISONS[ending](values[:, directions.position(name)], bound)
     return mask
+
+
+def written_conditions(text: str, example: str = "fpr<=0.05") -> dict[str, float]:
+    """Return conditions joined by "and" as keywords.
+
+    Parameters
+    ----------
+    text : str
+    example : str
+        Of a condition, for the message about one that cannot be read.
+
+    Examples
+    --------
+    >>> written_conditions("fpr<=0.05 and n features > 3")
+    {'fpr__le': 0.05, 'n features__gt': 3.0}
+    """
+    found = {}
+    for part in _JOINT.split(text.strip()):
+        match = _WRITTEN.fullmatch(part)
+        bound = None if match is None else _number(match["bound"])
+        if match is None or bound is None:
+            raise InvalidInputError(
+                f"A condition looks like {example} (or <, >, >=), several are joined by 'and'; got "
+                f"{part!r}."
+            )
+        found[f"{match['name']}__{_ENDINGS[match['sign']]}"] = bound
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

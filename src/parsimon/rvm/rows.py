@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._rows import merged_rows
 from parsimon._typing import Array, Indices, Mask
 
 
@@ -57,20 +58,10 @@ def training_rows(X: Array, y: Array, weights: Array) -> TrainingRows:
     >>> rows.X.tolist(), rows.weights.tolist(), rows.places.tolist()
     ([[1.0], [2.0]], [1.0, 4.0], [1, 0])
     """
-    used = np.flatnonzero(weights > 0)
-    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
-    order = used[np.lexsort((y[used], *X[used].T[::-1]))]
-    same_inputs = (X[order[1:]] == X[order[:-1]]).all(axis=1)
-    same = same_inputs & (y[order[1:]] == y[order[:-1]])
-    begins = np.flatnonzero(np.append(True, ~same))
-    places = order[begins]
-    return TrainingRows(
-        np.ascontiguousarray(X[places]),
-        y[places],
-        np.add.reduceat(weights[order], begins),
-        places,
-        np.append(True, ~same_inputs)[begins],
-    )
+    places, totals = merged_rows(X, y, weights)
+    X = np.ascontiguousarray(X[places])
+    is_new = np.append(True, (X[1:] != X[:-1]).any(axis=1))
+    return TrainingRows(X, y[places], totals, places, is_new)
 
 
 def weighted_rows(X: Array, y: Array, weights: Array) -> TrainingRows:

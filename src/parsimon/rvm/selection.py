@@ -15,7 +15,6 @@ once is no use: it tends to a classifier that gives all rows to one class.) As t
 =========================================  =====================================================
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +25,12 @@ from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Front
 from parsimon.pareto import choose as choose_from_front
 from parsimon.pareto.choice import KNEES
-from parsimon.pareto.conditions import condition_mask
+from parsimon.pareto.conditions import condition_mask, written_conditions
 from parsimon.pareto.dominance import nondominated_rows
 from parsimon.pareto.rules import Rule
 
 # Accuracies that are sums in another order are equal.
 _DIGITS = 12
-_CONDITION = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(\S+)")
-_ENDINGS = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +100,8 @@ def choose(front: Front, figures: Figures, rule: Rule) -> int:
     if not isinstance(rule, str):
         return choose_from_front(front, rule)
     text, _, conditions = rule.partition(" where ")
-    kept = _met(front, conditions) if conditions else np.ones(len(front), dtype=np.bool_)
+    wanted = written_conditions(conditions) if conditions else {}
+    kept = condition_mask(front.values, front.directions, wanted)
     if not kept.any():
         raise EmptyFrontError("No solution is left to choose from; loosen the conditions.")
     index = _chosen(front[kept], figures.where(kept), text.strip())
@@ -224,20 +222,6 @@ def error_knee(error: Array, complexity: Array, *, method: str = "chord") -> int
     points = np.column_stack([error.round(_DIGITS), complexity])
     front = np.flatnonzero(nondominated_rows(points, keep_ties=False))
     return int(front[KNEES[method](points[front])])
-
-
-def _met(front: Front, text: str) -> Mask:
-    mask = np.ones(len(front), dtype=np.bool_)
-    for part in re.split(r"\s+and\s+", text.strip()):
-        match = _CONDITION.fullmatch(part)
-        if match is None:
-            raise InvalidInputError(
-                f"A condition looks like fpr<=0.05 (or <, >, >=), joined by 'and'; got {part!r}."
-            )
-        name, sign, bound = match.groups()
-        condition = {f"{name}__{_ENDINGS[sign]}": _number(bound)}
-        mask &= condition_mask(front.values, front.directions, condition)
-    return mask
 
 
 def _number(text: str) -> float:

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parsimon._options import check_choice
 from parsimon._random import Seed, seed_sequence
+from parsimon._rows import merged_rows
 from parsimon._typing import Array
 from parsimon._weights import check_classes, class_weights, row_weights
 from parsimon._workers import one_thread
 from parsimon.svm.classes import ClassProblem, PairFit, fit_pairs
 from parsimon.svm.pairs import pairs_of, shown_coefficients, votes_and_margins
 from parsimon.svm.probability import agreeing, coupled
-from parsimon.svm.rows import training_rows
 from parsimon.svm.training import (
     Training,
     box_size,
@@ -215,7 +215,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         weights = row_weights(sample_weight, len(X))
         factors = class_weights(self.class_weight, labels, codes, weights)
         check_classes(labels, codes, weights * factors)
-        rows = training_rows(X, codes, weights * factors, merge=not is_precomputed(self))
+        rows = merged_rows(X, codes, weights * factors, merge=not is_precomputed(self))
         present, own_codes = np.unique(codes[rows.places], return_inverse=True)
         self.classes_ = labels[present]
         # The matrices are small: more threads would take longer, and change the last digits.

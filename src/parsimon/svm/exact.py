@@ -1,13 +1,10 @@
 """The reference: the dual solved exactly, once or for a path of C."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from parsimon._options import check_positive
 from parsimon._typing import Array
-from parsimon.svm.dual import AT_BOUND, Dual, Solution
+from parsimon.svm.dual import Dual, Solution
 from parsimon.svm.smo import climb
 
 _LEAST_MOST_STEPS = 1_000_000
@@ -81,64 +78,6 @@ def feasible(dual: Dual, alpha: Array) -> Array:
     ]
     shrunk: Array = inside * np.where(positive, factors[0][..., None], factors[1][..., None])
     return shrunk
-
-
-def c_path(
-    kernel: Array,
-    signs: Array,
-    weights: Array,
-    Cs: Sequence[float],
-    *,
-    tolerance: float = 1e-3,
-) -> list[Solution]:
-    """Return the solutions for several C, each begun where the next smaller C ended.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-    signs : ndarray of shape (n,)
-        Labels, -1.0 and 1.0.
-    weights : ndarray of shape (n,)
-        The upper bounds are C times these.
-    Cs : sequence of float
-        In any order.
-    tolerance : float
-        Gap at which to stop.
-
-    Returns
-    -------
-    list of Solution
-        In the order of `Cs`.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> signs = np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> path = c_path(rows @ rows.T, signs, np.ones(4), [10.0, 0.1])
-    >>> [round(found.objective, 6) for found in path]
-    [2.0, 0.32]
-    """
-    for C in Cs:
-        check_positive("C", C)
-    solutions: list[Any] = [None] * len(Cs)
-    alpha, last = np.zeros(len(signs)), 0.0
-    for place in np.argsort(np.asarray(Cs, dtype=np.float64), kind="stable"):
-        C = float(Cs[place])
-        dual = Dual(kernel, signs, C * weights)
-        start = alpha if last == 0.0 else _grown(dual, alpha, C / last)
-        found = solve(dual, start=start, tolerance=tolerance)
-        solutions[place], alpha, last = found, found.alpha, C
-    return solutions
-
-
-def _grown(dual: Dual, alpha: Array, ratio: float) -> Array:
-    """Return a start for bounds that are `ratio` times what they were.
-
-    Variables at their bounds follow them and the others stay: over five data sets that took fewer
-    steps than keeping or stretching all of them.
-    """
-    at_bound = alpha * ratio >= dual.upper * (1.0 - AT_BOUND)
-    return feasible(dual, np.where(at_bound, dual.upper, alpha))
 
 
 def _suits_libsvm(dual: Dual) -> bool:

@@ -25,7 +25,7 @@ from parsimon.svm.front.machine import (
     training_of,
     two_classes,
 )
-from parsimon.svm.front.rows import merged_rows
+from parsimon.svm.front.rows import front_rows
 from parsimon.svm.front.searching import (
     check_search_options,
     holdout_of,
@@ -240,7 +240,7 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
-        rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
+        rows = front_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         seed, chosen, held = split_rows(self, rows, X_val)
         with one_thread():

@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parsimon._options import check_positive
 from parsimon._random import Seed
+from parsimon._rows import merged_rows
 from parsimon._typing import Array, Indices
 from parsimon._weights import row_weights
 from parsimon._workers import one_thread
 from parsimon.svm.dual import Dual
-from parsimon.svm.rows import training_rows
 from parsimon.svm.training import (
     FittedDual,
     Training,
@@ -142,7 +142,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         targets = np.asarray(y, dtype=np.float64)
         weights = row_weights(sample_weight, len(X))
-        rows = training_rows(X, targets, weights, merge=not is_precomputed(self))
+        rows = merged_rows(X, targets, weights, merge=not is_precomputed(self))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             made = training(self, X, rows.places, rows.weights)

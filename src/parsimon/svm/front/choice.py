@@ -16,7 +16,6 @@ The simplest machine is the one with the widest margin. The undivided dual objec
 the first rule of the source (Mierswa 2009, section 3.2.5).
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,12 +26,12 @@ from parsimon._typing import Array, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Front
 from parsimon.pareto import choose as choose_from_front
+from parsimon.pareto.conditions import condition_mask, written_conditions
+from parsimon.pareto.directions import Directions
 from parsimon.pareto.rules import Rule
 
 # Errors that are sums in another order are equal.
 _DIGITS = 12
-_CONDITION = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(\S+)")
-_COMPARISONS = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,19 +143,11 @@ def _knee(front: Front, text: str) -> int:
 
 
 def _met(figures: Figures, text: str) -> Mask:
-    mask: Mask | None = None
-    for part in re.split(r"\s+and\s+", text.strip()):
-        match = _CONDITION.fullmatch(part)
-        if match is None:
-            raise InvalidInputError(
-                f"A condition looks like n_support<=20 (or <, >, >=), joined by 'and'; "
-                f"got {part!r}."
-            )
-        name, sign, bound = match.groups()
-        met: Mask = _COMPARISONS[sign](_column(figures, name), _number(bound))
-        mask = met if mask is None else mask & met
-    if mask is None:
-        raise InvalidInputError("A condition is missing after 'where'.")
+    mask = np.ones(len(figures.columns["margin_term"]), dtype=np.bool_)
+    for condition, bound in written_conditions(text, "n_support<=20").items():
+        name = condition.rpartition("__")[0]
+        column = _column(figures, name)[:, None]
+        mask &= condition_mask(column, Directions.of([name]), {condition: bound})
     return mask
 
 

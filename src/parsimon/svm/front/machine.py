@@ -17,7 +17,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.svm.dual import Dual
 from parsimon.svm.exact import solve
 from parsimon.svm.front.losses import Training, best_bias
-from parsimon.svm.front.rows import MergedRows, loss_weights, merged_rows
+from parsimon.svm.front.rows import FrontRows, front_rows, loss_weights
 from parsimon.svm.gram import Gram
 from parsimon.svm.indefinite import Repair, repaired
 
@@ -108,7 +108,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         check_positive("C", self.C)
         X, y = validate_data(self, X, y, dtype=np.float64)
         classes, codes, weights = two_classes(y, sample_weight)
-        rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
+        rows = front_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         with one_thread():
             training, repair = training_of(self, gram, rows, classes)
@@ -160,7 +160,7 @@ class Basis:
 
     gram: Gram
     repair: Repair | None
-    rows: MergedRows
+    rows: FrontRows
     classes: AnyArray
     X: Array
 
@@ -200,7 +200,7 @@ def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
     return labels[present], np.searchsorted(present, codes), weights
 
 
-def fitted_gram(options: Any, X: Array, rows: MergedRows) -> Gram:
+def fitted_gram(options: Any, X: Array, rows: FrontRows) -> Gram:
     """Return the kernel on the merged rows."""
     shared = options.gamma, options.degree, options.coef0
     if is_precomputed(options):
@@ -210,7 +210,7 @@ def fitted_gram(options: Any, X: Array, rows: MergedRows) -> Gram:
 
 
 def training_of(
-    options: Any, gram: Gram, rows: MergedRows, classes: AnyArray
+    options: Any, gram: Gram, rows: FrontRows, classes: AnyArray
 ) -> tuple[Training, Repair | None]:
     """Return what a population is judged on, and the repair of the kernel if one was asked for."""
     matrix = gram.train

@@ -1,19 +1,18 @@
 """The rows of a front: equal ones merged, in an order of their own, and some of them held out.
 
-A table with repeated rows, the same table with integer weights, and either of them shuffled are
-the same data; after `merged_rows` they are the same arrays. A row that is there twice is never
-on both sides of a split.
+A row that is there twice is never on both sides of a split.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._rows import merged_rows
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon._weights import class_weights
 
 
-class MergedRows(NamedTuple):
+class FrontRows(NamedTuple):
     """Rows with weight.
 
     Attributes
@@ -30,12 +29,12 @@ class MergedRows(NamedTuple):
     codes: Indices
     counts: Array
 
-    def of(self, chosen: Indices) -> "MergedRows":
+    def of(self, chosen: Indices) -> "FrontRows":
         """Return some of the rows."""
-        return MergedRows(self.places[chosen], self.codes[chosen], self.counts[chosen])
+        return FrontRows(self.places[chosen], self.codes[chosen], self.counts[chosen])
 
 
-def merged_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True) -> MergedRows:
+def front_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True) -> FrontRows:
     """Merge rows that are equal in X and class, leave out those without weight, and sort.
 
     Parameters
@@ -50,26 +49,19 @@ def merged_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True)
     Examples
     --------
     >>> X, codes = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1, 0, 1, 0])
-    >>> merged_rows(X, codes, np.array([1.0, 1.0, 3.0, 0.0]))
-    MergedRows(places=array([1, 0]), codes=array([0, 1]), counts=array([1., 4.]))
+    >>> front_rows(X, codes, np.array([1.0, 1.0, 3.0, 0.0]))
+    FrontRows(places=array([1, 0]), codes=array([0, 1]), counts=array([1., 4.]))
     """
-    used = np.flatnonzero(weights > 0)
-    if not merge:
-        return MergedRows(used, codes[used], weights[used])
-    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
-    order = used[np.lexsort((codes[used], *X[used].T[::-1]))]
-    same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (codes[order[1:]] == codes[order[:-1]])
-    begins = np.flatnonzero(np.append(True, ~same))
-    places = order[begins]
-    return MergedRows(places, codes[places], np.add.reduceat(weights[order], begins))
+    places, counts = merged_rows(X, codes, weights, merge=merge)
+    return FrontRows(places, codes[places], counts)
 
 
-def loss_weights(rows: MergedRows, class_weight: Any, classes: AnyArray) -> Array:
+def loss_weights(rows: FrontRows, class_weight: Any, classes: AnyArray) -> Array:
     """Return what one unit of slack of each row costs: its count times the weight of its class.
 
     Examples
     --------
-    >>> rows = MergedRows(np.arange(3), np.array([0, 0, 1]), np.ones(3))
+    >>> rows = FrontRows(np.arange(3), np.array([0, 0, 1]), np.ones(3))
     >>> loss_weights(rows, {"b": 2.0}, np.array(["a", "b"]))
     array([1., 1., 2.])
     """

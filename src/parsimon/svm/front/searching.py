@@ -20,7 +20,7 @@ from parsimon.svm.front.machine import Basis, FrontSVC
 from parsimon.svm.front.path import exact_path, nu_prices
 from parsimon.svm.front.primal import evolve
 from parsimon.svm.front.printed import PRINTED_GENERATIONS, PRINTED_POPULATION, evolve_printed
-from parsimon.svm.front.rows import MergedRows, loss_weights, stratified_holdout
+from parsimon.svm.front.rows import FrontRows, loss_weights, stratified_holdout
 from parsimon.svm.indefinite import REPAIRS
 
 # Generations if the user says nothing; why "primal" needs few is told in `ParetoSVC`.
@@ -112,13 +112,13 @@ def template_of(options: Any) -> FrontSVC:
     )
 
 
-def split_rows(options: Any, rows: MergedRows, X_val: Any) -> tuple[Seed, Indices, Indices]:
+def split_rows(options: Any, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices, Indices]:
     """Return the seed of the search, the rows to train on and those to hold out.
 
     Parameters
     ----------
     options : ParetoSVC
-    rows : MergedRows
+    rows : FrontRows
     X_val : array-like or None
         If rows to choose by were given, none are held out.
     """
@@ -133,7 +133,7 @@ def split_rows(options: Any, rows: MergedRows, X_val: Any) -> tuple[Seed, Indice
 
 
 def holdout_of(
-    options: Any, basis: Basis, held: MergedRows, X_val: Any, y_val: Any
+    options: Any, basis: Basis, held: FrontRows, X_val: Any, y_val: Any
 ) -> Holdout | None:
     """Return the rows to choose by: given ones, or those held out, or none.
 
@@ -142,7 +142,7 @@ def holdout_of(
     options : ParetoSVC
         With `classes_`.
     basis : Basis
-    held : MergedRows
+    held : FrontRows
         Rows of ``basis.X``.
     X_val, y_val : array-like or None
     """

@@ -169,7 +169,6 @@ def machine(
     if (signs == signs[0]).all():
         # The equality constraint leaves alpha = 0 alone; any bias beyond the margin is optimal.
         return Solution(np.zeros(len(signs)), float(signs[0]), 0.0, 0.0, 0, True)
-    # Always from a start: measured on 250 rows, our own steps are done forty times sooner than
-    # libsvm with the checks of its input.
+    # Always from a start: these machines are small, and libsvm checks its input anew each time.
     begin = np.zeros(len(signs)) if start is None else start
     return solve(Dual(kernel, signs, upper), start=begin, tolerance=tolerance)

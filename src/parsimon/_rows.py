@@ -1,7 +1,7 @@
-"""The rows that a machine is trained on: equal ones merged, in an order of their own.
+"""Rows as learners want them: equal ones merged, those without weight left out, in one order.
 
-A table with repeated rows, the same table with integer weights, and either of them shuffled are the
-same data; after `training_rows` they are the same arrays, and so is every number computed from
+A table with repeated rows, the same table with integer weights, and either of them shuffled are
+the same data; after `merged_rows` they are the same arrays, and so is every number computed from
 them.
 """
 
@@ -13,7 +13,7 @@ from parsimon._typing import AnyArray, Array, Indices
 
 
 class Rows(NamedTuple):
-    """Rows with weight.
+    """The rows to learn from.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     weights: Array
 
 
-def training_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
+def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
     """Merge rows that are equal in X and y, leave out those without weight, and sort.
 
     Parameters
@@ -37,12 +37,13 @@ def training_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) 
     weights : ndarray of shape (n_given,)
         Not negative.
     merge : bool
-        False keeps all rows with weight in their order, for tables of similarities.
+        False keeps all rows with weight in their order: similarities instead of features say
+        nothing of equal rows.
 
     Examples
     --------
     >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    >>> training_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
+    >>> merged_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
     Rows(places=array([1, 0]), weights=array([1., 4.]))
     """
     used = np.flatnonzero(weights > 0)
