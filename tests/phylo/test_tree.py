@@ -124,7 +124,7 @@ def test_names_are_matched_from_every_kind_of_table():
     [
         (["A", "X", "Y"], r"2 of 3 names are not tips of the tree: X, Y\. Tips without a row: B"),
         (["A", "C d"], r"not tips of the tree: C d.*match with underscores in place of spaces"),
-        (pl.DataFrame({"tip": ["A"]}), "needs `column`"),
+        (pl.DataFrame({"name": ["A"]}), "needs `column`"),
         ("A", "single text 'A'"),
     ],
 )

@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from parsimon.phylo.tree import Tree
 
 _MOST_LISTED = 12
+# A column of text with this name holds the tips unless another is named.
+TIP = "tip"
 
 
 def row_names(table: Any, column: str | None = None) -> list[str]:
     """Return the name of each row: from a column, the index, the keys, or the sequence itself.
+
+    Without `column` it is the one called "tip", if it is text, before the index.
 
     Examples
     --------
     >>> row_names({"A": 1, "B": 2}), row_names(["C", "D"])
     (['A', 'B'], ['C', 'D'])
     """
+    column = tip_column(table) if column is None else column
     if column is not None:
         return _column(table, column)
     if isinstance(table, Mapping):
@@ -44,6 +49,22 @@ def index_names(table: Any) -> list[str]:
     # Once as an array: walking along an index of text is ten times as slow.
     labels = np.asarray(table.index, dtype=object).tolist()
     return [label if isinstance(label, str) else str(label) for label in labels]
+
+
+def tip_column(table: Any) -> str | None:
+    """Return the name of the column that holds tips without being named: "tip", if it is text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tip_column(pd.DataFrame({"tip": ["A"], "x": [1]})), tip_column(pd.DataFrame({"tip": [1]}))
+    ('tip', None)
+    """
+    if TIP not in list(getattr(table, "columns", ())):
+        return None
+    labels = np.asarray(table[TIP])
+    is_text = labels.ndim == 1 and any(isinstance(label, str) for label in labels.tolist())
+    return TIP if is_text else None
 
 
 def match_names(tree: "Tree", names: list[str]) -> Indices:
@@ -101,14 +122,15 @@ def trait_table(values: Any) -> tuple[list[str], Array, tuple[str, ...]]:
     if isinstance(values, dict):
         names, numbers = [str(key) for key in values], list(values.values())
     elif hasattr(values, "columns"):
-        names, numbers = row_names(values), values.to_numpy()
-        traits = tuple(str(column) for column in values.columns)
+        names, column = row_names(values), tip_column(values)
+        kept = [name for name in values.columns if name != column]
+        numbers, traits = values[kept].to_numpy(), tuple(str(name) for name in kept)
     elif hasattr(values, "index") and not callable(values.index):
         names, numbers, traits = row_names(values), values.to_numpy(), (str(values.name),)
     else:
         raise InvalidInputError(
-            "values must be a DataFrame or a Series whose index holds tip names, or a dict, got "
-            f"{type(values).__name__}."
+            "values must be a DataFrame or a Series whose index holds tip names, a DataFrame with "
+            f"a column called {TIP}, or a dict, got {type(values).__name__}."
         )
     array = np.asarray(numbers)
     return names, finite_matrix(array[:, None] if array.ndim == 1 else array, "values"), traits

@@ -8,15 +8,16 @@ from parsimon._typing import Indices
 from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.gaussian import TreeGaussian
-from parsimon.phylo.matching import index_names, match_names
+from parsimon.phylo.matching import index_names, match_names, tip_column
 
 if TYPE_CHECKING:
     from parsimon.phylo.tree import Tree
 
 _HOW = (
     "Give a pandas DataFrame whose index holds tip names (in a Pipeline, "
-    'set_output(transform="pandas") keeps it), or `tips`: the name of a column with tip names, or '
-    "the number of a column of an array with tip names or positions in tree.tip_names."
+    'set_output(transform="pandas") keeps it), a data frame with a column called tip, or '
+    "`tips`: the name of a column with tip names, or the number of a column of an array with tip "
+    "names or positions in tree.tip_names."
 )
 
 
@@ -29,7 +30,8 @@ def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any
     tree : Tree or None
         Without one there are no positions, but the column of tips is still taken out.
     tips : str, int or None
-        Where the tips are: in a column of this name or number, or in the index.
+        Where the tips are: in a column of this name or number; for None in a column of text
+        called "tip", or else in the index.
 
     Examples
     --------
@@ -39,6 +41,14 @@ def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any
     >>> features.tolist(), positions.tolist()
     ([[0.5], [0.7]], [1, 0])
     """
+    features, positions = find_tips(X, tree, tips)
+    _check_numbers(features)
+    return features, positions
+
+
+def find_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any, Indices | None]:
+    """Do what `split_tips` does for a table whose other columns need not be numbers."""
+    tips = tip_column(X) if tips is None else tips
     if tips is None:
         return X, None if tree is None else _from_index(X, tree)
     if isinstance(tips, bool) or not isinstance(tips, str | int | np.integer):
@@ -98,6 +108,36 @@ def check_same_order(y: Any, tree: "Tree", positions: Indices | None) -> None:
         )
 
 
+def _check_numbers(features: Any) -> None:
+    """Refuse data frames without columns, or with text in one, and say which."""
+    if hasattr(features, "columns") and not len(features.columns):
+        raise InvalidInputError("X has no columns of features.")
+    for column in _text_columns(features):
+        for label in np.asarray(features[column]).tolist():
+            if isinstance(label, str) and not _is_number(label):
+                raise InvalidInputError(
+                    f"The column {column!r} holds text, such as {label!r}, and features must be "
+                    "numbers. Encode it or leave it out; if it names the tips, give "
+                    f"tips={column!r}."
+                )
+
+
+def _text_columns(table: Any) -> list[Any]:
+    """Return the columns of a data frame that are neither numbers nor dates."""
+    arrays = {name: np.asarray(table[name]) for name in getattr(table, "columns", ())}
+    return [
+        name for name, cells in arrays.items() if cells.ndim == 1 and cells.dtype.kind in "OUST"
+    ]
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
 def _has_index(table: Any) -> bool:
     return hasattr(table, "index") and not callable(table.index)
 
@@ -106,7 +146,15 @@ def _from_index(X: Any, tree: "Tree") -> Indices:
     if not _has_index(X):
         raise InvalidInputError(f"Rows cannot be matched to the tree. {_HOW}")
     names = index_names(X)
+    if not names:
+        raise InvalidInputError("X has no rows.")
     if not any(name in tree.position for name in names):
+        for column in _text_columns(X):
+            if any(str(label) in tree.position for label in np.asarray(X[column])):
+                raise InvalidInputError(
+                    f"No row is a tip of the tree by its index, but the column {column!r} holds "
+                    f"tips: give tips={column!r}."
+                )
         raise InvalidInputError(
             f"No row is a tip of the tree: the index holds {shorten(names)}, the tips are "
             f"{shorten(tree.tip_names)}. {_HOW}"
