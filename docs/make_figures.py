@@ -3,15 +3,25 @@
     python docs/make_figures.py
 
 The pictures are committed, so that the documentation builds without drawing. They are the same,
-byte for byte, each time they are drawn with the same versions of the packages.
+byte for byte, each time they are drawn with the same versions of the packages. Those of real
+species need the folder of tables and trees that PARSIMON_DATA names; without it they are left as
+they are.
 """
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from phylo_figures import (
+    ancestors,
+    components_with_and_without,
+    random_and_clade_folds,
+    relevant_amino_acids,
+    strength_of_the_tree,
+)
 from rvm_figures import banana_boundaries, bands_by_size, front_in_three
 from svm_figures import moons, overfitting, spectra, walk
 
@@ -53,6 +63,17 @@ def main():
         save_small(walk(), "svm-walk", "Five machines along a front")
         save_small(spectra(), "svm-spectra", "Eigenvalues of three kernels")
         save_small(moons(), "svm-moons", "Seven labels alone, and with rows without")
+        save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")
+        if "PARSIMON_DATA" in os.environ:
+            save_real_species()
+
+
+def save_real_species():
+    """Draw the pictures whose data do not come with the package."""
+    save_small(ancestors(), "phylo-ancestors", "Body length of anoles and of their ancestors")
+    save_small(strength_of_the_tree(), "phylo-lambda", "What archaea say about lambda")
+    save_small(components_with_and_without(), "phylo-p3ca", "Components of amino acids")
+    save_small(relevant_amino_acids(), "phylo-amino-acids", "Relevance and correlation")
 
 
 def save(ax, name, *, dpi=None):
