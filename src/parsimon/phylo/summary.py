@@ -104,6 +104,10 @@ def summarise(model: "PGLS") -> Summary:
     )
 
 
+# Parameters that change nothing are not worth a line; lambda always is.
+_PLAIN = {"lambda": None, "kappa": 1.0, "delta": 1.0, "alpha": 0.0}
+
+
 def _above(model: "PGLS") -> tuple[str, ...]:
     if model.tree is None:
         return (f"Least squares without a tree, {model._fit.n} rows",)
@@ -113,7 +117,7 @@ def _above(model: "PGLS") -> tuple[str, ...]:
         if name in model.estimated_:
             low, high = model.profile(name, n_points=3).interval
             lines.append(f"{name} {value:.4g}, estimated; 95 % interval {low:.4g} to {high:.4g}")
-        elif name in {"lambda", "alpha"} or value != 1:
+        elif value != _PLAIN[name]:
             lines.append(f"{name} {value:.4g}, given")
     return tuple(lines)
 
