@@ -108,6 +108,32 @@ def test_unit_tips_at_lambda_zero_are_probabilistic_components(table, form):
     np.testing.assert_allclose(model.transform(table), left @ W @ inner)
 
 
+def test_the_likelihood_without_a_tree_is_that_of_scikit_learn(table):
+    X = table.to_numpy()
+    # Variances with n - 1 in the denominator of these rows are those with n of the given ones.
+    shrunk = X.mean(axis=0) + (X - X.mean(axis=0)) * np.sqrt(39 / 40)
+    theirs = PCA(n_components=2).fit(shrunk)
+    ours = P3CA(n_components=2).fit(X)
+    assert ours.log_likelihood_ == pytest.approx(theirs.score_samples(X).sum())
+    C = ours.loadings_ @ ours.loadings_.T + ours.noise_variance_ * np.eye(5)
+    np.testing.assert_allclose(C, theirs.get_covariance())
+
+
+@pytest.mark.parametrize("kind", [PhyloPCA, P3CA])
+def test_the_order_of_tips_does_not_matter(table, kind):
+    frame = table[:6].set_axis(list("abcdef"))
+    one = read_tree("((a:1,b:2):1,(c:1,(d:1,(e:2,f:1):1):0.5):2);")
+    two = read_tree("(((( f:1,e:2):1,d:1):0.5,c:1):2,(b:2,a:1):1);")
+    ours = kind(one, n_components=2, pagel_lambda=0.7).fit(frame)
+    for tree, rows in [(two, frame), (one, frame[::-1]), (two, frame.loc[list("cafebd")])]:
+        other = kind(tree, n_components=2, pagel_lambda=0.7).fit(rows)
+        np.testing.assert_allclose(other.components_, ours.components_, atol=1e-10)
+        np.testing.assert_allclose(other.loadings_, ours.loadings_, atol=1e-10)
+        np.testing.assert_allclose(other.transform(frame), ours.scores_, atol=1e-9)
+        at = [list(rows.index).index(name) for name in frame.index]
+        np.testing.assert_allclose(other.scores_[at], ours.scores_, atol=1e-9)
+
+
 @pytest.mark.parametrize("n_components", [1, 3, 5])
 def test_the_likelihood_is_that_of_a_matrix_normal_table(tree, table, n_components):
     model = P3CA(tree, pagel_lambda=0.6, n_components=n_components).fit(table)
@@ -141,6 +167,11 @@ def test_the_printed_form_has_the_matrix_where_its_inverse_belongs(tree, table):
     np.testing.assert_allclose(model.mean_, table.mean())
     right = P3CA(tree, pagel_lambda=0.6, centre="sample").fit(table)
     assert abs(right.log_likelihood_ - printed) > 1.0
+    assert np.abs(right.components_ - model.components_).max() > 0.01
+    # The tree of which both are sure is another one.
+    other = P3CA(tree, form="printed", centre="sample").fit(table)
+    best = P3CA(tree, centre="sample").fit(table)
+    assert abs(other.lambda_ - best.lambda_) > 0.1
 
 
 def test_a_column_of_tips_is_no_feature(tree, table):
@@ -201,3 +232,46 @@ def test_scores_are_drawn_on_their_tree(tree, table):
         model.plot(components=(0, 3))
     with pytest.raises(InvalidInputError, match="colour has 2 numbers for 30 rows"):
         model.plot(colour=[1.0, 2.0])
+
+
+def overlaps(one, two):
+    return one.overlaps(two) and min(one.x1, two.x1) - max(one.x0, two.x0) > 0.5
+
+
+@pytest.mark.parametrize("size", [(7.2, 5.2), (4.5, 3.6)])
+def test_labels_cover_neither_each_other_nor_tips(tree, size):
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(3)
+    table = brownian_traits(tree, 9, random_state=1)
+    # Columns that hardly differ: arrows lie on each other.
+    table = (table["trait1"].to_numpy()[:, None] + 0.2 * table).set_axis(
+        [f"trait {j}" for j in range(8)] + ["one with a very long name"], axis=1
+    )
+    table.iloc[:, 5:] *= -1
+    figure, axes = plt.subplots(figsize=size)
+    P3CA(tree, pagel_lambda=1.0).fit(table).plot(ax=axes, colour=rng.normal(size=40))
+    figure.canvas.draw()
+    labels = [text for text in axes.texts if text.get_text()]
+    assert len(labels) == 8
+    boxes = [super(type(text), text).get_window_extent() for text in labels]
+    for place, box in enumerate(boxes):
+        assert not any(overlaps(box, other) for other in boxes[:place])
+        assert axes.get_window_extent().padded(12).contains(*box.min)
+        assert axes.get_window_extent().padded(12).contains(*box.max)
+        for point in axes.transData.transform(axes.collections[1].get_offsets()):
+            assert not box.contains(*point)
+    plt.close(figure)
+
+
+def test_long_names_are_cut_and_flat_scores_are_drawn(tree, table):
+    named = table.set_axis([f"a very long name of column {j}" for j in range(5)], axis=1)
+    axes = P3CA(tree).fit(named).plot(colour=named.iloc[:, 0])
+    cut = {text.get_text() for text in axes.texts} - {""}
+    assert all(text.startswith("a very") and text.endswith("…") for text in cut)
+    assert {len(text) <= 16 for text in cut} == {True}
+    assert axes.figure.axes[1].get_ylabel() == named.columns[0]
+    line = np.column_stack([np.arange(6.0), 2 * np.arange(6.0)])
+    axes = P3CA(n_components=2).fit(line).plot()
+    assert np.ptp(axes.get_ylim()) > 0
+    assert {text.get_text() for text in axes.texts} == {"", "x0", "x1"}

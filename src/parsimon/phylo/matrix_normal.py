@@ -63,6 +63,12 @@ class LowRank(NamedTuple):
         return self.directions * np.sqrt(np.maximum(self.variances - self.noise, 0.0))
 
     @property
+    def covariance(self) -> Array:
+        """W W' + noise I, shape (d, d)."""
+        noise: Array = self.noise * np.eye(self.n_columns)
+        return self.loadings @ self.loadings.T + noise
+
+    @property
     def log_determinant(self) -> float:
         """Of the covariance; minus infinity if it is singular."""
         rest = self.n_columns - len(self.variances)

@@ -6,9 +6,18 @@ import numpy as np
 
 from parsimon._options import check_choice
 from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.components import TreeComponents
 from parsimon.phylo.gaussian import TreeGaussian
-from parsimon.phylo.matrix_normal import Centre, Moments, log_likelihood, low_rank, moments
+from parsimon.phylo.matrix_normal import (
+    Centre,
+    LowRank,
+    Moments,
+    log_likelihood,
+    low_rank,
+    moments,
+)
+from parsimon.phylo.missing import PartialTable
 from parsimon.phylo.tree import Tree
 
 
@@ -18,7 +27,8 @@ class P3CA(TreeComponents):
     A few hidden traits evolve along the tree, as does noise of equal rate in all columns; what is
     seen is a linear map of the hidden traits plus the noise [1]_. Lambda maximises the matrix
     normal likelihood. With lambda zero and tips at depth one this is probabilistic principal
-    component analysis [2]_.
+    component analysis [2]_. Cells may be missing (NaN): they are expected from the other cells of
+    their row and from relatives.
 
     Parameters
     ----------
@@ -30,15 +40,20 @@ class P3CA(TreeComponents):
         How much of the tree is in the traits; "ML" maximises their joint likelihood.
     centre : {"phylogenetic", "sample"}
         Measure traits from their value at the root, which maximises the likelihood, or from the
-        mean of the rows, as in [1]_.
+        mean of the rows, as in [1]_; of the cells that are there if some are missing.
     form : {"corrected", "printed"}
         The likelihood of the model, or the formula that was printed, which has the covariance of
         the tips where its inverse belongs. It is here for comparison with [1]_ alone, and costs a
-        dense matrix; both are the same at lambda zero with tips at depth one.
+        dense matrix; both are the same at lambda zero with tips at depth one. It refuses missing
+        cells.
     bounds : tuple
         Where lambda is sought, as in `PhyRVM`.
     tips : str, int or None
         How rows find their tips, as in `PGLS`.
+    max_iter : int
+        Steps of the EM algorithm at one lambda, at most; used if cells are missing.
+    tolerance : float
+        It ends when a step raises the log likelihood by less.
 
     Attributes
     ----------
@@ -52,19 +67,28 @@ class P3CA(TreeComponents):
     noise_variance_ : float
         Rate of the noise.
     scores_ : ndarray of shape (n, n_components)
-        Of the training rows.
+        Of the training rows, given all cells of all rows.
     mean_ : ndarray of shape (d,)
     lambda_ : float
     model_ : Model
     log_likelihood_ : float
-        By `form`; infinite if the components leave nothing to the noise.
+        By `form`, of the cells that are there; infinite if the components leave nothing to the
+        noise.
+    imputed_ : ndarray of shape (n, d)
+        The training rows, missing cells as expected given all cells of all rows.
+    n_iter_ : int
+        Steps at the last lambda; 1 if no cell is missing.
+    converged_ : bool
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
 
     Notes
     -----
     Scores are the expected hidden traits, :math:`(W^T W + \sigma^2 I)^{-1} W^T (x - a)`: the tree
-    cancels, so that they are a function of the row.
+    cancels, so that they are a function of the row. It does not cancel where cells are missing:
+    the likelihood is then that of a Gaussian vector with covariance :math:`V_\lambda \otimes C`
+    without the rows and columns of missing cells, maximised by an exact EM algorithm that is linear
+    in tips. A row without any cell is predicted from its relatives.
 
     References
     ----------
@@ -80,6 +104,9 @@ class P3CA(TreeComponents):
     >>> model = P3CA(tree).fit(table)
     >>> abs(model.components_).argmax(axis=1), 0.5 < model.lambda_ < 1
     (array([0, 1]), True)
+    >>> table.iloc[0, 0] = float("nan")
+    >>> bool(np.isfinite(P3CA(tree).fit(table).imputed_).all())
+    True
     """
 
     def __init__(
@@ -92,6 +119,8 @@ class P3CA(TreeComponents):
         form: Literal["corrected", "printed"] = "corrected",
         bounds: tuple[Any, Any] = (0.0, 1.0),
         tips: str | int | None = None,
+        max_iter: int = 1000,
+        tolerance: float = 1e-9,
     ) -> None:
         self.tree = tree
         self.n_components = n_components
@@ -100,6 +129,8 @@ class P3CA(TreeComponents):
         self.form = form
         self.bounds = bounds
         self.tips = tips
+        self.max_iter = max_iter
+        self.tolerance = tolerance
 
     def _moments(self, gaussian: TreeGaussian | None, features: Array) -> Moments:
         found = moments(gaussian, features, self.centre)
@@ -109,18 +140,25 @@ class P3CA(TreeComponents):
         scatter = left.T @ gaussian.covariance() @ left
         return Moments(found.mean, scatter, -found.log_determinant, found.n)
 
-    def _height(self, gaussian: TreeGaussian | None, features: Array) -> float:
-        found = self._moments(gaussian, features)
-        d = features.shape[1]
-        fit = low_rank(found.scatter / found.n, self._n_kept(d, 2))
-        return log_likelihood(found, fit.log_determinant, float(d))
+    def _fitted(self, expected: Array) -> LowRank:
+        return low_rank(expected, self._n_kept(len(expected), 2))
 
-    def _store(self, gaussian: TreeGaussian | None, features: Array) -> None:
-        found = self._moments(gaussian, features)
-        d = features.shape[1]
-        fit = low_rank(found.scatter / found.n, self._n_kept(d, 2))
-        self.log_likelihood_ = log_likelihood(found, fit.log_determinant, float(d))
-        self.mean_, self.noise_variance_ = found.mean, fit.noise
+    def _form(self, expected: Array) -> Array:
+        return self._fitted(expected).covariance
+
+    def _n_free(self, n_columns: int) -> int:
+        return min(self._n_kept(n_columns, 2), n_columns - 1)
+
+    def _mean_of_cells(self, table: PartialTable) -> Array | None:
+        return table.column_means if self.centre == "sample" else None
+
+    def _height(self, found: Moments) -> float:
+        fit = self._fitted(found.scatter / found.n)
+        return log_likelihood(found, fit.log_determinant, float(fit.n_columns))
+
+    def _store(self, found: Moments) -> None:
+        fit = self._fitted(found.scatter / found.n)
+        self.noise_variance_, self._covariance = fit.noise, fit.covariance
         self.components_, self.loadings_ = fit.directions.T, fit.loadings
         self.explained_variance_ = fit.variances
         total = float(np.trace(found.scatter)) / found.n
@@ -128,6 +166,18 @@ class P3CA(TreeComponents):
         # W' W + noise I is diagonal, with the variances on it.
         safe = np.where(fit.variances > 0, fit.variances, 1.0)
         self._projection = fit.loadings / safe
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.form == "corrected"
+        return tags
+
+    def _check_missing(self) -> None:
+        if self.form == "printed":
+            raise InvalidInputError(
+                'X holds NaN, and form="printed" is no density of which cells could be missing. '
+                'Use form="corrected", or fill the cells.'
+            )
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -7,8 +7,7 @@ import numpy as np
 from parsimon._options import check_choice
 from parsimon._typing import Array
 from parsimon.phylo.components import TreeComponents
-from parsimon.phylo.gaussian import TreeGaussian
-from parsimon.phylo.matrix_normal import directions, log_likelihood, moments
+from parsimon.phylo.matrix_normal import Moments, directions, log_likelihood
 from parsimon.phylo.tree import Tree
 
 
@@ -17,7 +16,8 @@ class PhyloPCA(TreeComponents):
 
     Eigenvectors of the rate matrix, around the value at the root [1]_. Scores of related
     species still resemble each other: the components are uncorrelated as they evolve, not as they
-    are found at the tips.
+    are found at the tips. Cells may be missing (NaN): the rate matrix is then the most likely one
+    given the cells that are there, by an exact EM algorithm that is linear in tips.
 
     Parameters
     ----------
@@ -33,18 +33,22 @@ class PhyloPCA(TreeComponents):
         Where lambda is sought, as in `PhyRVM`.
     tips : str, int or None
         How rows find their tips, as in `PGLS`.
+    max_iter : int
+        Steps of the EM algorithm at one lambda, at most; used if cells are missing.
+    tolerance : float
+        It ends when a step raises the log likelihood by less.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, d)
         Directions, of length one, the largest entry positive.
     explained_variance_ : ndarray of shape (n_components,)
-        Rates along them, with n - 1 in the denominator.
+        Rates along them, with n - 1 in the denominator; n counts rows with at least one cell.
     explained_variance_ratio_ : ndarray of shape (n_components,)
     loadings_ : ndarray of shape (d, n_components)
         Evolutionary correlations of the columns with the scores.
     scores_ : ndarray of shape (n, n_components)
-        Of the training rows.
+        Of the training rows, given all cells of all rows.
     mean_ : ndarray of shape (d,)
         Of the traits at the root.
     covariance_ : ndarray of shape (d, d)
@@ -52,7 +56,12 @@ class PhyloPCA(TreeComponents):
     lambda_ : float
     model_ : Model
     log_likelihood_ : float
-        Of the table; infinite if the columns depend on each other.
+        Of the cells that are there; infinite if the columns depend on each other.
+    imputed_ : ndarray of shape (n, d)
+        The training rows, missing cells as expected given all cells of all rows.
+    n_iter_ : int
+        Steps at the last lambda; 1 if no cell is missing.
+    converged_ : bool
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
 
@@ -81,6 +90,8 @@ class PhyloPCA(TreeComponents):
         pagel_lambda: float | Literal["ML"] = "ML",
         bounds: tuple[Any, Any] = (0.0, 1.0),
         tips: str | int | None = None,
+        max_iter: int = 1000,
+        tolerance: float = 1e-9,
     ) -> None:
         self.tree = tree
         self.n_components = n_components
@@ -88,9 +99,16 @@ class PhyloPCA(TreeComponents):
         self.pagel_lambda = pagel_lambda
         self.bounds = bounds
         self.tips = tips
+        self.max_iter = max_iter
+        self.tolerance = tolerance
 
-    def _height(self, gaussian: TreeGaussian | None, features: Array) -> float:
-        found = moments(gaussian, features)
+    def _form(self, expected: Array) -> Array:
+        return expected
+
+    def _n_free(self, n_columns: int) -> int:
+        return n_columns - 1
+
+    def _height(self, found: Moments) -> float:
         # In units of each column, so that none is taken for rounding.
         root = np.sqrt(np.diagonal(found.scatter) / found.n)
         if not (root > 0).all():
@@ -101,11 +119,8 @@ class PhyloPCA(TreeComponents):
         spread = float(np.sum(np.log(values)) + 2.0 * np.sum(np.log(root)))
         return log_likelihood(found, spread, float(len(values)))
 
-    def _store(self, gaussian: TreeGaussian | None, features: Array) -> None:
-        found = moments(gaussian, features)
-        self.log_likelihood_ = self._height(gaussian, features)
-        self.mean_ = found.mean
-        self.covariance_ = found.scatter / (found.n - 1)
+    def _store(self, found: Moments) -> None:
+        self.covariance_ = self._covariance = found.scatter / (found.n - 1)
         root = np.sqrt(np.diagonal(self.covariance_))
         safe = np.where(root > 0, root, 1.0)
         unit = safe if self.mode == "correlation" else np.ones_like(safe)
