@@ -275,3 +275,15 @@ def test_long_names_are_cut_and_flat_scores_are_drawn(tree, table):
     axes = P3CA(n_components=2).fit(line).plot()
     assert np.ptp(axes.get_ylim()) > 0
     assert {text.get_text() for text in axes.texts} == {"", "x0", "x1"}
+
+
+def test_phylo_pca_refuses_constants_where_a_likelihood_is_needed():
+    tree = yule_tree(20, random_state=0)
+    table = brownian_traits(tree, 2, random_state=0).assign(same=0.1)
+    with pytest.raises(InvalidInputError, match=r"These columns are constant: same\. Leave"):
+        PhyloPCA(tree).fit(table)
+    with pytest.raises(InvalidInputError, match="These columns are constant: same"):
+        PhyloPCA(tree, pagel_lambda=1.0).fit(table.mask(table == table.loc["t1", "trait1"]))
+    found = PhyloPCA(tree, pagel_lambda=1.0).fit(table)
+    assert found.explained_variance_[2] == 0
+    np.testing.assert_allclose(found.components_[:2, 2], 0.0, atol=1e-12)

@@ -360,8 +360,11 @@ def test_what_cannot_be_estimated_is_said(tree, table):
 
 def test_coinciding_tips_leave_lambda_below_one():
     text = "((A:0,B:0):1,(C:1,(D:0.5,E:0.5):0.5):0.5,F:2);"
-    frame = pd.DataFrame({"x": [1.0, 2, 3, 5, 4, 1], "y": [1.0, 2, 2, 4, 4, 0]}, list("ABCDEF"))
+    frame = pd.DataFrame({"x": [1.0, 1, 3, 5, 4, 1], "y": [1.0, 2, 2, 4, 4, 0]}, list("ABCDEF"))
     model = PGLS(read_tree(text)).fit(frame[["x"]], frame["y"])
     assert 0 <= model.lambda_ < 1
+    # A slope that explains what is between A and B leaves nothing to a branch of length zero.
+    with pytest.raises(InvalidInputError, match="grows without limit as lambda approaches 1"):
+        PGLS(read_tree(text)).fit(frame[["x"]].assign(x=[1.0, 2, 3, 5, 4, 1]), frame["y"])
     with pytest.raises(InvalidInputError, match="A and B are at distance zero"):
         PGLS(read_tree(text), pagel_lambda=1.0).fit(frame[["x"]], frame["y"])

@@ -64,6 +64,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         features = validate_data(
             self, features, dtype=np.float64, ensure_min_samples=2, ensure_all_finite="allow-nan"
         )
+        self._check_columns(features)
         gaussian = tip_gaussian(self.tree, positions)
         # The matrices are narrow: more threads would take longer.
         with one_thread():
@@ -144,6 +145,9 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _mean_of_cells(self, table: PartialTable) -> Array | None:
         """Return the mean to use, None for the most likely one."""
+
+    def _check_columns(self, features: Array) -> None:
+        """Refuse columns whose likelihood has no meaning."""
 
     def _check_missing(self) -> None:
         """Refuse missing cells where they have no meaning."""

@@ -17,6 +17,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
 from parsimon.phylo.evolution import Model
 from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.likelihood import Estimate, check_bounded
 
 _SCAN = 13
 # Hills of the scan this far below the highest, in nats, may still be the highest.
@@ -188,6 +189,12 @@ def maximise_evidence(problem: TreeRegression, bounds: tuple[float, float]) -> E
     if curve.improve(top, None) and curve.height(top) > known.log_evidence + _BETTER:
         step = points[1] - points[0]
         _climb(curve, max(top - step, bounds[0]), min(top + step, bounds[1]))
+    top, known = curve.best
+    check_bounded(
+        lambda values: problem.fit(values["lambda"], known).log_evidence,
+        {"lambda": bounds},
+        Estimate({"lambda": top}, known.log_evidence),
+    )
     return curve
 
 

@@ -9,7 +9,7 @@ from parsimon._options import check_count, check_probability
 from parsimon._typing import Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.editing import children_lists
-from parsimon.phylo.rows import split_tips
+from parsimon.phylo.rows import find_tips
 from parsimon.phylo.tree import Tree
 
 
@@ -102,7 +102,7 @@ class CladeKFold:
 
     def clades(self, X: Any) -> Indices:
         """Return the number of the clade of each row, which may also be given as ``groups``."""
-        positions = split_tips(X, self.tree, self.tips)[1]
+        positions = find_tips(X, self.tree, self.tips)[1]
         rows = np.bincount(self.tree.tips[positions], minlength=len(self.tree.parent))
         tops = self._cut_largest(rows) if self.depth is None else self._cut_at_depth()
         clade = np.full(len(self.tree.parent), -1)

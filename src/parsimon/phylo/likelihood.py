@@ -1,6 +1,6 @@
 """Maximum likelihood of the parameters of evolution: scan, then polish; profiles and intervals."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,9 @@ _SCAN = 15
 # Points a parameter when several are scanned together, and how many of the best are polished.
 _COARSE, _STARTS = 6, 3
 _STEP = 1e-5
+# An estimate this near to a bound, as a share of the range, may be on its way to it; it is, if
+# the height has grown by a nat at the second distance.
+_NEAR, _NEARER = 1e-3, 1e-12
 
 
 class Estimate(NamedTuple):
@@ -88,8 +91,16 @@ def maximise(function: LogLikelihood, bounds: Bounds) -> Estimate:
     >>> round(best.values["lambda"], 6)
     0.3
     """
-    if len(bounds) == 1:
-        return _maximise_one(function, *next(iter(bounds.items())))
+    best = (
+        _maximise_one(function, *next(iter(bounds.items())))
+        if len(bounds) == 1
+        else _maximise_several(function, bounds)
+    )
+    check_bounded(function, bounds, best)
+    return best
+
+
+def _maximise_several(function: LogLikelihood, bounds: Bounds) -> Estimate:
     names = list(bounds)
     box = np.array([bounds[name] for name in names])
     grids = [scan_points(name, bounds[name], _COARSE) for name in names]
@@ -159,6 +170,26 @@ def _maximise_one(function: LogLikelihood, name: str, limits: tuple[float, float
     return max(found, key=lambda estimate: estimate.log_likelihood)
 
 
+def check_bounded(function: LogLikelihood, bounds: Bounds, best: Estimate) -> None:
+    """Refuse an estimate that is on its way to a singular covariance, up to no maximum.
+
+    Two tips at distance zero with equal values make the likelihood of lambda infinite at 1.
+    """
+    for name, limits in bounds.items():
+        span = limits[1] - limits[0]
+        for end, inwards in zip(limits, (span, -span), strict=True):
+            if abs(best.values[name] - end) > _NEAR * span:
+                continue
+            try:
+                function({**best.values, name: end})
+            except InvalidInputError as error:
+                near = _safe(function, {**best.values, name: end + _NEARER * inwards})
+                if near > best.log_likelihood + 1.0:
+                    raise InvalidInputError(
+                        f"The likelihood grows without limit as {name} approaches {end:g}. {error}"
+                    ) from error
+
+
 def _climb(function: LogLikelihood, names: list[str], start: Array, box: Array) -> Estimate:
     """Climb from a point, with slopes from differences on both sides, or one at a bound."""
     span = box[:, 1] - box[:, 0]
@@ -213,6 +244,25 @@ def _safe(function: LogLikelihood, values: dict[str, float]) -> float:
     except InvalidInputError:
         return -np.inf
     return height if np.isfinite(height) else -np.inf
+
+
+def check_estimable(design: Array, y: Array, names: Iterable[str]) -> None:
+    """Refuse targets that no parameter of evolution can be estimated from.
+
+    Examples
+    --------
+    >>> check_estimable(np.ones((3, 1)), np.array([1.0, 2.0, 2.0]), ["lambda"])
+    """
+    listed, n = " and ".join(names), len(y)
+    if n <= design.shape[1] and n <= np.linalg.matrix_rank(design):
+        raise InvalidInputError(
+            f"{n} row{'s' * (n != 1)} cannot tell {listed} beside {n} or more coefficients. Use "
+            f"more rows or fewer columns, or give {listed} as a number."
+        )
+    if np.ptp(y) == 0:
+        raise InvalidInputError(
+            f"All values of y are equal, so that {listed} cannot be estimated; give it as a number."
+        )
 
 
 def _check_some_finite(heights: Array, function: LogLikelihood, first: dict[str, Any]) -> None:

@@ -14,7 +14,14 @@ from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.evolution import Model, Root, greatest_lambda
 from parsimon.phylo.least_squares import LeastSquares, least_squares
-from parsimon.phylo.likelihood import Bounds, Estimate, Profile, maximise, profile
+from parsimon.phylo.likelihood import (
+    Bounds,
+    Estimate,
+    Profile,
+    check_estimable,
+    maximise,
+    profile,
+)
 from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
 
@@ -56,9 +63,10 @@ class PGLS(RegressorMixin, BaseEstimator):
         "max" is the one at which the shortest tip branch vanishes, and near which the likelihood
         of few tips may grow without limit.
     tips : str, int or None
-        How rows find their tips: by the index of a DataFrame (None), by the names in this column,
-        which is then no feature, or by the names or positions in ``tree.tip_names`` in the column
-        of this number of an array. Nothing is ever matched by order.
+        How rows find their tips: by a column of text called "tip" if there is one, or else by the
+        index of a DataFrame (None); by the names in this column, which is then no feature; or by
+        the names or positions in ``tree.tip_names`` in the column of this number of an array.
+        Nothing is ever matched by order.
     prediction : {"conditional", "marginal"}
         Whether `predict` uses the residuals of relatives, or the regression line alone.
 
@@ -163,6 +171,8 @@ class PGLS(RegressorMixin, BaseEstimator):
         self._gaussian = tip_gaussian(self.tree, positions)
         self._bounds = {} if self._gaussian is None else self._make_bounds(self._gaussian.tree)
         self.estimated_ = tuple(self._bounds)
+        if self._bounds:
+            check_estimable(self._design, self._y, self._bounds)
         # The matrices are narrow: more threads would take longer.
         with one_thread():
             best = maximise(self._height, self._bounds) if self._bounds else Estimate({}, 0.0)

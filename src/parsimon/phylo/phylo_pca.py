@@ -6,6 +6,8 @@ import numpy as np
 
 from parsimon._options import check_choice
 from parsimon._typing import Array
+from parsimon._validation import shorten
+from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.components import TreeComponents
 from parsimon.phylo.matrix_normal import Moments, directions, log_likelihood
 from parsimon.phylo.tree import Tree
@@ -133,6 +135,20 @@ class PhyloPCA(TreeComponents):
         # Revell (2009), eq 6: the covariance of column and score over the roots of both rates.
         self.loadings_ = vectors[:, :kept] * np.sqrt(values[:kept]) / (safe / unit)[:, None]
         self._projection = vectors[:, :kept] / unit[:, None]
+
+    def _check_columns(self, features: Array) -> None:
+        """Refuse constants where a likelihood is needed: theirs is infinite."""
+        if not np.isnan(features).any() and (self.tree is None or self.pagel_lambda != "ML"):
+            return
+        # A column without any cell is refused later, by its own sentence.
+        seen = ~np.isnan(features).all(axis=0)
+        cells = features[:, seen]
+        constant = np.flatnonzero(seen)[np.nanmax(cells, axis=0) == np.nanmin(cells, axis=0)]
+        if len(constant):
+            names = getattr(self, "feature_names_in_", np.arange(features.shape[1]))
+            raise InvalidInputError(
+                f"These columns are constant: {shorten(names[constant].tolist())}. Leave them out."
+            )
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -1,7 +1,9 @@
 """Trees from files or text: Newick or NEXUS, plain or gzip."""
 
 import gzip
+import os
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 _STATEMENT = re.compile(r"(?:'(?:[^']++|'')*+'|[^';]++)*+;")
 _WORD = re.compile(r"'(?:[^']++|'')*+'|[^\s,]+")
 _TREE_NAME = re.compile(r"\s*\*?\s*('(?:[^']++|'')*+'|[^\s=]+)\s*=")
+# A tree of one node: a name and perhaps a length.
+_ONE_NODE = re.compile(r"(?:'(?:[^']++|'')*+'|[^\s()\[\]',:;]++)\s*+(?::\s*+[^\s(),:;]++)?\s*+;")
 _GZIP = b"\x1f\x8b"
+_SHOWN = 30
 
 
 def read_tree(
@@ -66,6 +71,12 @@ def read_tree(
 
 
 def _text(source: "str | Path") -> str:
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidInputError(
+            f"A tree is read from a path or from text, got {type(source).__name__}."
+        )
+    if isinstance(source, str) and not source.strip():
+        raise InvalidInputError("The text of the tree is empty.")
     if isinstance(source, str) and (
         source.lstrip()[:1] in {"(", "["} or source.lstrip()[:6].upper() == "#NEXUS"
     ):
@@ -73,22 +84,32 @@ def _text(source: "str | Path") -> str:
     if isinstance(source, str) and source.rstrip().endswith(";"):
         return source  # a tree of one node
     try:
-        content = Path(source).read_bytes()
-    except OSError as error:
+        content = Path(source).expanduser().read_bytes()
+    # A home folder that nobody has, and a null in a name, are no errors of the system.
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise InvalidInputError(
-            f"The tree file {str(source)!r} cannot be read: {error.strerror or error}. "
+            f"The tree file {str(source)!r} cannot be read: {reason}. "
             "Text must begin with ( or #NEXUS."
         ) from error
     try:
         return (gzip.decompress(content) if content[:2] == _GZIP else content).decode("utf-8-sig")
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise InvalidInputError(f"The tree file {str(source)!r} is not text: {error}.") from error
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InvalidInputError(
+            f"The tree file {str(source)!r} is not text: {error}. Text must be in UTF-8."
+        ) from error
 
 
 def _newick_tree(text: str, which: int | str) -> str:
     if isinstance(which, str):
         raise InvalidInputError("Newick trees have no names: choose one by number.")
-    text = without_comments(text)
+    text = without_comments(text).lstrip()
+    if text[:1] != "(" and not _ONE_NODE.match(text):
+        seen = f"begins with {text[:_SHOWN]!r}" if text else "is empty"
+        raise InvalidInputError(
+            f"This is no tree: it {seen}. A Newick tree begins with ( and "
+            "ends with a semicolon, a NEXUS file begins with #NEXUS."
+        )
     if not which and text.count(";") == 1:
         return text  # the usual case, without a copy
     return _choose(_STATEMENT.findall(text) or [text], which)
@@ -124,7 +145,10 @@ def _nexus_tree(text: str, which: int | str, spaces: bool) -> tuple[str, dict[st
 
 def _choose(trees: list[str], which: int) -> str:
     if not 0 <= which < len(trees):
-        raise InvalidInputError(f"Tree {which} was asked for, but there are {len(trees)} trees.")
+        how = "" if trees else " A NEXUS file has them in a TREES block: tree name = (A:1,B:1);"
+        raise InvalidInputError(
+            f"Tree {which} was asked for, but there are {len(trees)} trees.{how}"
+        )
     return trees[which]
 
 
