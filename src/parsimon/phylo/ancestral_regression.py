@@ -75,7 +75,7 @@ def ancestral_predictions(
 
     References
     ----------
-    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 5.6.
+    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 5.4.
 
     Examples
     --------

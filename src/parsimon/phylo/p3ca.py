@@ -92,7 +92,7 @@ class P3CA(TreeComponents):
 
     References
     ----------
-    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 5.4.
+    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 5.1.2.
     .. [2] Tipping and Bishop (1999), "Probabilistic principal component analysis", JRSS B 61.
 
     Examples
