@@ -1,0 +1,302 @@
+"""What was found about a trait and its tree, as values: numbers and names, no sentences."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from parsimon.report.findings import Interval, Picture, Run
+
+ModelName: TypeAlias = Literal["mean", "relatives", "ols", "rvm", "pgls", "phyrvm"]
+Reason: TypeAlias = Literal[
+    "text",  # holds words; `value` is one of them
+    "date",
+    "constant",  # `value` is the only one
+    "empty",
+    "mostly_empty",  # more than half of the cells are missing, `count` of them
+    "costly",  # with it, fewer than half of the species would be complete
+    "identifier",  # whole numbers that only number the rows
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A column that is no feature, and why."""
+
+    column: str
+    reason: Reason
+    value: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """A column that may explain the target, as the fitted species have it."""
+
+    name: str
+    mean: float
+    deviation: float
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraitTable:
+    """The table and the tree: what was used, and what was not.
+
+    Attributes
+    ----------
+    tip : str
+        The column that holds tip names; empty for the index of a data frame.
+    tip_found : {"given", "called", "matched"}
+        Whether it was named, is called "tip", or has the most names of tips.
+    n_tips : int
+        Of the tree as it was read.
+    n_in_tree : int
+        Rows that are tips.
+    n_measured : int
+        Of these, rows with a target: those of the signal and of ancestors.
+    n_fitted : int
+        Of these, rows with all features: those of the regressions.
+    not_in_tree, without_row : tuple of str
+        Rows that are no tips, and tips without a row.
+    n_unnamed : int
+        Rows without a tip name.
+    n_renamed : int
+        Rows that matched once spaces were read as underscores, or the other way round.
+    n_incomplete : int
+        Rows with a target that lack a feature; `incomplete` are their names, and `gaps` the
+        columns that lack cells in them.
+    n_unpredictable : int
+        Rows with neither a target nor all features.
+    redundant : tuple of str
+        Features that others determine, left out of least squares.
+    dropped : tuple of str
+        Columns that were not to be features.
+    alike : tuple of str
+        Features that are nearly the target itself.
+    is_ultrametric : bool
+        Whether all tips of the tree that is used are equally far from its root.
+    """
+
+    name: str
+    target: str
+    tip: str
+    tip_found: Literal["given", "called", "matched"]
+    n_rows: int
+    n_columns: int
+    n_tips: int
+    n_in_tree: int
+    n_measured: int
+    n_fitted: int
+    target_mean: float
+    target_deviation: float
+    target_minimum: float
+    target_maximum: float
+    is_ultrametric: bool
+    features: tuple[Feature, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    not_in_tree: tuple[str, ...] = ()
+    without_row: tuple[str, ...] = ()
+    n_unnamed: int = 0
+    n_renamed: int = 0
+    n_incomplete: int = 0
+    incomplete: tuple[str, ...] = ()
+    gaps: tuple[tuple[str, int], ...] = ()
+    n_unpredictable: int = 0
+    redundant: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalFinding:
+    """How strongly the target follows the tree, as `parsimon.phylo.Signal` has it."""
+
+    pagel_lambda: Interval
+    likelihood_ratio: float
+    lambda_p_value: float
+    K: float
+    K_p_value: float
+    n_permutations: int
+    n_species: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaCurve:
+    """A log likelihood or a log evidence along lambda, all else at its best."""
+
+    of: Literal["target", "pgls", "phyrvm"]
+    values: tuple[float, ...]
+    heights: tuple[float, ...]
+    best: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coefficient:
+    """A coefficient of least squares, for one standard deviation of its feature."""
+
+    feature: str
+    estimate: Interval
+    standard_error: float
+    t: float
+    p_value: float
+    adjusted_p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PglsFinding:
+    """Phylogenetic least squares; features are standardised, the intercept is the line's mean."""
+
+    pagel_lambda: Interval
+    intercept: float
+    coefficients: tuple[Coefficient, ...]
+    log_likelihood: float
+    aic: float
+    bic: float
+    r_squared: float
+    residual_error: float
+    degrees_of_freedom: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weight:
+    """The weight of a feature that PhyRVM kept, for one standard deviation of the feature.
+
+    `loss` is what the log evidence loses without it; `n_kept` counts the clade folds in whose
+    fits the feature was kept.
+    """
+
+    feature: str
+    weight: Interval
+    deviation: float
+    relevance: float
+    loss: float
+    n_kept: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhyRvmFinding:
+    """Sparse phylogenetic regression.
+
+    `pagel_lambda` is the posterior mode and interval; `lambda_values` and `lambda_density` are
+    points of the posterior density.
+    """
+
+    pagel_lambda: Interval
+    lambda_mean: float
+    lambda_values: tuple[float, ...]
+    lambda_density: tuple[float, ...]
+    intercept: float
+    weights: tuple[Weight, ...]
+    log_evidence: float
+    r_squared: float
+    converged: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A model on species that it was not fitted to.
+
+    Attributes
+    ----------
+    rmse : Interval
+        Root mean squared error over all species, in units of the target.
+    difference : Interval or None
+        Its error minus that of the model that leads the page; None for that one.
+    explained : float
+        Share of the squared error of the training mean that is gone; negative if it is worse.
+    coverage : float
+        Share of species inside their 95 % intervals; NaN for the mean.
+    """
+
+    model: ModelName
+    rmse: Interval
+    difference: Interval | None
+    explained: float
+    coverage: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeciesFinding:
+    """A prediction with its 95 % interval; NaN is observed where the target is not known."""
+
+    tip: str
+    observed: float
+    predicted: Interval
+    fold: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CladeError:
+    """How good predictions are for clades that were not seen, and beside it for random folds.
+
+    `failures` are models that could not be judged, with the reason; `species` are predictions of
+    the leading model without the clade of each.
+    """
+
+    n_folds: int
+    clades: tuple[Judged, ...]
+    random: tuple[Judged, ...]
+    species: tuple[SpeciesFinding, ...]
+    failures: tuple[tuple[ModelName, str], ...] = ()
+
+    def of(self, model: ModelName, *, random: bool = False) -> Judged | None:
+        """Return what was found about one model; None if it could not be judged."""
+        found = self.random if random else self.clades
+        return next((one for one in found if one.model == model), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RootFinding:
+    """The value of the last common ancestor, by one of several ways."""
+
+    way: Literal["lambda", "brownian", "line"]
+    value: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ancestor:
+    """An inner node of the tree; `first` and `last` are tips whose last common ancestor it is."""
+
+    node: int
+    name: str
+    first: str
+    last: str
+    n_tips: int
+    depth: float
+    value: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraitFindings:
+    """Everything that the page says.
+
+    Attributes
+    ----------
+    model : {"relatives", "pgls", "phyrvm"}
+        The model that leads the page and predicts; "relatives" if there are no features.
+    pgls_failure, error_failure : str
+        Why there is no least squares, or no error of unseen clades; empty if there is.
+    ancestors : tuple of Ancestor
+        All inner nodes, the root first.
+    predictions : tuple of SpeciesFinding
+        Species without a target.
+    """
+
+    table: TraitTable
+    signal: SignalFinding
+    model: ModelName
+    curves: tuple[LambdaCurve, ...]
+    pgls: PglsFinding | None
+    phyrvm: PhyRvmFinding | None
+    error: CladeError | None
+    root: tuple[RootFinding, ...]
+    ancestors: tuple[Ancestor, ...]
+    predictions: tuple[SpeciesFinding, ...]
+    run: Run
+    pgls_failure: str = ""
+    error_failure: str = ""
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+
+    def picture(self, name: str) -> Picture | None:
+        """Return the picture of that name; None if there is none."""
+        return next((one for one in self.pictures if one.name == name), None)

@@ -1,0 +1,237 @@
+"""The front page: what the table and the tree are, and what was left out."""
+
+from parsimon.report.document import Block, Strong
+from parsimon.report.phylogeny.findings import LeftOut, TraitFindings, TraitTable
+from parsimon.report.phylogeny.names import CALLED
+from parsimon.report.phylogeny.writing.words import short, target_of
+from parsimon.report.writing.blocks import bullets, paragraph
+from parsimon.report.writing.phrases import (
+    clean,
+    count,
+    duration,
+    joined,
+    named,
+    opened,
+    quoted,
+    spelled,
+)
+
+_MOST_NAMES = 6
+_MOST_FEATURES = 24
+_FINGERPRINT = 16
+
+
+def title(findings: TraitFindings) -> str:
+    """Return the report's title."""
+    return f"What explains {target_of(findings)} in {clean(findings.table.name)}"
+
+
+def subtitle(findings: TraitFindings) -> str:
+    """Return the line below the title."""
+    run = findings.run
+    return f"A trait and its tree: a report written by Parsimon {run.version} on {run.date}"
+
+
+def facts(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
+    """Return the lines of the front page: what is said, and its value."""
+    table, run = findings.table, findings.run
+    lines = [
+        ("Species", _species(table)),
+        ("Tree", f"{table.n_tips:,} tips"),
+        ("Features", f"{len(table.features):,}"),
+        ("Target", f"{clean(table.target)} ({_range(table)})"),
+        ("Model", CALLED[findings.model]),
+        ("Folds", "none" if findings.error is None else f"{findings.error.n_folds}, whole clades"),
+        ("Seed", str(run.seed)),
+        ("Version", f"Parsimon {run.version}"),
+        ("Date", run.date),
+        ("Time taken", duration(run.seconds)),
+    ]
+    if run.command:
+        lines.append(("Command", run.command))
+    lines.append(("Fingerprint", f"SHA-256 {run.fingerprint[:_FINGERPRINT]}…"))
+    return tuple(lines)
+
+
+def lead(findings: TraitFindings) -> tuple[Block, ...]:
+    """Return what comes before the first section."""
+    table = findings.table
+    done = left_out_sentences(table)
+    blocks: list[Block] = [paragraph(_size(table), _matching(table), _question(table))]
+    if done:
+        blocks += [paragraph((Strong("What was left out."),)), bullets(*done)]
+    else:
+        blocks.append(paragraph("Every row, every column and every tip was used."))
+    return tuple(blocks)
+
+
+def left_out_sentences(table: TraitTable) -> tuple[str, ...]:
+    """Return what was not used, and why."""
+    return tuple(
+        sentence
+        for sentence in (
+            _not_in_tree(table),
+            _without_row(table),
+            _unnamed(table),
+            _without_target(table),
+            _incomplete(table),
+            _dropped(table),
+            *_columns(table.left_out),
+            _redundant(table),
+        )
+        if sentence
+    )
+
+
+def _species(table: TraitTable) -> str:
+    if table.n_fitted == table.n_rows:
+        return f"{table.n_rows:,}"
+    return f"{table.n_fitted:,} fitted, of {table.n_rows:,} rows"
+
+
+def _range(table: TraitTable) -> str:
+    return f"{short(table.target_minimum)} to {short(table.target_maximum)}"
+
+
+def _size(table: TraitTable) -> str:
+    return (
+        f"The table {clean(table.name)} has {count(table.n_rows, 'row')} and "
+        f"{count(table.n_columns, 'column')}, and the tree has {count(table.n_tips, 'tip')}."
+    )
+
+
+def _matching(table: TraitTable) -> str:
+    by = f"the column {clean(table.tip)}" if table.tip else "the index of the table"
+    found = {"given": "", "called": "", "matched": ", which has the most names of tips"}
+    renamed = ""
+    if table.n_renamed:
+        rows = count(table.n_renamed, "name")
+        renamed = f", and {rows} matched once spaces and underscores were taken for the same"
+    part = f"{table.n_in_tree:,} of the rows"
+    if table.n_in_tree == table.n_rows:
+        part = "all of the rows"
+    rows = f"Rows were matched with tips by {by}{found[table.tip_found]}"
+    return f"{rows}: {part} are in the tree{renamed}."
+
+
+def _question(table: TraitTable) -> str:
+    names = [one.name for one in table.features]
+    question = (
+        f"The question is what explains {clean(table.target)}, which goes from "
+        f"{short(table.target_minimum)} to {short(table.target_maximum)} with a mean of "
+        f"{short(table.target_mean)}"
+    )
+    if not names:
+        return f"{question}. There are no features, so that the tree alone can explain it."
+    many = f"{opened(spelled(len(names), 'feature'))} may be used for it"
+    return f"{question}. {many}: {named(names, _MOST_FEATURES)}."
+
+
+def _not_in_tree(table: TraitTable) -> str:
+    n = len(table.not_in_tree)
+    if not n:
+        return ""
+    are = "is not a tip" if n == 1 else "are not tips"
+    return f"{count(n, 'row')} {are} of the tree: {_names(table.not_in_tree)}."
+
+
+def _without_row(table: TraitTable) -> str:
+    n = len(table.without_row)
+    if not n:
+        return ""
+    have = "has" if n == 1 else "have"
+    return f"{count(n, 'tip')} of the tree {have} no row in the table: {_names(table.without_row)}."
+
+
+def _unnamed(table: TraitTable) -> str:
+    if not table.n_unnamed:
+        return ""
+    have = "has" if table.n_unnamed == 1 else "have"
+    return f"{count(table.n_unnamed, 'row')} {have} no name of a tip."
+
+
+def _without_target(table: TraitTable) -> str:
+    n = table.n_in_tree - table.n_measured
+    if not n:
+        return ""
+    said = (
+        f"{count(n, 'species', 'species')} {'has' if n == 1 else 'have'} no {clean(table.target)}: "
+        f"{'it was' if n == 1 else 'they were'} not fitted"
+    )
+    if n == table.n_unpredictable:
+        return f"{said}, and not predicted either, for lack of features."
+    if table.n_unpredictable:
+        return f"{said} but predicted, except {table.n_unpredictable:,} that lack features too."
+    return f"{said} but predicted."
+
+
+def _incomplete(table: TraitTable) -> str:
+    n = table.n_incomplete
+    if not n:
+        return ""
+    gaps = joined([f"{clean(name)} ({cells:,})" for name, cells in table.gaps], _MOST_NAMES)
+    have = "lacks a feature and is" if n == 1 else "lack a feature and are"
+    return (
+        f"{count(n, 'species', 'species')} {have} left out of the regressions, but not of signal "
+        f"and ancestors: {_names(table.incomplete)}. Empty cells are in {gaps}."
+    )
+
+
+def _dropped(table: TraitTable) -> str:
+    if not table.dropped:
+        return ""
+    one = len(table.dropped) == 1
+    which = f"The {'column' if one else 'columns'} {named(table.dropped, _MOST_NAMES)}"
+    return f"{which} {'was' if one else 'were'} dropped, as asked."
+
+
+def _columns(left_out: tuple[LeftOut, ...]) -> tuple[str, ...]:
+    """Return a sentence for each reason."""
+    sentences = []
+    for reason in dict.fromkeys(one.reason for one in left_out):
+        alike = [one for one in left_out if one.reason == reason]
+        sentences.append(_reason(reason, alike))
+    return tuple(sentences)
+
+
+def _reason(reason: str, columns: list[LeftOut]) -> str:
+    one = len(columns) == 1
+    names = named([each.column for each in columns], _MOST_NAMES)
+    which = f"The column {names}" if one else f"The columns {names}"
+    if reason == "text":
+        such = f" such as {quoted(columns[0].value)}" if one else ""
+        return f"{which} {'holds' if one else 'hold'} text{such}."
+    if reason == "date":
+        return f"{which} {'holds' if one else 'hold'} dates."
+    if reason == "constant":
+        value = f": {columns[0].value}" if one else ""
+        return f"{which} {'has' if one else 'have'} the same value in all species{value}."
+    if reason == "empty":
+        return f"{which} {'is' if one else 'are'} empty."
+    if reason == "mostly_empty":
+        return f"{which} {'is' if one else 'are'} more than half empty."
+    if reason == "costly":
+        with_it = "it" if one else "them"
+        return (
+            f"{which} {'has' if one else 'have'} so many empty cells that with {with_it} fewer "
+            "than half of the species would be complete."
+        )
+    return f"{which} only {'numbers' if one else 'number'} the rows."
+
+
+def _redundant(table: TraitTable) -> str:
+    if not table.redundant:
+        return ""
+    names = named(table.redundant, _MOST_NAMES)
+    one = len(table.redundant) == 1
+    what = (
+        "the other features determine it, as shares that add up to one do"
+        if one
+        else "the other features determine them"
+    )
+    are = "is" if one else "are"
+    return f"{names} {are} left out of PGLS and of least squares without the tree: {what}."
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return named(names, _MOST_NAMES)

@@ -1,0 +1,173 @@
+"""How it was done, how to do it in Python, and the works that are cited."""
+
+from parsimon.report.document import Block, Code, Section
+from parsimon.report.phylogeny.findings import TraitFindings
+from parsimon.report.phylogeny.writing.words import target_of
+from parsimon.report.writing.blocks import Sentence, bullets, paragraph
+from parsimon.report.writing.phrases import NARROW, clean, joined
+
+_WORKS = {
+    "Blomberg et al. 2003": "Blomberg, S. P., Garland, T. and Ives, A. R. (2003). Testing for "
+    "phylogenetic signal in comparative data: behavioral traits are more labile. Evolution 57, "
+    "717–745.",
+    "Fearn 2021": "Fearn, J. A. (2021). Novel Methods for Approximate Bayesian Inference of "
+    "Independent and Evolutionarily Dependent Data. PhD thesis, University of Bristol.",
+    "Felsenstein 1985": "Felsenstein, J. (1985). Phylogenies and the comparative method. American "
+    "Naturalist 125, 1–15.",
+    "Grafen 1989": "Grafen, A. (1989). The phylogenetic regression. Philosophical Transactions of "
+    "the Royal Society B 326, 119–157.",
+    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
+    "Scandinavian Journal of Statistics 6, 65–70.",
+    "Martins and Hansen 1997": "Martins, E. P. and Hansen, T. F. (1997). Phylogenies and the "
+    "comparative method: a general approach to incorporating phylogenetic information into the "
+    "analysis of interspecific data. American Naturalist 149, 646–667.",
+    "Nadeau and Bengio 2003": "Nadeau, C. and Bengio, Y. (2003). Inference for the generalization "
+    "error. Machine Learning 52, 239–281.",
+    "Pagel 1999": "Pagel, M. (1999). Inferring the historical patterns of biological evolution. "
+    "Nature 401, 877–884.",
+    "Roberts et al. 2017": "Roberts, D. R. et al. (2017). Cross-validation strategies for data "
+    "with temporal, spatial, hierarchical, or phylogenetic structure. Ecography 40, 913–929.",
+    "Tipping 2001": "Tipping, M. E. (2001). Sparse Bayesian learning and the relevance vector "
+    "machine. Journal of Machine Learning Research 1, 211–244.",
+}
+
+
+def methods(findings: TraitFindings) -> Section:
+    """Return the section about how everything was measured."""
+    blocks: list[Block] = [
+        paragraph(*_signal()),
+        *((paragraph(*_regressions()),) if findings.phyrvm is not None else ()),
+        *((paragraph(*_folds()),) if findings.error is not None else ()),
+        paragraph(*_ancestors()),
+        paragraph(*_software(findings)),
+        *_again(findings),
+    ]
+    return Section("methods", "Methods", tuple(blocks))
+
+
+def in_python(findings: TraitFindings) -> Section:
+    """Return the section about the same in Python."""
+    return Section(
+        "python",
+        "The same in Python",
+        (
+            paragraph(
+                "Below, table is a data frame whose index holds the names of tips, and features is "
+                "a list of its columns. All of this page:"
+            ),
+            bullets(*_whole(findings)),
+            paragraph("One by one:"),
+            bullets(*_lines(findings)),
+        ),
+    )
+
+
+def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
+    """Return the works that this report cites, short and in full, by name."""
+    short = ["Pagel 1999", "Blomberg et al. 2003", "Martins and Hansen 1997", "Felsenstein 1985"]
+    if findings.phyrvm is not None:
+        short += ["Grafen 1989", "Fearn 2021", "Tipping 2001", "Holm 1979"]
+    if findings.error is not None:
+        short += ["Roberts et al. 2017", "Nadeau and Bengio 2003"]
+    return tuple((one, _WORKS[one]) for one in sorted(short))
+
+
+def _signal() -> tuple[str, ...]:
+    return (
+        "Under Brownian motion two species covary by the length of the path that they share from "
+        "the root (Felsenstein 1985); Pagel's lambda multiplies these shared paths (Pagel 1999) "
+        "and is estimated by maximum likelihood.",
+        f"Its interval holds the values that a likelihood-ratio test at 95{NARROW}% does not "
+        "reject; its p-value is cautious, because zero is the end of the range.",
+        "Blomberg's K compares the spread of the species with what Brownian motion expects, and is "
+        "tested by shuffling values among the species (Blomberg et al. 2003).",
+    )
+
+
+def _regressions() -> tuple[str, ...]:
+    return (
+        "Features are standardised: every weight is the change of the target for one standard "
+        "deviation of its feature.",
+        "PGLS (Grafen 1989; Martins and Hansen 1997) is linear regression whose residuals covary "
+        "along the tree; p-values are of t tests, and Holm's rule (Holm 1979) allows for their "
+        "number.",
+        "PhyRVM (Fearn 2021) gives the weight of each feature a prior of its own and maximises the "
+        "evidence, which sends most weights to zero (Tipping 2001); lambda maximises the same "
+        "evidence exactly.",
+        "Both predict a species from its features and from the residuals of its relatives.",
+    )
+
+
+def _folds() -> tuple[str, ...]:
+    return (
+        "Folds are made of whole clades (Roberts et al. 2017): the largest clade is divided until "
+        "none is larger than a fold should be.",
+        "Standardising, choosing features and estimating lambda are done again in each fold.",
+        "Intervals of errors and of their differences leave one fold out at a time (the "
+        "jackknife) and correct for training parts that overlap (Nadeau and Bengio 2003).",
+    )
+
+
+def _ancestors() -> tuple[str, ...]:
+    return (
+        "Ancestors are expectations given the species, by generalised least squares (Martins and "
+        "Hansen 1997); their intervals count the uncertainty of the root and of the rate, but not "
+        "that of lambda.",
+        "The tree was reduced to the species of the table; its root is their last common ancestor.",
+    )
+
+
+def _software(findings: TraitFindings) -> tuple[str, ...]:
+    run = findings.run
+    options = "; ".join(f"{clean(name)} {clean(value)}" for name, value in run.options)
+    versions = joined([f"{clean(name)} {clean(version)}" for name, version in run.libraries])
+    return (
+        f"Options: {options}.",
+        f"It was computed by Parsimon {run.version}" + (f" with {versions}." if versions else "."),
+    )
+
+
+def _again(findings: TraitFindings) -> tuple[Block, ...]:
+    run = findings.run
+    if not run.command:
+        return ()
+    return (
+        paragraph(
+            (
+                "The same table, tree, seed and version give the same report: ",
+                Code(run.command),
+                ".",
+            ),
+            f"The cells of the table with the tree have the SHA-256 fingerprint {run.fingerprint}.",
+        ),
+    )
+
+
+def _whole(findings: TraitFindings) -> tuple[Sentence, ...]:
+    target = repr(target_of(findings))
+    return (
+        (Code("from parsimon.statistician.phylogeny import analyse_traits"),),
+        (Code(f'analysis = analyse_traits(table, "TREE", {target})'),),
+        (Code("analysis.findings, analysis.model, analysis.ancestors"),),
+    )
+
+
+def _lines(findings: TraitFindings) -> tuple[Sentence, ...]:
+    target = f"table[{target_of(findings)!r}]"
+    fits = []
+    if findings.phyrvm is not None:
+        fits = [
+            "from parsimon.phylo import PGLS, CladeKFold, PhyRVM",
+            "from sklearn.model_selection import cross_val_score",
+            "X = (table[features] - table[features].mean()) / table[features].std(ddof=0)",
+            *(f"{name}(tree).fit(X, {target})" for name in ("PGLS", "PhyRVM")),
+            f"cross_val_score(PhyRVM(tree), X, {target}, cv=CladeKFold(tree, n_splits=10))",
+        ]
+    lines = [
+        "from parsimon.phylo import ancestral_states, phylogenetic_signal, read_tree",
+        'tree = read_tree("TREE")',
+        f"phylogenetic_signal(tree, {target})",
+        f'ancestral_states(tree, {target}, model="lambda").plot()',
+        *fits,
+    ]
+    return tuple((Code(line),) for line in lines)

@@ -1,0 +1,52 @@
+"""Species without a target, predicted."""
+
+from parsimon.report.document import Cell, Heading, Reference, Section, Table
+from parsimon.report.phylogeny.findings import TraitFindings
+from parsimon.report.phylogeny.names import SPOKEN
+from parsimon.report.phylogeny.writing.words import ends_cell, target_of, value_cell
+from parsimon.report.writing.blocks import Sentence, paragraph
+from parsimon.report.writing.phrases import clean, count
+
+_MOST_ROWS = 40
+
+
+def predictions_section(findings: TraitFindings) -> Section:
+    """Return the section about species without a target; there must be some."""
+    n, target = len(findings.predictions), target_of(findings)
+    about: Sentence = ""
+    if findings.error is not None:
+        about = (
+            "A species whose close relatives were measured is predicted better than ",
+            Reference("error"),
+            " says, and one of a clade of its own as well as it says.",
+        )
+    said = paragraph(
+        f"{count(n, 'species', 'species')} of the table {'has' if n == 1 else 'have'} no {target}; "
+        "each is predicted from what is known about it and its relatives.",
+        about,
+    )
+    return Section("predictions", "Species without a value", (said, _table(findings)))
+
+
+def _table(findings: TraitFindings) -> Table:
+    target = target_of(findings)
+    species = findings.predictions[:_MOST_ROWS]
+    more = len(findings.predictions) - len(species)
+    further = (
+        f"{count(more, 'further species', 'further species')} in the findings as data (--json)."
+    )
+    return Table(
+        anchor="table-predictions",
+        caption=f"{target} of species that have none in the table, predicted by "
+        f"{SPOKEN[findings.model]}.",
+        headings=(
+            Heading("Species"),
+            Heading(target, numeric=True),
+            Heading("Interval", numeric=True, help="95 %."),
+        ),
+        rows=tuple(
+            (Cell(clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
+            for one in species
+        ),
+        note=further if more else "",
+    )

@@ -1,0 +1,172 @@
+"""Which columns may explain the target, and which rows have all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._typing import Array, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.figures.labels import number
+from parsimon.report.phylogeny.findings import LeftOut
+from parsimon.statistician.preparing.cells import read_cells
+from parsimon.statistician.preparing.dates import is_date
+from parsimon.statistician.preparing.recognition import recognise
+from parsimon.statistician.preparing.tables import find_column
+from parsimon.statistician.preparing.written_numbers import read_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A column with more than this share of empty cells is left out, and so are the emptiest ones while
+# fewer than this share of the species would be complete.
+_HALF = 0.5
+# Of its standard deviation: a feature that others determine this closely says nothing of its own.
+_OWN = 2e-3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """Features of the rows, with gaps; and the columns that are none."""
+
+    numbers: "pd.DataFrame"
+    left_out: tuple[LeftOut, ...]
+
+
+def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
+    """Return a column as numbers; None if it holds text, and then its first cell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_column(pd.Series(["1.5", None]))[0].tolist(), read_column(pd.Series(["red", "4"]))
+    ([1.5, nan], (None, 'red'))
+    """
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(column.dtype):
+        values: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values, ""
+    if is_date(column):
+        return None, ""
+    numbers = read_numbers(column)
+    if not numbers.n_unread:
+        return numbers.values, ""
+    return None, read_cells(column).labels[0]
+
+
+def choose_columns(
+    frame: "pd.DataFrame", measured: Mask, features: Sequence[str] | None
+) -> Columns:
+    """Return the features.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+        Without the target and the names of tips.
+    measured : ndarray of bool, shape (n,)
+        Rows with a target, by which columns are judged.
+    features : sequence of str, optional
+        Only these, which must hold numbers and are not left out for their gaps.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 3.0]})
+    >>> found = choose_columns(table, np.array([True, True]), None)
+    >>> list(found.numbers), [one.reason for one in found.left_out]
+    (['a'], ['text', 'constant'])
+    """
+    import pandas as pd
+
+    names = _named(frame, features)
+    numbers: dict[str, Array] = {}
+    left_out: list[LeftOut] = []
+    for name in names:
+        values, text = read_column(frame[name])
+        if values is None and features is not None:
+            raise InvalidInputError(
+                f"The feature {name!r} holds {f'text such as {text!r}' if text else 'dates'}, "
+                "not numbers; leave it out, or write it as numbers."
+            )
+        reason = _reason(
+            frame[name].loc[measured], name, None if values is None else values[measured]
+        )
+        if reason is not None and not (features is not None and reason.reason == "identifier"):
+            left_out.append(reason)
+        elif values is not None:
+            numbers[name] = values
+    kept = pd.DataFrame(numbers, index=frame.index)
+    if features is None:
+        kept, costly = _without_gaps(kept, measured)
+        left_out += costly
+    return Columns(numbers=kept, left_out=tuple(left_out))
+
+
+def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
+    """Return columns that others determine, such as one of several shares that add up to one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> shares = pd.DataFrame({"a": [0.2, 0.5, 0.1, 0.4], "b": [0.3, 0.3, 0.6, 0.1]})
+    >>> redundant_columns(shares.assign(rest=1 - shares["a"] - shares["b"]))
+    ('b',)
+    """
+    from scipy.linalg import qr
+
+    if numbers.shape[1] < 2:
+        return ()
+    values = numbers.to_numpy(dtype=np.float64)
+    centred = values - values.mean(axis=0)
+    norms = np.linalg.norm(centred, axis=0)
+    upper, order = qr(centred / norms, mode="r", pivoting=True)
+    diagonal = np.zeros(numbers.shape[1])
+    diagonal[: min(upper.shape)] = np.abs(np.diagonal(upper))
+    if len(values) <= numbers.shape[1]:
+        # Fewer species than columns determine every column: that is no property of these.
+        return ()
+    gone = {int(place) for place in order[diagonal < _OWN]}
+    return tuple(str(name) for place, name in enumerate(numbers.columns) if place in gone)
+
+
+def _named(frame: "pd.DataFrame", features: Sequence[str] | None) -> list[str]:
+    if features is None:
+        return [str(name) for name in frame.columns]
+    return list(dict.fromkeys(find_column(frame, name)[1] for name in features))
+
+
+def _reason(cells: "pd.Series[Any]", name: str, values: Array | None) -> LeftOut | None:
+    """Return why a column is no feature, as these cells show it; None if it is one."""
+    if values is None:
+        read = read_column(cells)
+        if is_date(cells):
+            return LeftOut(column=name, reason="date")
+        return LeftOut(column=name, reason="text", value=read[1])
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return LeftOut(column=name, reason="empty")
+    if np.ptp(present) == 0:
+        return LeftOut(column=name, reason="constant", value=number(float(present[0])))
+    if any(one.kind == "column_identifier" for one in recognise(cells, name).treatments):
+        return LeftOut(column=name, reason="identifier")
+    return None
+
+
+def _without_gaps(numbers: "pd.DataFrame", measured: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
+    """Leave out columns that are mostly empty, and then the emptiest while too few rows remain."""
+    n = int(measured.sum())
+    left_out: list[LeftOut] = []
+    while numbers.shape[1]:
+        empty = numbers[measured].isna()
+        counts = empty.sum(axis=0)
+        worst = str(counts.idxmax())
+        count = int(counts.max())
+        mostly = count > _HALF * n
+        if not mostly and (~empty.any(axis=1)).sum() >= _HALF * n:
+            break
+        reason = LeftOut(column=worst, reason="mostly_empty" if mostly else "costly", count=count)
+        left_out.append(reason)
+        numbers = numbers.drop(columns=worst)
+    return numbers, left_out

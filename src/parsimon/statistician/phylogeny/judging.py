@@ -1,0 +1,245 @@
+"""Errors on species that a model was not fitted to: whole clades, and beside it random folds."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon._workers import Workers
+from parsimon.evaluation import corrected_t_interval
+from parsimon.exceptions import InvalidInputError, ParsimonError
+from parsimon.phylo import CladeKFold, PhyRVM
+from parsimon.report.findings import Interval
+from parsimon.report.phylogeny.findings import CladeError, Judged, ModelName, SpeciesFinding
+from parsimon.statistician.phylogeny.models import fit, interval
+from parsimon.statistician.phylogeny.reading import Traits
+
+WITH_FEATURES: tuple[ModelName, ...] = ("mean", "relatives", "ols", "rvm", "pgls", "phyrvm")
+WITHOUT: tuple[ModelName, ...] = ("mean", "relatives")
+_SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10
+# Cells of the table from which on processes pay.
+_WORTH_PROCESSES = 20_000
+Fold = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outside:
+    """Predictions of one model for each species, made by the fit of another fold's species."""
+
+    mean: Array
+    half: Array
+
+
+class _Answers(NamedTuple):
+    """What the models of one training part say: means and half widths, or why not."""
+
+    predicted: dict[ModelName, tuple[Array, Array]]
+    failed: dict[ModelName, str]
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Errors, or why there are none; and in how many clade folds each feature was kept."""
+
+    error: CladeError | None
+    failure: str
+    kept: dict[str, int]
+
+
+def usual_folds(n: int) -> int:
+    """Return the number of folds: one for each eight species, from 3 to 10.
+
+    Examples
+    --------
+    >>> usual_folds(5), usual_folds(50), usual_folds(1000)
+    (3, 6, 10)
+    """
+    return min(_MOST, max(_FEWEST, n // _SPECIES_A_FOLD))
+
+
+def check_folds(folds: int, n: int) -> None:
+    """Refuse a number of folds that cannot be.
+
+    Examples
+    --------
+    >>> check_folds(0, 20)
+    """
+    if folds != 0 and not 2 <= folds <= n:
+        raise InvalidInputError(
+            f"folds must be 0, for none, or between 2 and the {n} species that are fitted; got "
+            f"{folds}."
+        )
+
+
+def judge(
+    traits: Traits,
+    leading: ModelName,
+    folds: int,
+    seed: np.random.SeedSequence,
+    step: Callable[[str], None],
+    *,
+    n_jobs: int | None = 1,
+) -> Judgement:
+    """Judge all models that these species allow, on the same folds.
+
+    Parameters
+    ----------
+    traits : Traits
+    leading : str
+        The model that the others are compared with.
+    folds : int
+    seed : SeedSequence
+        Of random folds.
+    step : callable
+        Told after each fold.
+    n_jobs : int or None
+        Processes, as in joblib; large tables alone get more than one.
+
+    Returns
+    -------
+    Judgement
+        Without an error if the leading model cannot be fitted inside a fold.
+    """
+    from sklearn.model_selection import KFold
+
+    X = traits.X
+    names = WITH_FEATURES if X.shape[1] else WITHOUT
+    clades = list(CladeKFold(traits.tree, folds).split(X))
+    shuffle = KFold(folds, shuffle=True, random_state=int(seed.generate_state(1)[0]))
+    shuffled = list(shuffle.split(X))
+    with Workers(_worth(traits, n_jobs)) as workers:
+        calls = [(traits, names, train, test) for train, test in (*clades, *shuffled)]
+        answers = _counted(workers.map(_ask, calls), step)
+        outside, failed, kept = _outside(traits, names, clades, answers)
+        beside, also, _ = _outside(traits, names, shuffled, answers)
+    # Only models that can be judged in both ways are: else the columns could not be compared.
+    failed = {**also, **failed}
+    if leading in failed:
+        return Judgement(None, failed[leading], {})
+    good = [name for name in names if name not in failed]
+    y: Array = np.asarray(traits.y, dtype=np.float64)
+    error = CladeError(
+        n_folds=folds,
+        clades=_judged(y, clades, {name: outside[name] for name in good}, leading),
+        random=_judged(y, shuffled, {name: beside[name] for name in good}, leading),
+        species=_species(traits, outside[leading], clades),
+        failures=tuple(failed.items()),
+    )
+    return Judgement(error, "", dict(kept))
+
+
+def _outside(
+    traits: Traits, names: Sequence[ModelName], folds: Sequence[Fold], answers: Iterator[_Answers]
+) -> tuple[dict[ModelName, _Outside], dict[ModelName, str], Counter[str]]:
+    """Return predictions outside the training parts, models that failed, features that stayed."""
+    n = len(traits.y)
+    found = {name: _Outside(np.full(n, np.nan), np.full(n, np.nan)) for name in names}
+    failed: dict[ModelName, str] = {}
+    kept: Counter[str] = Counter()
+    for _, test in folds:
+        told = next(answers)
+        kept.update(told.kept)
+        for name in names:
+            if name in told.failed:
+                failed.setdefault(name, told.failed[name])
+            else:
+                found[name].mean[test], found[name].half[test] = told.predicted[name]
+    return found, failed, kept
+
+
+def _counted(answers: Iterator[_Answers], step: Callable[[str], None]) -> Iterator[_Answers]:
+    for one in answers:
+        step("folds")
+        yield one
+
+
+def _ask(traits: Traits, names: Sequence[ModelName], train: Indices, test: Indices) -> _Answers:
+    """Fit all models to one training part, and predict the species outside it."""
+    X, y = traits.X.iloc[train], traits.y.iloc[train]
+    answers = _Answers({}, {}, ())
+    for name in names:
+        try:
+            model = fit(name, traits.tree, X, y, traits.redundant)
+            answers.predicted[name] = model.predict(traits.X.iloc[test])
+        except ParsimonError as error:
+            answers.failed[name] = str(error)
+            continue
+        if name == "phyrvm" and isinstance(model.regressor, PhyRVM):
+            answers = answers._replace(kept=model.regressor.ranking().names)
+    return answers
+
+
+def _worth(traits: Traits, n_jobs: int | None) -> int | None:
+    """Return the number of processes: one where starting more takes longer than the fits."""
+    return n_jobs if traits.X.size >= _WORTH_PROCESSES else 1
+
+
+def _judged(
+    y: Array, folds: Sequence[Fold], found: dict[ModelName, _Outside], leading: ModelName
+) -> tuple[Judged, ...]:
+    squares = {name: (y - one.mean) ** 2 for name, one in found.items()}
+    total, leader = float(squares["mean"].sum()), squares[leading]
+    return tuple(
+        Judged(
+            model=name,
+            rmse=_over_folds(partial(_root, own), folds, least=0.0),
+            difference=None if name == leading else _over_folds(partial(_gap, own, leader), folds),
+            explained=float(1.0 - own.sum() / total),
+            coverage=_coverage(y, found[name]),
+        )
+        for name, own in squares.items()
+    )
+
+
+def _root(squares: Array, rows: Indices) -> float:
+    return float(np.sqrt(np.mean(squares[rows])))
+
+
+def _gap(squares: Array, others: Array, rows: Indices) -> float:
+    return _root(squares, rows) - _root(others, rows)
+
+
+def _coverage(y: Array, found: _Outside) -> float:
+    if np.isnan(found.half).any():
+        return float("nan")
+    return float(np.mean(np.abs(y - found.mean) <= found.half))
+
+
+def _over_folds(
+    statistic: Callable[[Indices], float], folds: Sequence[Fold], *, least: float = -np.inf
+) -> Interval:
+    """Return a statistic of all species, and an interval by leaving one fold out at a time.
+
+    Folds have different sizes, and a root mean square is no mean: the jackknife makes one number
+    of each fold whose mean is the statistic, and then the corrected t interval applies.
+    """
+    tests = [test for _, test in folds]
+    everything = np.concatenate(tests)
+    whole, k = statistic(everything), len(folds)
+    parts = [statistic(np.setdiff1d(everything, test)) for test in tests]
+    pseudo = k * whole - (k - 1) * np.array(parts)
+    n_test = len(everything) / k
+    low, high = corrected_t_interval(pseudo, n_train=len(everything) - n_test, n_test=n_test)
+    half = 0.5 * (high - low)
+    return interval(whole, max(whole - half, least), whole + half)
+
+
+def _species(traits: Traits, found: _Outside, folds: Sequence[Fold]) -> tuple[SpeciesFinding, ...]:
+    number = np.zeros(len(traits.y), dtype=np.intp)
+    for place, (_, test) in enumerate(folds, start=1):
+        number[test] = place
+    rows = zip(traits.y.index, traits.y, found.mean, found.half, number, strict=True)
+    return tuple(
+        SpeciesFinding(
+            tip=str(tip),
+            observed=float(observed),
+            predicted=interval(mean, mean - half, mean + half),
+            fold=int(fold),
+        )
+        for tip, observed, mean, half, fold in rows
+    )

@@ -1,0 +1,241 @@
+"""The models that are compared, each fitted and asked in the same way."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from parsimon._typing import Array
+from parsimon.evaluation import holm
+from parsimon.exceptions import InvalidInputError, ParsimonError
+from parsimon.phylo import PGLS, Model, PhyRVM, Tree, TreeGaussian
+from parsimon.report.findings import Interval
+from parsimon.report.phylogeny.findings import (
+    Coefficient,
+    LambdaCurve,
+    ModelName,
+    PglsFinding,
+    PhyRvmFinding,
+    Weight,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Enough for a narrow peak to look smooth.
+CURVE_POINTS = 121
+NORMAL = 1.959963984540054
+# Least squares needs this many species more than coefficients to say anything.
+_SPARE = 2
+
+
+class Fitted(NamedTuple):
+    """A model and the columns it takes; the pipeline is None for the mean."""
+
+    name: ModelName
+    columns: tuple[str, ...]
+    pipeline: Pipeline | None
+    constant: float
+
+    @property
+    def regressor(self) -> Any:
+        """The last step."""
+        return None if self.pipeline is None else self.pipeline[-1]
+
+    def predict(self, X: "pd.DataFrame") -> tuple[Array, Array]:
+        """Return means, and half the widths of 95 % intervals; NaN for the mean's."""
+        if self.pipeline is None:
+            return np.full(len(X), self.constant), np.full(len(X), np.nan)
+        mean, sd = self.pipeline.predict(_columns(X, self.columns), return_std=True)
+        return mean, sd * _reach(self.regressor)
+
+
+def fit(
+    name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]", redundant: Sequence[str]
+) -> Fitted:
+    """Fit one of the models to standardised features.
+
+    Parameters
+    ----------
+    name : str
+        "mean", "relatives" (the tree alone), "ols" and "rvm" (features alone), "pgls", "phyrvm".
+    tree : Tree
+    X : DataFrame of shape (n, d)
+        With tip names in the index.
+    y : Series of shape (n,)
+    redundant : sequence of str
+        Columns that least squares must not have.
+
+    Examples
+    --------
+    >>> from parsimon.phylo import brownian_traits, yule_tree
+    >>> tree = yule_tree(20, random_state=0)
+    >>> table = brownian_traits(tree, 2, random_state=0)
+    >>> model = fit("pgls", tree, table[["trait1"]], table["trait2"], ())
+    >>> [part.shape for part in model.predict(table[["trait1"]][:3])]
+    [(3,), (3,)]
+    """
+    if name == "mean":
+        return Fitted(name, (), None, float(np.mean(y)))
+    columns = () if name == "relatives" else tuple(str(one) for one in X.columns)
+    if name in ("ols", "pgls"):
+        columns = tuple(one for one in columns if one not in set(redundant))
+        check_squares(len(X), len(columns))
+    own = tree if name in ("relatives", "pgls", "phyrvm") else None
+    model = PhyRVM(own) if name in ("rvm", "phyrvm") else PGLS(own)
+    pipeline = Pipeline(
+        [("scale", StandardScaler().set_output(transform="pandas")), ("model", model)]
+    )
+    with warnings.catch_warnings():
+        # Whether it converged is among the findings.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        pipeline.fit(_columns(X, columns), y)
+    return Fitted(name, columns, pipeline, float("nan"))
+
+
+def check_squares(n: int, d: int) -> None:
+    """Refuse least squares with too few species."""
+    if n < d + 1 + _SPARE:
+        raise InvalidInputError(
+            f"Least squares with {d} features needs at least {d + 1 + _SPARE} species, and there "
+            f"are {n}."
+        )
+
+
+def _columns(X: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    if columns:
+        return X[list(columns)]
+    # A regression on a constant alone: a column of zeros adds nothing to it.
+    return pd.DataFrame({"nothing": np.zeros(len(X))}, index=X.index)
+
+
+def _reach(regressor: Any) -> float:
+    """Return half the width of a 95 % interval in standard deviations."""
+    from scipy.stats import t
+
+    if isinstance(regressor, PGLS):
+        return float(t.ppf(0.975, regressor.degrees_of_freedom_))
+    return NORMAL
+
+
+def pgls_finding(fitted: Fitted) -> tuple[PglsFinding, LambdaCurve]:
+    """Return what least squares found, and its likelihood along lambda."""
+    model: PGLS = fitted.regressor
+    curve = lambda_curve("pgls", model.profile(n_points=CURVE_POINTS))
+    first = 1 if model.fit_intercept else 0
+    ends = model.confidence_intervals()[first:]
+    adjusted = holm(model.p_values_[first:].tolist()) if len(fitted.columns) else np.empty(0)
+    coefficients = tuple(
+        Coefficient(
+            feature=feature,
+            estimate=interval(estimate, *ends[place]),
+            standard_error=float(model.standard_errors_[first + place]),
+            t=float(model.t_values_[first + place]),
+            p_value=float(model.p_values_[first + place]),
+            adjusted_p_value=float(adjusted[place]),
+        )
+        for place, (feature, estimate) in enumerate(zip(fitted.columns, model.coef_, strict=True))
+    )
+    found = PglsFinding(
+        pagel_lambda=curve.best,
+        intercept=float(model.intercept_),
+        coefficients=coefficients,
+        log_likelihood=float(model.log_likelihood_),
+        aic=float(model.aic_),
+        bic=float(model.bic_),
+        r_squared=float(model.r_squared_),
+        residual_error=float(np.sqrt(model._fit.variance)),
+        degrees_of_freedom=int(model.degrees_of_freedom_),
+    )
+    return found, curve
+
+
+def phyrvm_finding(
+    fitted: Fitted, tree: Tree, y: "pd.Series[float]", kept: dict[str, int]
+) -> tuple[PhyRvmFinding, LambdaCurve]:
+    """Return what the sparse regression found, and its evidence along lambda.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    tree : Tree
+    y : Series of shape (n,)
+        As it was fitted to.
+    kept : dict
+        In how many folds each feature was kept.
+    """
+    model: PhyRVM = fitted.regressor
+    posterior, ranking = model.lambda_posterior(), model.ranking()
+    weights = tuple(
+        Weight(
+            feature=feature,
+            weight=interval(weight, weight - NORMAL * sd, weight + NORMAL * sd),
+            deviation=float(sd),
+            relevance=float(relevance),
+            loss=float(loss),
+            n_kept=kept.get(feature, 0),
+        )
+        for feature, weight, sd, relevance, loss in zip(
+            ranking.names, ranking.coef, ranking.sd, ranking.relevance, ranking.loss, strict=True
+        )
+    )
+    found = PhyRvmFinding(
+        pagel_lambda=interval(posterior.mode, *posterior.interval),
+        lambda_mean=float(posterior.mean),
+        lambda_values=tuple(map(float, posterior.values)),
+        lambda_density=tuple(map(float, posterior.density)),
+        intercept=float(model.intercept_),
+        weights=weights,
+        log_evidence=float(model.log_evidence_),
+        r_squared=_whitened_share(tree, y, model.fitted_values_, model.lambda_),
+        converged=bool(model.converged_),
+    )
+    return found, lambda_curve("phyrvm", model.profile())
+
+
+def lambda_curve(of: Any, profile: Any) -> LambdaCurve:
+    """Return a profile as a finding; values without a height are left out."""
+    known = np.isfinite(profile.log_likelihood)
+    return LambdaCurve(
+        of=of,
+        values=tuple(map(float, profile.values[known])),
+        heights=tuple(map(float, profile.log_likelihood[known])),
+        best=interval(profile.estimate, *profile.interval),
+    )
+
+
+def interval(estimate: float, low: float, high: float) -> Interval:
+    """Return an interval of plain numbers.
+
+    Examples
+    --------
+    >>> interval(np.float64(2.0), 1, 3).low
+    1.0
+    """
+    return Interval(estimate=float(estimate), low=float(low), high=float(high))
+
+
+def _whitened_share(tree: Tree, y: "pd.Series[float]", line: Array, share: float) -> float:
+    """Return the share of the whitened variation that the line explains, whatever its constant."""
+    gaussian = TreeGaussian(tree, tips=tree.match(y)).with_model(Model(pagel_lambda=share))
+    values = y.to_numpy(dtype=np.float64)
+    white = gaussian.whiten(np.column_stack([np.ones(len(values)), values, values - line]))
+    one, target, rest = white.T
+    around, left = (part - one * (one @ part) / (one @ one) for part in (target, rest))
+    return float(1.0 - left @ left / (around @ around))
+
+
+def try_squares(
+    tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]", redundant: Sequence[str]
+) -> tuple[Fitted | None, str]:
+    """Return phylogenetic least squares; None if it cannot be, and why."""
+    try:
+        return fit("pgls", tree, X, y, redundant), ""
+    except ParsimonError as error:
+        return None, str(error)

@@ -1,0 +1,312 @@
+"""`parsimon phylo`: what is read, what is written where, and what each mistake is told."""
+
+import inspect
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from tests.report import trait_samples as samples
+
+from parsimon.cli import main
+from parsimon.exceptions import InvalidInputError
+from parsimon.phylo import brownian_traits, read_tree, yule_tree
+
+PACKAGE = import_module("parsimon.statistician.phylogeny")
+REAL = inspect.signature(PACKAGE.analyse_traits)
+TREE = "((A:1,B:1):1,(C:1,D:1):1);"
+OPTIONS = (
+    "rows.csv --tree tree.nwk --target y --tip tip --model pgls --features x,z --drop w --folds 4 "
+    "--seed 9 --jobs 2 --quiet"
+)
+
+
+class FakeAnalysis:
+    """Findings made by hand, written as what each file is."""
+
+    findings = samples.findings()
+
+    def to_html(self, path):
+        Path(path).write_text("page")
+
+    def to_pdf(self, path):
+        Path(path).write_text("pdf")
+
+    def to_json(self, path):
+        Path(path).write_text("data")
+
+    def to_markdown(self, path):
+        Path(path).write_text("markdown")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PARSIMON_DATA", raising=False)
+    Path("tree.nwk").write_text(TREE)
+    rows = {"tip": list("ABCD"), "x": [1, 2, 3, 5], "y": [1.0, 2.0, 4.0, 3.0]}
+    pd.DataFrame(rows | {"z": [4, 3, 5, 1], "w": [1, 0, 0, 1]}).to_csv("rows.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def calls(folder, monkeypatch):
+    """Keep what `analyse_traits` is called with, and compute nothing."""
+    made = []
+
+    def analyse_traits(table, tree, target, **options):
+        made.append({"table": table, "tree": tree, "target": target, **options})
+        return FakeAnalysis()
+
+    monkeypatch.setattr(PACKAGE, "analyse_traits", analyse_traits)
+    return made
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["phylo", *arguments])
+
+
+def usual(*more):
+    return run("rows.csv", "--tree", "tree.nwk", "--target", "y", *more)
+
+
+def made():
+    inputs = {"rows.csv", "tree.nwk"}
+    return {path.name: path for path in Path().iterdir() if path.name not in inputs}
+
+
+def failed(result, message, code=1):
+    assert result.exit_code == code, result.output
+    assert re.search(message, result.stderr), result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+
+
+def test_options_reach_the_analysis(calls):
+    result = run(*OPTIONS.split())
+    assert result.exit_code == 0, result.output
+    (call,) = calls
+    expected = {
+        "target": "y",
+        "name": "rows",
+        "tip": "tip",
+        "model": "pgls",
+        "features": ["x", "z"],
+        "drop": ["w"],
+        "folds": 4,
+        "seed": 9,
+        "n_jobs": 2,
+        "verbose": False,
+    }
+    assert {name: call[name] for name in expected} == expected
+    assert call["tree"] == read_tree(TREE)
+    assert call["table"].shape == (4, 5)
+    assert call["command"] == (
+        "parsimon phylo rows.csv --target y --tree tree.nwk --tip tip --model pgls "
+        "--features x,z --drop w --folds 4 --seed 9"
+    )
+
+
+def test_defaults_are_those_of_the_analysis(calls):
+    assert usual().exit_code == 0
+    real = REAL.parameters
+    (call,) = calls
+    for name in ("tip", "model", "features", "folds", "seed", "n_jobs"):
+        assert call[name] == real[name].default, name
+    assert tuple(call["drop"]) == real["drop"].default
+    assert set(call) <= set(real)
+    assert call["command"] == "parsimon phylo rows.csv --target y --tree tree.nwk --seed 0"
+
+
+def test_columns_may_be_given_one_by_one_and_have_commas(calls):
+    frame = pd.read_csv("rows.csv").rename(columns={"z": "z, wide"})
+    frame.to_csv("rows.csv", index=False)
+    usual("--features", "x", "--features", "z, wide")
+    assert calls[0]["features"] == ["x", "z, wide"]
+
+
+def test_no_features_at_all(calls):
+    usual("--features", "")
+    assert calls[0]["features"] == []
+
+
+def test_lengths_that_are_missing_can_be_given(calls):
+    Path("tree.nwk").write_text("((A,B),(C,D:3));")
+    failed(usual(), "5 of 6 branches have no length")
+    assert usual("--default-length", "2").exit_code == 0
+    assert sorted(calls[0]["tree"].length) == [0, 2, 2, 2, 2, 2, 3]
+    assert "--default-length 2.0" in calls[0]["command"]
+
+
+def test_every_format_is_written_beside_the_page(calls):
+    assert usual("--pdf", "--json", "--markdown").exit_code == 0
+    assert {name: path.read_text() for name, path in made().items()} == {
+        "rows-phylo.html": "page",
+        "rows-phylo.pdf": "pdf",
+        "rows-phylo.json": "data",
+        "rows-phylo.md": "markdown",
+    }
+
+
+@pytest.mark.parametrize(
+    ("out", "names"),
+    [
+        ("first.html", {"first.html", "first.json"}),
+        ("first", {"first.html", "first.json"}),
+        ("v1.2", {"v1.2.html", "v1.2.json"}),
+        ("", {"rows-phylo.html", "rows-phylo.json"}),
+    ],
+)
+def test_out_names_the_page_or_a_folder(out, names, calls, folder):
+    (folder / "a").mkdir()
+    assert usual("--out", f"a/{out}", "--json").exit_code == 0
+    assert {path.name for path in (folder / "a").iterdir()} == names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("rows.csv --tree tree.nwk", "Name the column to predict with --target; the columns are"),
+        ("rows.csv --tree tree.nwk --target q", "no column 'q'; its columns are tip, x, y, z, w"),
+        ("none.csv --tree tree.nwk --target y", r"none\.csv does not exist"),
+        ("rows.csv --tree none.nwk --target y", r"tree file 'none\.nwk' cannot be read"),
+        ("rows.csv --tree rows.csv --target y", "This is no tree: it begins with 'tip,x,y"),
+        ("rows.csv --tree . --target y", "cannot be read: Is a directory"),
+        ("rows.csv --tree tree.nwk --target y --out no/a.html", "folder no does not exist"),
+        ("rows.csv --tree tree.nwk --target y --out a.pdf", r"give a\.html, and --pdf writes"),
+        ("rows.csv --tree tree.nwk --target y --out a.skops", r"not a\.skops; give a\.html\."),
+    ],
+)
+def test_mistakes_are_one_line_before_anything_is_computed(arguments, message, calls):
+    failed(run(*arguments.split()), message)
+    assert not calls
+    assert not made()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--tip", "x"), "4 of 4 names are not tips of the tree"),
+        (("--features", "nope"), "no column 'nope'"),
+        (("--folds", "1"), "folds must be 0"),
+        (("--features", "tip"), "cannot be a feature"),
+    ],
+)
+def test_mistakes_of_the_analysis_are_one_line(more, message, folder):
+    failed(usual("--quiet", *more), message)
+    assert not made()
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [(list("abab"), "holds text"), ([0, 1, 0, 1], "are classes"), ([2] * 4, "nothing to explain")],
+)
+def test_targets_that_are_no_traits_are_one_line(target, message, folder):
+    pd.read_csv("rows.csv").assign(y=target).to_csv("rows.csv", index=False)
+    failed(usual("--quiet"), message)
+    assert not made()
+
+
+def test_a_tree_is_required(calls):
+    failed(run("rows.csv", "--target", "y"), r"Name the file of the tree with --tree\.")
+    assert not calls
+
+
+def test_a_data_set_knows_its_tips_and_its_tree(calls, folder, monkeypatch):
+    data = folder / "data"
+    data.mkdir()
+    Path("rows.csv").rename(data / "mine.csv")
+    (data / "mine.nwk").write_text(TREE)
+    monkeypatch.setenv("PARSIMON_DATA", str(data))
+    assert run("mine", "--target", "y").exit_code == 0
+    (call,) = calls
+    assert call["tree"] == read_tree(TREE)
+    assert call["table"]["tip"].tolist() == list("ABCD")
+    assert call["command"] == "parsimon phylo mine --target y --seed 0"
+    other = "((A:2,B:2):1,(C:1,D:1):1);"
+    Path("other.nwk").write_text(other)
+    assert run("mine", "--target", "y", "--tree", "other.nwk").exit_code == 0
+    assert calls[1]["tree"] == read_tree(other)
+
+
+def test_an_unknown_model_is_a_usage_error(folder):
+    result = usual("--model", "ols")
+    assert result.exit_code == 2
+    assert "ols" in result.stderr
+
+
+def test_without_typst_pdf_is_refused_before_anything_is_computed(calls, monkeypatch):
+    monkeypatch.setitem(sys.modules, "typst", None)
+    failed(usual("--pdf"), r"pip install 'parsimon\[pdf\]'")
+    assert not calls
+
+
+@pytest.mark.parametrize("stage", ["analyse_traits", "to_html", "to_json"])
+def test_ctrl_c_is_one_line_and_leaves_nothing(stage, calls, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    owner = PACKAGE if stage == "analyse_traits" else FakeAnalysis
+    monkeypatch.setattr(owner, stage, stop)
+    failed(usual("--json"), r"^Stopped; nothing was written\.$", code=130)
+    assert not made()
+
+
+def test_a_failing_writer_leaves_the_old_files(calls, monkeypatch):
+    Path("rows-phylo.html").write_text("old")
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(FakeAnalysis, "to_json", full)
+    failed(usual("--json"), "No space left")
+    assert {name: path.read_text() for name, path in made().items()} == {"rows-phylo.html": "old"}
+
+
+def test_an_error_of_the_analysis_is_one_line(calls, monkeypatch):
+    def refuse(*_, **__):
+        raise InvalidInputError("Two rows are too few.")
+
+    monkeypatch.setattr(PACKAGE, "analyse_traits", refuse)
+    failed(usual(), r"^Error: Two rows are too few\.$")
+
+
+def test_the_summary_says_what_was_found_and_where_it_is(calls):
+    result = usual("--json")
+    assert "All 40 rows of lizards are species of the tree." in result.stdout
+    assert re.search(r"Report +rows-phylo\.html +\(0 kB\)", result.stdout)
+    assert re.search(r"Findings +rows-phylo\.json", result.stdout)
+
+
+def test_quiet_says_nothing(calls):
+    assert usual("--quiet").output == ""
+
+
+def test_a_small_tree_from_end_to_end(folder):
+    tree = yule_tree(16, random_state=3)
+    tree.write(folder / "tree.nwk.gz")
+    frame = brownian_traits(tree, 2, random_state=3).rename(columns={"trait1": "leg <cm>"})
+    noise = np.random.default_rng(0).normal(size=16)
+    frame["mass"] = 3 * frame["leg <cm>"] + 0.1 * noise
+    frame.loc["t3", "mass"] = np.nan
+    frame.rename_axis("species").reset_index().to_csv("rows.csv", index=False)
+    arguments = "rows.csv --tree tree.nwk.gz --target mass --folds 2 --pdf --json --markdown"
+    result = run(*arguments.split())
+    assert result.exit_code == 0, result.output
+    assert "leg <cm>" in result.stdout
+    assert "Analysing" in result.stderr
+    page = Path("rows-phylo.html").read_text()
+    assert "leg &lt;cm&gt;" in page
+    assert "parsimon phylo rows.csv --target mass --tree tree.nwk.gz --folds 2 --seed 0" in page
+    assert Path("rows-phylo.pdf").read_bytes().startswith(b"%PDF-")
+    assert "leg" in Path("rows-phylo.md").read_text()
+    found = json.loads(Path("rows-phylo.json").read_text())
+    assert found["phyrvm"]["weights"][0]["feature"] == "leg <cm>"
+    assert found["error"]["n_folds"] == 2
+    assert [one["tip"] for one in found["predictions"]] == ["t3"]
+    assert len(found["ancestors"]) == 15
