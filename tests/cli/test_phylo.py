@@ -17,7 +17,7 @@ from parsimon.cli import main
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import brownian_traits, read_tree, yule_tree
 
-PACKAGE = import_module("parsimon.statistician.phylogeny")
+PACKAGE = import_module("parsimon.statistician")
 REAL = inspect.signature(PACKAGE.analyse_traits)
 TREE = "((A:1,B:1):1,(C:1,D:1):1);"
 OPTIONS = (

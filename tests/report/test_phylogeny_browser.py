@@ -5,7 +5,7 @@ import pytest
 
 from parsimon.phylo import brownian_traits, yule_tree
 from parsimon.report.phylogeny import to_html, write
-from parsimon.statistician.phylogeny import analyse_traits
+from parsimon.statistician import analyse_traits
 from tests.report import trait_samples as samples
 from tests.report.browser import Browser, executable
 

@@ -1,26 +1,25 @@
 """`parsimon phylo`: from a table of species and a tree to a page about one trait."""
 
-import shlex
-import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from parsimon.cli.report import _OTHER_ENDINGS, _PAGE_ENDINGS, _check_places, _file_name, _size
-from parsimon.cli.report import _write as write_all
+from parsimon.cli.pages import (
+    INTERRUPTED,
+    check_places,
+    command_line,
+    find_places,
+    show_summary,
+    write_files,
+)
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from parsimon.statistician.phylogeny import TraitAnalysis
-
-_INTERRUPTED = 130
 # Options that change where and how results are shown, not the results.
-_SHOWING = frozenset({"table", "target", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
+_SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
 
 
 @click.command()
@@ -70,10 +69,9 @@ def phylo(
     """Explain a trait of related species, and write a report about it.
 
     TABLE has a row for each species; it is a CSV, TSV or Parquet file, or the name of a data set,
-    whose tree is known.
-    The report is one HTML page: how strongly the trait follows the tree, which features explain it
-    (PhyRVM and PGLS side by side), how well clades that were not seen are predicted, and what the
-    ancestors had. Species without a value are predicted.
+    whose tree is known. The report is one HTML page: how strongly the trait follows the tree,
+    which features explain it (PhyRVM and PGLS side by side), how well clades that were not seen
+    are predicted, and what the ancestors had. Species without a value are predicted.
 
     \b
     Examples:
@@ -83,11 +81,10 @@ def phylo(
     """
     try:
         source, tree = _species(find_source(table, target), table, tree)
-        wanted = {"PDF": pdf, "Findings": as_json, "Markdown": markdown}
-        places = _places(source.name, out, wanted)
-        _check_places(places)
+        places = find_places(source.name, out, "phylo", pdf=pdf, as_json=as_json, markdown=markdown)
+        check_places(places)
         from parsimon.phylo import read_tree
-        from parsimon.statistician.phylogeny import analyse_traits
+        from parsimon.statistician import analyse_traits
 
         columns = [str(name) for name in source.frame.columns]
         analysis: Any = analyse_traits(
@@ -98,15 +95,17 @@ def phylo(
             features=_listed(features, columns) if features else None,
             drop=_listed(drop, columns),
             verbose=not quiet,
-            command=_command(context, needed_target(source)),
+            command=command_line(context, needed_target(source), _SHOWING),
             **options,
         )
-        write_all(analysis, places)
+        write_files(analysis, places)
     except KeyboardInterrupt:
         click.echo("Stopped; nothing was written.", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
     if not quiet:
-        _show(analysis, places)
+        from parsimon.report.phylogeny import summary_lines
+
+        show_summary(summary_lines(analysis.findings), places)
 
 
 def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
@@ -123,7 +122,7 @@ def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
     return source, str(tree)
 
 
-def _listed(given: "Sequence[str]", columns: "Sequence[str]") -> list[str]:
+def _listed(given: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Return names that were given one by one or with commas; a column may have one in its name.
 
     Examples
@@ -136,50 +135,3 @@ def _listed(given: "Sequence[str]", columns: "Sequence[str]") -> list[str]:
         parts = [text] if text in columns else [part.strip() for part in text.split(",")]
         names += [part for part in parts if part]
     return names
-
-
-def _places(name: str, out: Path | None, wanted: dict[str, bool]) -> dict[str, Path]:
-    """Return where each file goes: all in one folder, named after the page."""
-    folder = Path() if out is None else out
-    if out is None or out.is_dir():
-        page = folder / f"{_file_name(name)}-phylo.html"
-    elif out.suffix.lower() in _OTHER_ENDINGS:
-        option = _OTHER_ENDINGS[out.suffix.lower()]
-        advice = f", and {option} writes {out} beside it" if option else ""
-        raise InvalidInputError(
-            f"--out names the page, not {out}; give {out.with_suffix('.html').name}{advice}."
-        )
-    else:
-        is_page = out.suffix.lower() in _PAGE_ENDINGS
-        page = out if is_page else out.with_name(f"{out.name}.html")
-    others = {"PDF": ".pdf", "Findings": ".json", "Markdown": ".md"}
-    return {
-        "Report": page,
-        **{kind: page.with_suffix(end) for kind, end in others.items() if wanted[kind]},
-    }
-
-
-def _command(context: click.Context, target: str) -> str:
-    """Return the command that gives these findings again."""
-    words = ["parsimon", "phylo", context.params["table"], "--target", target]
-    for option in context.command.params:
-        name, value = option.name or "", context.params.get(option.name or "")
-        if name in _SHOWING or value is None or value == ():
-            continue
-        if value == option.get_default(context) and name != "seed":
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0], str(one)]
-    return shlex.join(words)
-
-
-def _show(analysis: "TraitAnalysis", places: dict[str, Path]) -> None:
-    from parsimon.report.phylogeny import summary_lines
-
-    # A terminal breaks long lines anywhere; a file or a pipe gets them whole.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in summary_lines(analysis.findings):
-        click.echo(line if width is None else click.wrap_text(line, width))
-    click.echo()
-    for kind, path in places.items():
-        click.echo(f"{kind:<9} {path}  ({_size(path)})")

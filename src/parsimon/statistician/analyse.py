@@ -334,7 +334,7 @@ def _run(
         version=parsimon.__version__,
         seed=options.seed,
         seconds=seconds,
-        date=_today(),
+        date=today(),
         command=command,
         options=(
             ("depth", str(options.depth_for(10**9))),
@@ -353,7 +353,7 @@ def _run(
     )
 
 
-def _today() -> str:
+def today() -> str:
     """Return the date, or that of SOURCE_DATE_EPOCH, which makes builds repeatable."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if epoch is None:

@@ -82,7 +82,7 @@ class Analysis:
         """Write the report as one page that needs nothing else, and return its path."""
         from parsimon.report.html import to_html
 
-        return _written(path, to_html(self.document, self.findings).encode())
+        return written(path, to_html(self.document, self.findings).encode())
 
     def to_pdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as PDF (extra ``pdf``), and return its path."""
@@ -91,19 +91,19 @@ class Analysis:
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / "report.pdf"
             to_pdf(self.document, made, date=self.findings.run.date)
-            return _written(path, made.read_bytes())
+            return written(path, made.read_bytes())
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the findings as data, and return the path."""
         from parsimon.report.data import to_json
 
-        return _written(path, to_json(self.findings).encode())
+        return written(path, to_json(self.findings).encode())
 
     def to_markdown(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as Markdown without pictures, and return its path."""
         from parsimon.report.markdown import to_markdown
 
-        return _written(path, to_markdown(self.document).encode())
+        return written(path, to_markdown(self.document).encode())
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""
@@ -127,7 +127,7 @@ class Analysis:
         return on_all_rows(search, candidate, found.X, y, task, np.random.SeedSequence(0))
 
 
-def _written(path: str | os.PathLike[str], content: bytes) -> Path:
+def written(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write a file as a whole or not at all."""
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder:

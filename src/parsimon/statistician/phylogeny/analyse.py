@@ -23,7 +23,7 @@ from parsimon.report.phylogeny import (
     SpeciesFinding,
     TraitFindings,
 )
-from parsimon.statistician.analyse import _today
+from parsimon.statistician.analyse import today
 from parsimon.statistician.phylogeny.analysis import TraitAnalysis
 from parsimon.statistician.phylogeny.ancestors import list_ancestors, reconstruct
 from parsimon.statistician.phylogeny.judging import Judgement, check_folds, judge, usual_folds
@@ -249,7 +249,7 @@ def _run(
         version=parsimon.__version__,
         seed=seed,
         seconds=seconds,
-        date=_today(),
+        date=today(),
         command=command,
         options=(("model", model), ("folds", str(folds)), ("seed", str(seed))),
         skipped=() if folds else ("folds",),

@@ -10,7 +10,7 @@ from typing import Any
 from parsimon.phylo import AncestralStates, Tree
 from parsimon.report.document import Document
 from parsimon.report.phylogeny import TraitFindings
-from parsimon.statistician.analysis import _written
+from parsimon.statistician.analysis import written
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +46,7 @@ class TraitAnalysis:
         """Write the report as one page that needs nothing else, and return its path."""
         from parsimon.report.phylogeny import to_html
 
-        return _written(path, to_html(self.document, self.findings).encode())
+        return written(path, to_html(self.document, self.findings).encode())
 
     def to_pdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as PDF (extra ``pdf``), and return its path."""
@@ -55,19 +55,19 @@ class TraitAnalysis:
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / "report.pdf"
             to_pdf(self.document, made, date=self.findings.run.date)
-            return _written(path, made.read_bytes())
+            return written(path, made.read_bytes())
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the findings as data, and return the path."""
         from parsimon.report.phylogeny import to_json
 
-        return _written(path, to_json(self.findings).encode())
+        return written(path, to_json(self.findings).encode())
 
     def to_markdown(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as Markdown without pictures, and return its path."""
         from parsimon.report.markdown import to_markdown
 
-        return _written(path, to_markdown(self.document).encode())
+        return written(path, to_markdown(self.document).encode())
 
     def __repr__(self) -> str:
         table = self.findings.table

@@ -146,7 +146,7 @@ def _again(findings: TraitFindings) -> tuple[Block, ...]:
 def _whole(findings: TraitFindings) -> tuple[Sentence, ...]:
     target = repr(target_of(findings))
     return (
-        (Code("from parsimon.statistician.phylogeny import analyse_traits"),),
+        (Code("from parsimon.statistician import analyse_traits"),),
         (Code(f'analysis = analyse_traits(table, "TREE", {target})'),),
         (Code("analysis.findings, analysis.model, analysis.ancestors"),),
     )

@@ -1,0 +1,146 @@
+"""The files of a report: where they go, how they are written, what makes them again."""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon.cli.tables import check_target
+from parsimon.exceptions import InvalidInputError
+
+INTERRUPTED = 130
+# What other formats end in, and what is called on an analysis to write each file.
+_PAGE_ENDINGS = (".html", ".htm")
+_OTHER_ENDINGS = {".pdf": "--pdf", ".json": "--json", ".md": "--markdown", ".skops": None}
+_WRITERS = {
+    "Report": "to_html",
+    "PDF": "to_pdf",
+    "Findings": "to_json",
+    "Markdown": "to_markdown",
+    "Model": "save",
+}
+
+
+def find_places(
+    name: str, out: Path | None, ending: str, *, pdf: bool, as_json: bool, markdown: bool
+) -> dict[str, Path]:
+    """Return where each file goes: all in one folder, named after the page.
+
+    Parameters
+    ----------
+    name : str
+        Of the table.
+    out : Path, optional
+        The page, or a folder.
+    ending : str
+        Of the page's name, where only a folder is given.
+    pdf, as_json, markdown : bool
+        Which files are wanted beside the page.
+
+    Examples
+    --------
+    >>> places = find_places("my table", None, "report", pdf=True, as_json=False, markdown=False)
+    >>> [str(path) for path in places.values()]
+    ['my-table-report.html', 'my-table-report.pdf']
+    """
+    folder = Path() if out is None else out
+    if out is None or out.is_dir():
+        page = folder / f"{_file_name(name)}-{ending}.html"
+    elif out.suffix.lower() in _OTHER_ENDINGS:
+        option = _OTHER_ENDINGS[out.suffix.lower()]
+        advice = f", and {option} writes {out} beside it" if option else ""
+        raise InvalidInputError(
+            f"--out names the page, not {out}; give {out.with_suffix('.html').name}{advice}."
+        )
+    else:
+        is_page = out.suffix.lower() in _PAGE_ENDINGS
+        page = out if is_page else out.with_name(f"{out.name}.html")
+    others = {"PDF": (pdf, ".pdf"), "Findings": (as_json, ".json"), "Markdown": (markdown, ".md")}
+    return {
+        "Report": page,
+        **{kind: page.with_suffix(end) for kind, (wanted, end) in others.items() if wanted},
+    }
+
+
+def check_places(places: Mapping[str, Path]) -> None:
+    """Refuse what cannot be written, before anything is computed."""
+    for path in places.values():
+        check_target(path)
+        if not os.access(path.parent, os.W_OK):
+            raise InvalidInputError(f"Nothing can be written to the folder {path.parent}.")
+    if "PDF" in places:
+        from parsimon.report.typst import check_typst
+
+        check_typst()
+
+
+def command_line(context: click.Context, target: str, showing: frozenset[str]) -> str:
+    """Return the command that gives these findings again.
+
+    Parameters
+    ----------
+    context : click.Context
+    target : str
+        The column, which a data set may have told.
+    showing : frozenset of str
+        Options that change where and how results are shown, not the results.
+    """
+    words = ["parsimon", context.info_name or "", context.params["table"], "--target", target]
+    for option in context.command.params:
+        name, value = option.name or "", context.params.get(option.name or "")
+        nothing = value is None or value is False or value == ()
+        if nothing or name in showing or name == "target":
+            continue
+        if value == option.get_default(context) and name != "seed":
+            continue
+        if value is True:
+            words.append(option.opts[0])
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [option.opts[0], str(one)]
+    return shlex.join(words)
+
+
+def write_files(analysis: Any, places: Mapping[str, Path]) -> None:
+    """Write all files or none: elsewhere first, then each is moved to its place."""
+    folder = places["Report"].parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".parsimon-") as name:
+        made = {kind: Path(name) / path.name for kind, path in places.items()}
+        for kind, path in made.items():
+            getattr(analysis, _WRITERS[kind])(path)
+        for kind, path in made.items():
+            os.replace(path, places[kind])
+
+
+def show_summary(lines: Iterable[str], places: Mapping[str, Path]) -> None:
+    """Print sentences, and which files there are now."""
+    # A terminal breaks long lines anywhere; a file or a pipe gets them whole.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in lines:
+        click.echo(line if width is None else click.wrap_text(line, width))
+    click.echo()
+    for kind, path in places.items():
+        click.echo(f"{kind:<9} {path}  ({_size(path)})")
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "table"
+
+
+def _size(path: Path) -> str:
+    """Return how large a file is.
+
+    Examples
+    --------
+    >>> _size(Path(os.devnull))
+    '0 kB'
+    """
+    kilobytes = path.stat().st_size / 1000
+    return f"{kilobytes / 1000:.1f} MB" if kilobytes >= 1000 else f"{kilobytes:.0f} kB"
