@@ -6,8 +6,6 @@ PARSIMON_DATA names.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.path import Path
 
 from parsimon._style import (
     BLUE,
@@ -30,6 +28,7 @@ from parsimon.phylo import (
     read_tree,
     yule_tree,
 )
+from parsimon.phylo.tinted import draw_tinted
 
 # fmt: off
 AMINO_ACIDS = [
@@ -40,8 +39,8 @@ AMINO_ACIDS = [
 FOLD_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, PURPLE)
 # Anoles to name beside the smallest: giants of three lineages, and one that many know.
 NAMED = ("equestris", "ricordii", "garmani", "sagrei")
-# Pieces of a branch, so that its colour changes along it, and how many colours there are.
-PIECES, SHADES = 8, 48
+# Pieces of a branch, so that its colour changes along it.
+PIECES = 8
 
 
 def species(name):
@@ -76,28 +75,18 @@ def ancestors():
             text.remove()
     axes[0].set(xlabel="time since the root", xticks=[])
     axes[0].set_title("Body length of 82 anoles, and of their ancestors")
-    draw_against_time(axes[1], tree, states, axes[0].collections[0])
-    for ax in axes:
-        join_by_colour(ax)
+    draw_against_time(axes[1], tree, states)
     return axes
 
 
-def draw_against_time(ax, tree, states, lines):
+def draw_against_time(ax, tree, states):
     """Draw each lineage by its size, with the interval of ancestors on the way to one tip."""
     size = states.mean[:, 0]
     ends = np.stack([tree.depth, size], axis=1)
     share = np.linspace(0.0, 1.0, PIECES + 1)[None, :, None]
     points = (1.0 - share) * ends[tree.parent[1:], None] + share * ends[1:, None]
     pieces = np.stack([points[:, :-1], points[:, 1:]], axis=2).reshape(-1, 2, 2)
-    ax.add_collection(
-        LineCollection(
-            list(pieces),
-            array=pieces[:, :, 1].mean(axis=1),
-            cmap=lines.get_cmap(),
-            norm=lines.norm,
-            linewidths=1.6,
-        )
-    )
+    draw_tinted(ax, pieces, pieces[:, :, 1].mean(axis=1), linewidth=1.6)
     node = int(tree.tips[np.argmax(size[tree.tips])])
     while node >= 0:
         ends = states.lower[node, 0], states.upper[node, 0]
@@ -108,30 +97,6 @@ def draw_against_time(ax, tree, states, lines):
     marks = [40, 60, 80, 100, 150, 200]
     ax.set_yticks(np.log10(marks), [str(mark) for mark in marks])
     ax.autoscale_view(scalex=False)
-
-
-def join_by_colour(ax):
-    """Draw coloured lines again with one path for each of a few shades: a smaller picture."""
-    lines = ax.collections[0]
-    shade = np.rint(lines.norm(lines.get_array()) * (SHADES - 1)).astype(int)
-    pieces = np.array(lines.get_segments())
-    # Pieces of one branch and one shade are one line, which has no seams.
-    x, y = (pieces[:, 1] - pieces[:, 0]).T
-    apart = (shade[1:] != shade[:-1]) | (pieces[1:, 0] != pieces[:-1, 1]).any(axis=1)
-    apart |= np.abs(x[1:] * y[:-1] - y[1:] * x[:-1]) > 1e-12
-    first, last = np.flatnonzero(np.append(True, apart)), np.flatnonzero(np.append(apart, True))
-    pieces, shade = np.stack([pieces[first, 0], pieces[last, 1]], axis=1), shade[first]
-    kept = np.unique(shade)
-    lines.remove()
-    ax.add_collection(
-        PathCollection(
-            [Path.make_compound_path(*map(Path, pieces[shade == one])) for one in kept],
-            facecolors="none",
-            edgecolors=lines.get_cmap()(kept / (SHADES - 1)),
-            linewidths=lines.get_linewidths(),
-            capstyle="round",
-        )
-    )
 
 
 def strength_of_the_tree():

@@ -4,6 +4,7 @@ from matplotlib.figure import Figure
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import ancestral_states, plot_tree, read_tree, yule_tree
+from parsimon.phylo.tinted import joined
 
 FIVE = "((A:1,B:1):2,(C:2,(D:1,E:1):1):1);"
 
@@ -32,17 +33,62 @@ def test_nodes_in_any_order_are_drawn_without_crossings():
         assert here == list(range(int(here[0]), int(here[0]) + len(here)))
 
 
+def shades(axes):
+    """Return, for each piece of a line, its ends and its place among the shades."""
+    lines = axes.collections[0]
+    scale = axes.figure.axes[1].collections[-1].cmap(np.arange(48))
+    found = []
+    for path, colour in zip(lines.get_paths(), lines.get_edgecolors(), strict=True):
+        (shade,) = np.flatnonzero((scale == colour).all(axis=1))
+        found += [(ends, int(shade)) for ends in path.vertices.reshape(-1, 2, 2).tolist()]
+    return found
+
+
 def test_a_trait_colours_branches_from_ancestor_to_descendant():
     tree, values = read_tree(FIVE), {"A": 1.0, "B": 2.0, "C": 4.0, "D": 5.0, "E": 7.0}
-    axes = tree.plot(values)
     states = ancestral_states(tree, values).mean[:, 0]
-    colours = axes.collections[0].get_array()
-    assert colours.max() < 7.0
-    assert colours.max() > 0.9 * 7.0 + 0.1 * states.min()
+    axes = tree.plot(values)
+    for row, value in enumerate(values.values()):
+        pieces = sorted(
+            (ends, shade) for ends, shade in shades(axes) if ends[0][1] == ends[1][1] == row
+        )
+        parent = tree.parent[tree.tips[row]]
+        places = [shade for _, shade in pieces]
+        assert places == sorted(places, reverse=bool(states[parent] > value))
+        assert pieces[0][0][0] == [tree.depth[parent], row]
+        assert pieces[-1][0][1] == [3.0, row]
+        # The scale goes from the least piece to the greatest, which end just before the tips.
+        expected = 48 * (value - 1.0) / (7.0 - 1.0)
+        assert abs(places[-1] - expected) < 6
     assert axes.figure.axes[1].get_ylabel() == "trait"
     given = plot_tree(tree, node_values=states, label="size")
-    np.testing.assert_allclose(given.collections[0].get_array(), colours)
+    assert shades(given) == shades(axes)
     assert given.figure.axes[1].get_ylabel() == "size"
+
+
+def test_tinted_lines_are_as_long_as_their_pieces_and_few():
+    tree = yule_tree(60, random_state=0)
+    values = dict(zip(tree.tip_names, np.random.default_rng(0).normal(size=60), strict=True))
+    lines = tree.plot(values).collections[0]
+    assert len(lines.get_paths()) <= 48
+    length = 0.0
+    for path in lines.get_paths():
+        ends = path.vertices.reshape(-1, 2, 2)
+        length += np.abs(ends[:, 1, 0] - ends[:, 0, 0]).sum()
+    assert length == pytest.approx(tree.length[1:].sum())
+
+
+def test_very_large_trees_are_drawn_as_pixels():
+    for n, expected in ((50, False), (2001, True)):
+        tree = yule_tree(n, random_state=0)
+        axes = plot_tree(tree, node_values=np.arange(2 * n - 1.0))
+        assert bool(axes.collections[0].get_rasterized()) == expected
+
+
+def test_lines_that_turn_stay_apart():
+    corner = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [2.0, 1.0]]])
+    back = np.array([[[0.0, 0.0], [2.0, 0.0]], [[2.0, 0.0], [1.0, 0.0]]])
+    assert len(joined(corner)) == len(joined(back)) == 2
 
 
 def test_names_are_left_out_of_large_trees_unless_asked_for():

@@ -4,17 +4,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._style import GREY, figure_style, new_axes, sequential_colours
+from parsimon._style import GREY, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
+from parsimon.phylo.tinted import draw_tinted
 from parsimon.phylo.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Tips that still have room for a name, and the height of a row in inches.
+# Tips that still have room for a name, tips whose branches are still drawn as lines, and the height
+# of a row in inches.
 _MOST_NAMES = 80
+_MOST_LINES = 2_000
+# Points of a coloured line: at the most, at the least, and of all tips together.
+_WIDEST, _THINNEST, _WIDTHS = 2.4, 0.4, 400.0
 _ROW = 0.19
 # Pieces of a branch, so that its colour changes along it.
 _PIECES = 12
@@ -142,8 +147,6 @@ def _plain(axes: "Axes", tree: Tree, height: Array) -> None:
 
 
 def _coloured(axes: "Axes", tree: Tree, height: Array, colours: Array, label: str) -> None:
-    from matplotlib.collections import LineCollection
-
     x, above = tree.depth[1:], tree.parent[1:]
     start, level = tree.depth[above], height[1:]
     share = np.linspace(0.0, 1.0, _PIECES + 1)
@@ -156,17 +159,19 @@ def _coloured(axes: "Axes", tree: Tree, height: Array, colours: Array, label: st
     down = np.stack(
         [np.column_stack([start, height[above]]), np.column_stack([start, level])], axis=1
     )
-    lines = LineCollection(
-        list(np.concatenate([down, across])),
-        array=np.concatenate([colours[above], trait.ravel()]),
-        cmap=sequential_colours(),
-        linewidths=2.4 if tree.n_tips <= 150 else 1.2,
-        capstyle="round",
+    drawn = draw_tinted(
+        axes,
+        np.concatenate([down, across]),
+        np.concatenate([colours[above], trait.ravel()]),
+        linewidth=min(_WIDEST, max(_THINNEST, _WIDTHS / tree.n_tips)),
+        rasterised=tree.n_tips > _MOST_LINES,
     )
-    axes.add_collection(lines)
-    bar = axes.figure.colorbar(lines, ax=axes, shrink=0.6, aspect=25, pad=0.02)
+    bar = axes.figure.colorbar(drawn.scale, ax=axes, shrink=0.6, aspect=25, pad=0.02)
     bar.set_label(label)
     bar.outline.set_visible(False)
+    if bar.solids is not None:
+        # Else the page shows through between the colours.
+        bar.solids.set_edgecolor("face")
 
 
 def _write_names(axes: "Axes", tree: Tree, height: Array) -> None:
