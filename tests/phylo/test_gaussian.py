@@ -36,6 +36,9 @@ def test_linear_equals_dense(way, tree, model, seed, data):
         known.variance[tree.tips], np.diag(full - across @ inverse @ across.T), atol=1e-8
     )
     np.testing.assert_allclose(gaussian.marginal_variance()[tree.tips], np.diag(full))
+    np.testing.assert_allclose(
+        gaussian.covariance_with_mean()[tree.tips], across.mean(axis=1), atol=1e-12
+    )
 
 
 @reuse

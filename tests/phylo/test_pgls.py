@@ -163,7 +163,11 @@ def test_predictions_condition_on_relatives(tree, table, parameters):
     np.testing.assert_allclose(sd**2, rate * (rest + np.diag(left @ gram @ left.T)), atol=1e-8)
     line, wide = model.predict(test[FEATURES], return_std=True, prediction="marginal")
     np.testing.assert_allclose(line, new @ coef, atol=1e-8)
-    whole = rate * (np.diag(V)[asked] + np.diag(new @ gram @ new.T))
+    # The error is a linear function of all residuals, which relatives share.
+    errors = np.zeros((20, 40))
+    errors[np.arange(20), asked] = 1.0
+    errors[:, place] -= new @ gram @ design.T @ inverse
+    whole = rate * np.diag(errors @ V @ errors.T)
     np.testing.assert_allclose(wide**2, whole, atol=1e-8)
     marginal = PGLS(tree, prediction="marginal", **parameters).fit(train[FEATURES], train["y"])
     np.testing.assert_array_equal(marginal.predict(test[FEATURES]), line)

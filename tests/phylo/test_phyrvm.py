@@ -206,11 +206,17 @@ def test_predictions_condition_on_relatives(tree, table, kernel):
     np.testing.assert_allclose(mean, line + weights @ (train["y"] - seen), atol=1e-8)
     rest = np.diag(V[np.ix_(asked, asked)] - weights @ V[np.ix_(place, asked)])
     left = new - weights @ design
+    shared = V[np.ix_(place, place)].mean() * (0 not in found.active)
+    rest = rest + shared * (1.0 - weights.sum(axis=1)) ** 2
     variance = model.noise_variance_ * rest + np.diag(left @ found.covariance @ left.T)
     np.testing.assert_allclose(sd**2, variance, atol=1e-8)
     flat, wide = model.predict(test[FEATURES], return_std=True, prediction="marginal")
     np.testing.assert_allclose(flat, line, atol=1e-8)
-    whole = model.noise_variance_ * np.diag(V)[asked] + np.diag(new @ found.covariance @ new.T)
+    rest = np.diag(V)[asked] + shared
+    rest = rest - 2.0 * V[np.ix_(asked, place)].mean(axis=1) * (0 not in found.active)
+    # Weights and the residuals of relatives deviate together.
+    left = new - 2.0 * weights @ design
+    whole = model.noise_variance_ * rest + np.diag(new @ found.covariance @ left.T)
     np.testing.assert_allclose(wide**2, whole, atol=1e-8)
     marginal = clone(model).set_params(prediction="marginal").fit(train[FEATURES], train["y"])
     np.testing.assert_array_equal(marginal.predict(test[FEATURES]), flat)
@@ -293,6 +299,7 @@ def test_the_posterior_of_lambda_is_an_integral(tree, table, model):
     assert found.weights.sum() == pytest.approx(1.0)
     inside = (grid >= found.interval[0]) & (grid <= found.interval[1])
     assert shares[inside].sum() / shares.sum() == pytest.approx(0.95, abs=0.02)
+    assert found.interval[0] <= found.mode <= found.interval[1]
     half = model.lambda_posterior(level=0.5, n_points=20).interval
     assert found.interval[0] < half[0] < half[1] < found.interval[1]
     assert found.mode == model.lambda_

@@ -90,3 +90,24 @@ def test_a_table_of_two_traits_is_refused():
         phylogenetic_signal(tree, brownian_traits(tree, 2, random_state=0))
     with pytest.raises(InvalidInputError, match="n_permutations must be an integer"):
         phylogenetic_signal(tree, brownian_traits(tree, random_state=0), n_permutations=0)
+
+
+def test_tips_without_data_have_no_part_in_it():
+    tree = yule_tree(40, random_state=3)
+    trait = brownian_traits(tree, pagel_lambda=0.6, random_state=4)["trait1"]
+    # All but the clades on one side of the root.
+    kept = [name for name, side in zip(tree.tip_names, _sides(tree), strict=True) if side]
+    whole, pruned = (
+        phylogenetic_signal(one, trait[kept], n_permutations=9, random_state=0)
+        for one in (tree, tree.keep(kept, trim=True))
+    )
+    assert whole == pruned
+
+
+def _sides(tree):
+    first = int(np.flatnonzero(tree.parent == 0)[0])
+    side = np.zeros(len(tree.parent), dtype=bool)
+    side[first] = True
+    for node in range(1, len(side)):
+        side[node] |= side[tree.parent[node]]
+    return ~side[tree.tips]

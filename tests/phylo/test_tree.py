@@ -192,8 +192,14 @@ def test_ornstein_uhlenbeck_is_another_tree_only_if_ultrametric():
     np.testing.assert_allclose(
         covariance(tree.transform(alpha=0.7)), covariance(tree, alpha=0.7), rtol=1e-12
     )
+    for model in ({"delta": 2.0, "alpha": 0.7}, {"pagel_lambda": 0.4, "alpha": 0.7}):
+        np.testing.assert_allclose(
+            covariance(tree.transform(**model)), covariance(tree, **model), rtol=1e-12
+        )
     with pytest.raises(InvalidInputError, match="equally deep"):
         read_tree("(A:1,B:2);").transform(alpha=1.0)
+    with pytest.raises(InvalidInputError, match="equally deep, after kappa"):
+        tree.transform(kappa=0.5, alpha=1.0)
 
 
 @pytest.mark.parametrize(

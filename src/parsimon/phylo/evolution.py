@@ -138,12 +138,13 @@ def transformed_tree(tree: "Tree", model: Model) -> "Tree":
 
     length = transformed_lengths(tree, model)
     if model.alpha:
-        if not tree.is_ultrametric():
-            raise InvalidInputError(
-                "An Ornstein-Uhlenbeck process is Brownian motion on another tree only where all "
-                "tips are equally deep; use TreeGaussian for this tree."
-            )
         moved = Tree(tree.parent, length, tree.name)
+        if model.root == "stationary" or not moved.is_ultrametric():
+            raise InvalidInputError(
+                "An Ornstein-Uhlenbeck process is Brownian motion on another tree only where it "
+                "begins at its mean and all tips are equally deep, after kappa and delta; use "
+                "TreeGaussian for this one."
+            )
         depth = moved.depth
         # exp(-2 alpha (H - s)) - exp(-2 alpha H), over 2 alpha, as the depth of a node at s.
         rest = 2.0 * model.alpha * (depth.max() - depth)

@@ -182,6 +182,19 @@ class TreeGaussian:
         spread = from_root(schedule, decay, variance, np.zeros((len(decay), 0)))[1]
         return spread[schedule.slot]
 
+    def covariance_with_mean(self) -> Array:
+        """Return the covariance of every node with the plain mean of the rows, in two walks."""
+        parent, (decay, variance) = self.tree.parent.tolist(), self._branches
+        # What a step of each branch adds to the mean of the rows.
+        weight = np.zeros(len(parent))
+        weight[self.nodes] = 1.0 / len(self.nodes)
+        for node in range(len(parent) - 1, 0, -1):
+            weight[parent[node]] += decay[node] * weight[node]
+        shared = variance * weight
+        for node in range(1, len(parent)):
+            shared[node] += decay[node] * shared[parent[node]]
+        return shared
+
     def sample(self, n_draws: int = 1, *, random_state: Seed = None) -> Array:
         """Return draws, shape (n, n_draws)."""
         rng = generator(random_state)

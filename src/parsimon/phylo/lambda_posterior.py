@@ -32,7 +32,7 @@ class LambdaPosterior:
         At the nodes.
     mode, mean, sd : float
     interval : tuple of float
-        With equal probability on both sides.
+        The shortest one of this probability that holds the mode, which may be at a bound.
     level : float
     log_evidence : float
         Of the targets, lambda integrated out.
@@ -105,7 +105,7 @@ def integrate(
         mode,
         mean,
         sd,
-        _quantiles(height, values, heights, (low, high), level),
+        _shortest(height, values, heights, (low, high), mode, level),
         level,
         top + float(np.log(total / (bounds[1] - bounds[0]))),
     )
@@ -125,13 +125,15 @@ def _edge(height: Callable[[float], float], mode: float, bound: float, top: floa
     return outside
 
 
-def _quantiles(
+def _shortest(
     height: Callable[[float], float],
     values: Array,
     heights: Array,
     ends: tuple[float, float],
+    mode: float,
     level: float,
 ) -> tuple[float, float]:
+    """Return the shortest interval of this probability that holds the mode."""
     at_ends = np.maximum([height(end) for end in ends], heights.min() - _DEPTH)
     places = np.concatenate([[ends[0]], values, [ends[1]]])
     logs = np.concatenate(
@@ -140,6 +142,9 @@ def _quantiles(
     grid = np.linspace(*ends, _FINE)
     density = np.exp(PchipInterpolator(places, logs)(grid) - logs.max())
     mass = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-    tail = 0.5 * (1.0 - level)
-    low, high = np.interp([tail, 1.0 - tail], mass / mass[-1], grid)
-    return float(low), float(high)
+    mass = mass / mass[-1]
+    before = grid <= mode
+    starts = np.append(grid[before & (mass <= 1.0 - level)], ends[0])
+    stops = np.maximum(np.interp(np.interp(starts, grid, mass) + level, mass, grid), mode)
+    best = int(np.argmin(stops - starts))
+    return float(starts[best]), float(stops[best])

@@ -259,7 +259,9 @@ def check_estimable(design: Array, y: Array, names: Iterable[str]) -> None:
             f"{n} row{'s' * (n != 1)} cannot tell {listed} beside {n} or more coefficients. Use "
             f"more rows or fewer columns, or give {listed} as a number."
         )
-    if np.ptp(y) == 0:
+    # Without a column of ones equal values say something, unless they are zero.
+    explained = (design == design[:1]).all(axis=0).any() or not y.any()
+    if np.ptp(y) == 0 and explained:
         raise InvalidInputError(
             f"All values of y are equal, so that {listed} cannot be estimated; give it as a number."
         )

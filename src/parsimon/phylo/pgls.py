@@ -22,6 +22,7 @@ from parsimon.phylo.likelihood import (
     maximise,
     profile,
 )
+from parsimon.phylo.prediction import relatives
 from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
 
@@ -256,19 +257,13 @@ class PGLS(RegressorMixin, BaseEstimator):
 
     def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
         """Return means and standard deviations at nodes of the tree with these features."""
-        design = self._with_intercept(features)
-        mean, spread = design @ self._fit.coef, np.ones(len(design))
-        if self._gaussian is not None and kind == "marginal":
-            spread = self._gaussian.marginal_variance()[nodes]
-        elif self._gaussian is not None:
-            # What relatives say about a column is known without regression.
-            known = self._gaussian.conditional(
-                np.column_stack([self._y - self.fitted_values_, self._design])
-            )
-            mean = mean + known.mean[nodes, 0]
-            design, spread = design - known.mean[nodes, 1:], known.variance[nodes]
-        unsure = np.einsum("ij,jk,ik->i", design, self._fit.inverse_gram, design)
-        return mean, np.sqrt(self._fit.variance * (spread + np.maximum(unsure, 0.0)))
+        fit, design = self._fit, self._with_intercept(features)
+        rest = self._y - self.fitted_values_
+        found = relatives(
+            self._gaussian, rest, self._design, design, fit.inverse_gram, nodes=nodes, kind=kind
+        )
+        variance = fit.variance * np.maximum(found.spread + found.unsure, 0.0)
+        return design @ fit.coef + found.shift, np.sqrt(variance)
 
     def _height(self, values: Mapping[str, float]) -> float:
         return self._fit_at(values).log_likelihood(self.method)

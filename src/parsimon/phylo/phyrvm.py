@@ -27,6 +27,7 @@ from parsimon.phylo.functions import FEATURES, make_functions
 from parsimon.phylo.lambda_posterior import LambdaPosterior, integrate
 from parsimon.phylo.likelihood import Estimate, Profile, profile
 from parsimon.phylo.pgls import checked_limits
+from parsimon.phylo.prediction import mean_unsure, relatives
 from parsimon.phylo.ranking import Ranking, ranked
 from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
@@ -224,7 +225,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
             With tips as in `fit`.
         return_std : bool
             Return standard deviations of new observations as well: they count the evolution since
-            the relatives and the uncertainty of the weights.
+            the relatives and the uncertainty of the weights, and with a tree that of the mean of
+            y if the evidence wants no other constant.
         prediction : {"conditional", "marginal"}, optional
             Instead of the option of this name.
 
@@ -269,11 +271,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     def profile(self, *, level: float = 0.95, n_points: int = 41) -> Profile:
         """Return how the log evidence depends on lambda, all else at its best.
 
-        Parameters
-        ----------
-        level : float
-            Of the interval, evidences being taken for likelihoods.
-        n_points : int
+        Its interval of probability `level` takes evidences for likelihoods.
         """
         level = check_probability("level", level)
         n_points = check_count("n_points", n_points, least=3)
@@ -315,6 +313,11 @@ class PhyRVM(RegressorMixin, BaseEstimator):
             raise InvalidInputError(
                 'lambda was not estimated: give a tree and pagel_lambda="ML" to learn about it.'
             )
+        if self.lambda_update == "analytic":
+            raise InvalidInputError(
+                "The printed update does not lead to the top of the evidence; fit with "
+                'lambda_update="evidence" to learn about lambda.'
+            )
         return EvidenceCurve(self._problem, self._found)
 
     def _store(self, share: float, posterior: SparseBayes, columns: Array) -> None:
@@ -349,18 +352,16 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         design = self._functions(features)
         if self._first(posterior):
             design = _with_ones(design)
-        mean, spread = self._centre + design @ posterior.mean, np.ones(len(design))
-        if self._gaussian is not None and kind == "marginal":
-            spread = self._gaussian.marginal_variance()[nodes]
-        elif self._gaussian is not None:
-            # What relatives say about a column is known without regression.
-            known = self._gaussian.conditional(
-                np.column_stack([self._y - self.fitted_values_, self._design])
-            )
-            mean = mean + known.mean[nodes, 0]
-            design, spread = design - known.mean[nodes, 1:], known.variance[nodes]
-        unsure = np.einsum("ij,jk,ik->i", design, posterior.covariance, design)
-        return mean, np.sqrt(self.noise_variance_ * spread + np.maximum(unsure, 0.0))
+        rest = self._y - self.fitted_values_
+        found = relatives(
+            self._gaussian, rest, self._design, design, posterior.covariance, nodes=nodes, kind=kind
+        )
+        spread = found.spread
+        if self._gaussian is not None and self.fit_intercept and not self._first(posterior):
+            # Without a constant the model measures from the mean of y, which relatives share.
+            spread = spread + mean_unsure(self._gaussian, nodes=nodes, kind=kind)
+        mean = self._centre + design @ posterior.mean + found.shift
+        return mean, np.sqrt(np.maximum(self.noise_variance_ * spread + found.unsure, 0.0))
 
     @property
     def _n_ones(self) -> int:

@@ -63,7 +63,8 @@ def phylogenetic_signal(
     ----------
     tree : Tree
     values : Series or dict
-        Numbers by tip name, at least three; tips without one are left out.
+        Numbers by tip name, at least three. The tree is pruned to these tips first, and begins at
+        their last common ancestor, as is usual in R.
     n_permutations : int
         Of the test of K: values are shuffled among the tips.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -95,7 +96,10 @@ def phylogenetic_signal(
         raise InvalidInputError(
             f"One trait of at least three tips is needed, got {table.shape[1]} of {len(names)}."
         )
-    y, positions = table[:, 0], tree.match(names)
+    y = table[:, 0]
+    # A stem above the species with data would change what lambda means.
+    tree = tree.keep(names, trim=True)
+    positions = tree.match(names)
     if np.ptp(y) == 0:
         raise InvalidInputError("All values are the same: there is no variation to explain.")
     codes = np.column_stack([positions, np.zeros(len(y))])
