@@ -45,7 +45,10 @@ def _read(path: Path) -> "pd.DataFrame":
         if endings[-1:] in ([".parquet"], [".pq"]):
             return pd.read_parquet(path)
         kind = next((e for e in reversed(endings) if e in _SEPARATORS), ".csv")
-        return pd.read_csv(path, sep=_SEPARATORS[kind])
+        table = pd.read_csv(path, sep=_SEPARATORS[kind])
+        # One column whose name holds another separator was cut at the wrong one.
+        other = next((mark for mark in ";\t," if len(table.columns) == 1 and mark in str(table.columns[0])), None)
+        return table if other is None else pd.read_csv(path, sep=other)
     except ImportError as error:
         raise MissingDependencyError(
             "Parquet files need pyarrow; install it with: pip install 'parsimon[parquet]'."

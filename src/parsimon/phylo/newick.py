@@ -124,7 +124,7 @@ class _Builder:
         if missing and self._default is None:
             raise InvalidInputError(
                 f"{missing} of {len(self._length) - 1} branches have no length. Give "
-                "default_length=1.0, for example, to set them."
+                "default_length=1.0 (--default-length 1), for example, to set them."
             )
         lengths = [self._default if value is None else value for value in self._length]
         return Tree(np.array(self._parent), np.array(lengths, dtype=float), tuple(self._name))

@@ -41,8 +41,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
 
     Residuals evolve along the tree as in `PGLS`, and the weight of each feature has a prior
     precision of its own. Maximising the evidence sends most precisions to infinity, so that few
-    features remain [1]_. Lambda maximises the same evidence, exactly, and each evaluation takes
-    time linear in the tips. Without a tree this is the relevance vector machine [2]_.
+    features remain [1]_. Lambda is sought where the same evidence is highest, and each evaluation
+    takes time linear in the tips. Without a tree this is the relevance vector machine [2]_.
 
     Parameters
     ----------
@@ -114,6 +114,11 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     -----
     A feature far from zero in units of its spread is nearly a constant: standardise such columns,
     in a Pipeline with ``set_output(transform="pandas")``, which keeps the names of the tips.
+
+    Which columns remain is found step by step, as in every such machine, so that the evidence is
+    at a local maximum, which may change a little with lambda. With as many columns as rows or more
+    the highest evidence may be that of a fit which goes through every value and predicts nothing:
+    see whether `degrees_of_freedom_` is near the number of rows, and choose among fewer columns.
 
     Random folds leave close relatives of every test row in training, so that scores of
     conditional predictions look better than they are for a new clade: use `CladeKFold`. At a
