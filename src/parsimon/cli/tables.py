@@ -47,7 +47,8 @@ def _read(path: Path) -> "pd.DataFrame":
         kind = next((e for e in reversed(endings) if e in _SEPARATORS), ".csv")
         table = pd.read_csv(path, sep=_SEPARATORS[kind])
         # One column whose name holds another separator was cut at the wrong one.
-        other = next((mark for mark in ";\t," if len(table.columns) == 1 and mark in str(table.columns[0])), None)
+        only = str(table.columns[0]) if len(table.columns) == 1 else ""
+        other = next((mark for mark in ";\t," if mark in only), None)
         return table if other is None else pd.read_csv(path, sep=other)
     except ImportError as error:
         raise MissingDependencyError(
