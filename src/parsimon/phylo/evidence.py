@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
+from parsimon.inference.sparse_bayes.checks import Prior, Smoothness
 from parsimon.phylo.evolution import Model
 from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.likelihood import Estimate, check_bounded
@@ -51,6 +52,8 @@ class TreeRegression:
     targets : ndarray of shape (n,)
     max_iter : int
     tolerance : float
+    prior : {"ard", "smooth"}
+    smoothness : {"aic", "bic", "ric"} or float
         Of the sparse regression.
 
     Examples
@@ -67,6 +70,8 @@ class TreeRegression:
     targets: Array
     max_iter: int = 1000
     tolerance: float = 1e-3
+    prior: Prior = "ard"
+    smoothness: Smoothness = "bic"
 
     def whiten(self, share: float) -> Whitened:
         """Return columns and targets with independent noise at this lambda."""
@@ -85,6 +90,8 @@ class TreeRegression:
         found = sparse_regression(
             white.design,
             white.targets,
+            prior=self.prior,
+            smoothness=self.smoothness,
             max_iter=self.max_iter,
             tolerance=self.tolerance if tolerance is None else tolerance,
             start=start,
@@ -128,7 +135,7 @@ class EvidenceCurve:
     @property
     def best(self) -> tuple[float, SparseBayes]:
         """The lambda of greatest evidence among those seen, and its fit."""
-        return max(self.found.items(), key=lambda item: item[1].log_evidence)
+        return max(self.found.items(), key=lambda item: item[1].objective)
 
     def height(self, share: float) -> float:
         """Return the log evidence of a lambda, minus infinity where the covariance is singular."""
@@ -136,7 +143,7 @@ class EvidenceCurve:
         if share not in self.found:
             near = min(self.found, key=lambda other: abs(other - share), default=None)
             self.improve(share, None if near is None else self.found[near])
-        return self.found[share].log_evidence if share in self.found else -np.inf
+        return self.found[share].objective if share in self.found else -np.inf
 
     def of_parameters(self, values: Mapping[str, float]) -> float:
         """Return `height` of the lambda among named parameters."""
@@ -149,7 +156,7 @@ class EvidenceCurve:
         except InvalidInputError:
             return False
         known = self.found.get(float(share))
-        if known is not None and not fit.log_evidence > known.log_evidence:
+        if known is not None and not fit.objective > known.objective:
             return False
         self.found[float(share)] = fit
         return True
@@ -186,14 +193,14 @@ def maximise_evidence(problem: TreeRegression, bounds: tuple[float, float]) -> E
     _carry(curve, points[::-1])
     _climb_hills(curve, points)
     top, known = curve.best
-    if curve.improve(top, None) and curve.height(top) > known.log_evidence + _BETTER:
+    if curve.improve(top, None) and curve.height(top) > known.objective + _BETTER:
         step = points[1] - points[0]
         _climb(curve, max(top - step, bounds[0]), min(top + step, bounds[1]))
     top, known = curve.best
     check_bounded(
-        lambda values: problem.fit(values["lambda"], known).log_evidence,
+        lambda values: problem.fit(values["lambda"], known).objective,
         {"lambda": bounds},
-        Estimate({"lambda": top}, known.log_evidence),
+        Estimate({"lambda": top}, known.objective),
     )
     return curve
 

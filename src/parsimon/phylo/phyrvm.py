@@ -15,6 +15,7 @@ from parsimon._typing import Array, Indices
 from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.inference.sparse_bayes.checks import Prior, Smoothness
 from parsimon.phylo.analytic import Form, Sign, analytic_fit
 from parsimon.phylo.evidence import (
     EvidenceCurve,
@@ -56,6 +57,11 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         Width of the named kernels, as in SVR.
     degree, coef0
         Of "poly" and "sigmoid".
+    prior : {"ard", "smooth"}
+        "ard" has no preference among precisions; "smooth" penalises degrees of freedom [3]_, and
+        is the one to take where there are about as many columns as rows, or more.
+    smoothness : {"bic", "aic", "ric"} or float
+        What a degree of freedom costs under "smooth".
     pagel_lambda : "ML" or float
         How much of the tree is in the residuals, from 0, none, to 1, all; "ML" estimates it.
     lambda_update : {"evidence", "analytic"}
@@ -95,7 +101,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     noise_variance_ : float
         Rate of the residuals, per unit of branch length.
     log_evidence_ : float
-        Log marginal likelihood of y.
+        Log marginal likelihood of y; lambda maximises it, less the penalty of a "smooth" prior.
     degrees_of_freedom_ : float
         Sum over the weights of how far the data determine them.
     fitted_values_ : ndarray of shape (n,)
@@ -118,7 +124,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     Which columns remain is found step by step, as in every such machine, so that the evidence is
     at a local maximum, which may change a little with lambda. With as many columns as rows or more
     the highest evidence may be that of a fit which goes through every value and predicts nothing:
-    see whether `degrees_of_freedom_` is near the number of rows, and choose among fewer columns.
+    `degrees_of_freedom_` is then near the number of rows, and ``prior="smooth"`` helps.
 
     Random folds leave close relatives of every test row in training, so that scores of
     conditional predictions look better than they are for a new clade: use `CladeKFold`. At a
@@ -128,6 +134,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
     ----------
     .. [1] Fearn (2021), PhD thesis, University of Bristol, chapter 5.
     .. [2] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1.
+    .. [3] Schmolck and Everson (2007), "Smooth relevance vector machine: a smoothness prior
+       extension of the RVM", Machine Learning 68.
 
     Examples
     --------
@@ -152,6 +160,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        prior: Prior = "ard",
+        smoothness: Smoothness = "bic",
         pagel_lambda: float | Literal["ML"] = "ML",
         lambda_update: Literal["evidence", "analytic"] = "evidence",
         analytic_sign: Sign = "minus",
@@ -168,6 +178,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.prior = prior
+        self.smoothness = smoothness
         self.pagel_lambda = pagel_lambda
         self.lambda_update = lambda_update
         self.analytic_sign = analytic_sign
@@ -212,6 +224,8 @@ class PhyRVM(RegressorMixin, BaseEstimator):
             without_rounding(self._y - self._centre, self._y),
             self.max_iter,
             self.tolerance,
+            self.prior,
+            self.smoothness,
         )
         # The matrices are narrow: more threads would take longer.
         with one_thread():
@@ -281,7 +295,7 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         level = check_probability("level", level)
         n_points = check_count("n_points", n_points, least=3)
         curve = self._curve_from_here()
-        best = Estimate({"lambda": self.lambda_}, self.log_evidence_)
+        best = Estimate({"lambda": self.lambda_}, self.posterior_.objective)
         with one_thread():
             bounds = {"lambda": self._limits}
             height = curve.of_parameters
@@ -395,7 +409,10 @@ class PhyRVM(RegressorMixin, BaseEstimator):
                     f'pagel_lambda must be a number or "ML", got {self.pagel_lambda!r}.'
                 )
             check_positive("pagel_lambda", self.pagel_lambda, or_zero=True)
+        check_choice("prior", self.prior, ["ard", "smooth"])
         check_choice("lambda_update", self.lambda_update, ["evidence", "analytic"])
+        if self.prior == "smooth" and self.lambda_update == "analytic":
+            raise InvalidInputError('The printed update of lambda is for prior="ard" alone.')
         check_choice("analytic_sign", self.analytic_sign, ["minus", "plus"])
         check_choice("analytic_form", self.analytic_form, ["5.48", "5.49"])
         check_choice("prediction", self.prediction, ["conditional", "marginal"])
