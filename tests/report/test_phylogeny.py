@@ -19,17 +19,8 @@ from parsimon.report.phylogeny import (
 )
 from parsimon.report.typst import to_pdf
 from tests.report import trait_samples as samples
-from tests.report.reading import figures, paragraphs, plain, rows, sections, tables, texts
-
-
-def said(found):
-    """Return all paragraphs of the page as one text."""
-    document = write(found)
-    numbers = document.numbers()
-    parts = [plain(one, numbers) for one in paragraphs(document.lead)]
-    for section in sections(document):
-        parts += [plain(one, numbers) for one in paragraphs(section.blocks)]
-    return "\n".join(parts).replace("\u202f", " ")
+from tests.report.reading import figures, rows, tables, texts
+from tests.report.trait_samples import said
 
 
 def test_the_page_has_its_sections_in_order():
@@ -66,18 +57,23 @@ def test_without_pictures_the_text_mentions_none():
 
 
 @pytest.mark.parametrize(
-    ("share", "p", "words"),
+    ("share", "p", "K_p", "words"),
     [
-        (0.95, 0.001, "follows the tree closely"),
-        (0.7, 0.001, "follows the tree in good part"),
-        (0.2, 0.04, "follows the tree weakly"),
-        (0.95, 0.06, "shows no sure sign of following the tree"),
+        (0.95, 0.001, 0.001, "follows the tree closely:"),
+        (0.7, 0.001, 0.001, "follows the tree in good part:"),
+        (0.2, 0.04, 0.04, "follows the tree weakly:"),
+        (0.95, 0.06, 0.06, "shows no sure sign of following the tree:"),
+        (0.95, 0.06, 0.001, "follows the tree by Blomberg's K, but not surely by lambda:"),
+        (0.95, 0.001, 0.06, "follows the tree closely by lambda, but not surely by Blomberg's K:"),
     ],
 )
-def test_signal_is_named_by_lambda_and_its_test(share, p, words):
+def test_signal_is_named_by_both_tests(share, p, K_p, words):
     best = Interval(estimate=share, low=0.0, high=1.0)
-    found = samples.findings(signal=samples.signal(pagel_lambda=best, lambda_p_value=p))
-    assert f"The trait length {words}" in said(found)
+    signal = samples.signal(pagel_lambda=best, lambda_p_value=p, K_p_value=K_p)
+    text = said(samples.findings(signal=signal))
+    assert f"The trait length {words}" in text
+    assert ("one alone is weak evidence" in text) == ((p < 0.05) != (K_p < 0.05))
+    assert ("a weak signal may have been missed" in text) == (min(p, K_p) > 0.05)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +82,7 @@ def test_signal_is_named_by_lambda_and_its_test(share, p, words):
         (2.0, 0.01, "even more alike than Brownian motion"),
         (1.0, 0.01, "about as alike as Brownian motion"),
         (0.3, 0.01, "alike, though less than Brownian motion"),
-        (2.0, 0.2, "no more alike than shuffled values"),
+        (2.0, 0.2, "relatives are not surely more alike than shuffled values"),
     ],
 )
 def test_blomberg_is_put_in_words(K, p, words):
@@ -111,16 +107,32 @@ def test_what_phyrvm_keeps(weights, words):
     assert re.search(words, said(samples.findings(phyrvm=samples.phyrvm(weights=kept))))
 
 
-def test_a_choice_that_depends_on_clades_is_said():
+def test_a_choice_that_depends_on_folds_is_said():
     def text(*counts):
         kept = tuple(samples.weight(n, k) for n, k in zip(("head", "tail"), counts, strict=False))
         return said(samples.findings(phyrvm=samples.phyrvm(weights=kept)))
 
-    assert "It is kept whichever clade is left out" in text(5)
+    assert "It is kept whichever fold of clades is left out" in text(5)
     assert "It is kept in three of five folds" in text(3)
-    assert "Both are kept whichever" in text(5, 5)
-    assert "Whichever clade is left out, head is kept" in text(5, 2)
-    assert "None of them is kept in all five folds" in text(4, 2)
+    assert "Both are kept whichever fold" in text(5, 5)
+    assert "Whichever fold of clades is left out, head is kept" in text(5, 2)
+    none = text(4, 2)
+    assert "None of them is kept in all five folds: the choice depends on which fold" in none
+    assert "whichever clade" not in none
+
+
+def test_counts_of_folds_that_phyrvm_failed_in_are_not_shown():
+    own = samples.error(failures=(("phyrvm", "It failed."),))
+    error = replace(own, clades=(*own.clades[:3], samples.judged("pgls", 0.2)))
+    found = samples.findings(model="pgls", error=error)
+    assert "How steadily it is kept is not known: PhyRVM could not be fitted" in said(found)
+    assert "folds of whole clades." not in said(found).split("The tree was cut")[0]
+
+    def headings(one):
+        return [heading.title for heading in tables(write(one))["table-features"].headings]
+
+    assert "Kept" not in headings(found)
+    assert "Kept" in headings(samples.findings())
 
 
 def test_many_features_for_few_species_are_warned_of():
@@ -133,10 +145,10 @@ def test_many_features_for_few_species_are_warned_of():
 
 def test_features_that_may_be_the_target_are_warned_of():
     one = said(samples.findings(table=samples.table(alike=("head",))))
-    assert "head is nearly the same as length. Is it another form of it" in one
+    assert "head is nearly a linear function of length. Is it another form of it" in one
     two = said(samples.findings(table=samples.table(alike=("head", "tail"))))
-    assert "head and tail are nearly the same as length. Are they another form" in two
-    assert "nearly the same" not in said(samples.findings())
+    assert "head and tail are nearly linear functions of length. Are they another form" in two
+    assert "nearly" not in said(samples.findings())
 
 
 def test_pgls_in_words():
@@ -149,49 +161,45 @@ def test_pgls_in_words():
     assert "PGLS could not be fitted: Too few species." in said(failed)
 
 
-def test_the_error_stands_beside_the_mean_and_random_folds():
-    text = said(samples.findings())
-    assert "PhyRVM is off by 0.200 (95 % interval 0.100 to 0.300)" in text
-    assert "the mean of the other species is off by 0.500" in text
-    assert "That removes 80.0 % of the mean's squared error." in text
-    assert "Random folds would have said 0.120, which is too good for a new clade" in text
-    assert "Random folds leak through the tree" in text
-    assert "The tree alone is clearly worse than PhyRVM." in text
-    assert "Least squares without the tree is not clearly better or worse" in text
+@pytest.mark.parametrize(
+    ("n", "lacking", "words"),
+    [
+        (1, 0, "1 species of the table has no length; it is predicted from"),
+        (2, 0, "2 species of the table have no length; each is predicted from"),
+        (1, 1, "2 species of the table have no length. One is predicted from"),
+        (1, 1, "One lacks features too and is not predicted."),
+        (3, 2, "Three are each predicted from"),
+        (3, 2, "Two lack features too and are not predicted."),
+    ],
+)
+def test_species_that_cannot_be_predicted_are_counted(n, lacking, words):
+    table = samples.table(n_unpredictable=lacking)
+    found = samples.findings(table=table, predictions=samples.findings().predictions * n)
+    assert words in said(found)
+    assert "may be predicted better than" in said(found)
 
 
-def test_a_model_that_is_no_better_than_the_mean_is_called_so():
-    bad = replace(samples.error().of("phyrvm"), explained=-0.2)
-    clades = (*samples.error().clades[:3], bad)
-    assert "no better than that mean" in said(samples.findings(error=samples.error(clades=clades)))
+def test_the_terminal_counts_species_that_cannot_be_predicted():
+    found = samples.findings(table=samples.table(n_unpredictable=2))
+    assert summary_lines(found)[-1] == "1 of 3 species without length was predicted."
 
 
-def test_a_gain_that_is_not_sure_is_called_so():
-    base = replace(samples.error().of("mean"), difference=Interval(estimate=1, low=-1, high=3))
-    clades = (base, *samples.error().clades[1:])
-    assert "the gain is not sure" in said(samples.findings(error=samples.error(clades=clades)))
-
-
-def test_a_model_with_a_smaller_error_than_the_leading_one_is_named():
-    better = samples.judged("ols", 0.1, Interval(estimate=-0.1, low=-0.2, high=-0.05))
-    own = samples.error()
-    clades = (*own.clades[:2], better, own.clades[3])
-    text = said(samples.findings(error=samples.error(clades=clades)))
-    assert "The smallest error, 0.100, is that of least squares without the tree: clearly" in text
-    assert "Least squares without the tree is clearly better than PhyRVM." in text
-
-
-def test_random_folds_that_leak_little_are_called_so():
-    own = samples.error()
-    found = samples.findings(error=samples.error(random=own.clades))
-    assert "here they leak little" in said(found)
-
-
-def test_narrow_intervals_are_called_so():
-    narrow = replace(samples.error().of("phyrvm"), coverage=0.7)
-    clades = (*samples.error().clades[:3], narrow)
-    text = said(samples.findings(error=samples.error(clades=clades)))
-    assert "70.0 % hold the true value: they are too narrow" in text
+@pytest.mark.parametrize(
+    ("own", "signal", "words"),
+    [
+        ((0.2, 0.1, 0.4), (0.9, 0.7, 1.0), "The features take over a good part"),
+        ((0.2, 0.0, 0.8), (0.9, 0.7, 1.0), "The features may take over a good part"),
+        ((0.9, 0.7, 1.0), (0.2, 0.1, 0.4), "What the features leave follows the tree more"),
+        ((0.9, 0.3, 1.0), (0.2, 0.1, 0.4), "What the features leave may follow the tree more"),
+        ((0.9, 0.3, 1.0), (0.8, 0.1, 1.0), "By these estimates the features hardly change"),
+    ],
+)
+def test_what_features_take_over_is_sure_only_if_intervals_are_apart(own, signal, words):
+    ends = [Interval(estimate=one[0], low=one[1], high=one[2]) for one in (own, signal)]
+    found = samples.findings(
+        phyrvm=samples.phyrvm(pagel_lambda=ends[0]), signal=samples.signal(pagel_lambda=ends[1])
+    )
+    assert words in said(found)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +244,7 @@ def test_columns_are_left_out_for_a_reason(reason, words):
         ({"n_measured": 39}, "1 species has no length: it was not fitted but predicted."),
         (
             {"n_measured": 36, "n_unpredictable": 1},
-            "4 species have no length: they were not fitted but predicted, except 1 that lack",
+            "4 species have no length: they were not fitted but predicted, except 1 that lacks",
         ),
         ({"n_measured": 36, "n_unpredictable": 4}, "not predicted either, for lack of features"),
         (
@@ -277,9 +285,22 @@ def test_support_values_are_no_names_of_ancestors():
 
 
 def test_without_signal_ancestors_are_cautioned():
-    none = Interval(estimate=0.01, low=0.0, high=0.4)
-    found = samples.findings(signal=samples.signal(pagel_lambda=none, lambda_p_value=0.8))
-    assert "each ancestor is put at the mean" in said(found)
+    def text(high):
+        best = Interval(estimate=0.01, low=0.0, high=high)
+        return said(samples.findings(signal=samples.signal(pagel_lambda=best)))
+
+    assert "each ancestor is put near the mean of the species. It may be as much as 0.40" in text(
+        0.4
+    )
+    assert "each ancestor is put near the mean of the species." in text(0.02)
+    assert "as much as" not in text(0.02)
+    assert "says nothing" not in text(0.4)
+    assert "is put near the mean" not in said(samples.findings())
+
+
+def test_ancestors_of_named_clades_are_not_called_those_of_the_largest():
+    table = tables(write(samples.findings()))["table-nodes"]
+    assert table.caption == "The root, and ancestors of named or large clades."
 
 
 def test_long_tables_are_cut_and_say_so():

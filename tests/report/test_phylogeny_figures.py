@@ -68,6 +68,11 @@ def test_curves_are_drawn_from_their_tops():
     assert "Of a regression the residuals are meant" in caption(axes)
     alone = draw_curves([first], "mass")
     assert "Of a regression" not in caption(alone)
+    assert caption(axes).endswith("Bands, down to the dashed line: 95 % intervals.")
+    third = LambdaCurve(of="phyrvm", values=values, heights=(-9.0, -5.0, -6.0), best=best)
+    assert caption(draw_curves([first, third], "mass")).endswith(
+        "Bands: 95 % intervals, of likelihoods down to the dashed line, of PhyRVM by the posterior."
+    )
     assert [text.get_text() for text in alone.get_legend().get_texts()] == ["mass itself"]
 
 
@@ -86,6 +91,12 @@ def test_features_stand_in_the_order_of_their_relevance():
     axes = draw_features(found, squares, "mass")
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["tail", "head", "leg"]
     assert len(axes.patches) == 2
+    assert caption(axes).startswith(
+        "Features that PhyRVM keeps, the most relevant on top; then the others, by the size of "
+        "their t in PGLS."
+    )
+    kept = draw_features(found, None, "mass")
+    assert caption(kept).startswith("Features that PhyRVM keeps, the most relevant on top. Bars")
 
 
 def test_many_features_are_cut_and_none_are_not_drawn():
@@ -94,6 +105,9 @@ def test_many_features_are_cut_and_none_are_not_drawn():
     assert len(axes.get_yticklabels()) == 25
     assert caption(axes).endswith("15 further features are not shown.")
     assert "PGLS" not in caption(axes)
+    one = samples.phyrvm(weights=tuple(samples.weight(f"x{k}") for k in range(26)))
+    said = caption(draw_features(one, None, "mass"))
+    assert said.endswith("1 further feature is not shown.")
     assert draw_features(samples.phyrvm(weights=()), None, "mass") is None
 
 
@@ -101,6 +115,7 @@ def test_features_of_pgls_alone_say_nothing_of_bars():
     said = caption(draw_features(samples.phyrvm(weights=()), samples.pgls(), "mass"))
     assert "Diamonds" in said
     assert "Bars" not in said
+    assert said.startswith("Features by the size of their t in PGLS.")
 
 
 def test_errors_stand_with_the_smallest_on_top():
@@ -110,6 +125,7 @@ def test_errors_stand_with_the_smallest_on_top():
     assert names[-1] == "mean of the others"
     assert axes.yaxis_inverted()
     assert axes.get_xlim()[0] == 0
+    assert "for a new clade those errors can be too small" in caption(axes)
 
 
 def test_species_outside_their_interval_are_counted():

@@ -18,7 +18,9 @@ from parsimon.report.phylogeny import (
     TraitFindings,
     TraitTable,
     Weight,
+    write,
 )
+from tests.report.reading import paragraphs, plain, sections
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300"><path d="M0 0L9 9"/></svg>'
 PICTURES = ("tree", "lambda", "posterior", "features", "errors", "predicted")
@@ -51,10 +53,8 @@ def table(**changes):
         n_measured=40,
         n_fitted=40,
         target_mean=4.0,
-        target_deviation=0.5,
         target_minimum=3.0,
         target_maximum=5.5,
-        is_ultrametric=True,
         features=tuple(
             Feature(name=name, mean=1.0, deviation=2.0, minimum=0.0, maximum=3.0)
             for name in ("head", "tail")
@@ -141,6 +141,7 @@ def error(**changes):
         clades=clades,
         random=tuple(replace(one, rmse=around(0.6 * one.rmse.estimate)) for one in clades),
         species=(SpeciesFinding(tip="a", observed=4.0, predicted=around(4.1), fold=1),),
+        leak=Interval(estimate=0.08, low=0.02, high=0.14),
     )
     return replace(made, **changes)
 
@@ -228,3 +229,13 @@ def tree_alone():
         root=(RootFinding(way="lambda", value=around(4.0)),),
         predictions=(),
     )
+
+
+def said(found):
+    """Return all paragraphs of the page as one text."""
+    document = write(found)
+    numbers = document.numbers()
+    parts = [plain(one, numbers) for one in paragraphs(document.lead)]
+    for section in sections(document):
+        parts += [plain(one, numbers) for one in paragraphs(section.blocks)]
+    return "\n".join(parts).replace("\u202f", " ")

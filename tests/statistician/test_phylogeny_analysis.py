@@ -10,16 +10,13 @@ from joblib import parallel_config
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from parsimon.evaluation import corrected_t_interval
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import (
     PGLS,
     CladeKFold,
     PhyRVM,
-    ancestral_predictions,
     ancestral_states,
     brownian_traits,
-    covariance,
     phylogenetic_signal,
     read_tree,
     yule_tree,
@@ -27,12 +24,8 @@ from parsimon.phylo import (
 from parsimon.report.data import as_data
 from parsimon.report.phylogeny import write
 from parsimon.statistician.phylogeny import TraitAnalysis, analyse, analyse_traits, judging
-from parsimon.statistician.phylogeny.ancestors import (
-    list_ancestors,
-    mean_variance,
-    reconstruct,
-)
-from parsimon.statistician.phylogeny.judging import _over_folds, judge
+from parsimon.statistician.phylogeny.ancestors import list_ancestors
+from parsimon.statistician.phylogeny.judging import judge
 from parsimon.statistician.phylogeny.models import _whitened_share, fit
 from parsimon.statistician.phylogeny.reading import read_traits
 
@@ -110,42 +103,6 @@ def test_the_share_explained_is_that_of_pgls_for_its_line(traits):
     assert share == pytest.approx(model.r_squared_)
 
 
-def test_errors_are_those_of_clade_folds(analysis, traits):
-    error = analysis.findings.error
-    y = traits.y.to_numpy()
-    for name, model in (("pgls", PGLS(traits.tree)), ("phyrvm", PhyRVM(traits.tree))):
-        predicted = np.empty(len(y))
-        for train, test in CladeKFold(traits.tree, 3).split(traits.X):
-            fitted = scaled(model).fit(traits.X.iloc[train], traits.y.iloc[train])
-            predicted[test] = fitted.predict(traits.X.iloc[test])
-        expected = np.sqrt(np.mean((y - predicted) ** 2))
-        assert error.of(name).rmse.estimate == pytest.approx(expected, rel=1e-6)
-    told = [one.predicted.estimate for one in error.species]
-    np.testing.assert_allclose(told, predicted)
-
-
-def test_the_mean_is_the_baseline(analysis, traits):
-    y = traits.y.to_numpy()
-    predicted = np.empty(len(y))
-    for train, test in CladeKFold(traits.tree, 3).split(traits.X):
-        predicted[test] = y[train].mean()
-    baseline, own = analysis.findings.error.of("mean"), analysis.findings.error.of("phyrvm")
-    assert baseline.rmse.estimate == pytest.approx(np.sqrt(np.mean((y - predicted) ** 2)))
-    ratio = own.rmse.estimate**2 / baseline.rmse.estimate**2
-    assert own.explained == pytest.approx(1 - ratio)
-    assert baseline.explained == 0
-    assert np.isnan(baseline.coverage)
-
-
-def test_coverage_and_differences(analysis):
-    error = analysis.findings.error
-    inside = [one.predicted.low <= one.observed <= one.predicted.high for one in error.species]
-    assert error.of("phyrvm").coverage == pytest.approx(np.mean(inside))
-    assert error.of("phyrvm").difference is None
-    gap = error.of("mean").difference.estimate
-    assert gap == pytest.approx(error.of("mean").rmse.estimate - error.of("phyrvm").rmse.estimate)
-
-
 def test_folds_are_whole_clades(analysis):
     fold = {one.tip: one.fold for one in analysis.findings.error.species}
     tree = analysis.tree
@@ -157,19 +114,10 @@ def test_folds_are_whole_clades(analysis):
     assert len(fold) == tree.n_tips - 2
 
 
-def test_intervals_of_a_mean_over_equal_folds_are_the_corrected_t_interval(rng):
-    values = rng.normal(size=12)
-    tests = np.arange(12).reshape(4, 3)
-    folds = [(np.setdiff1d(np.arange(12), test), test) for test in tests]
-    found = _over_folds(lambda rows: float(values[rows].mean()), folds)
-    low, high = corrected_t_interval(values[tests].mean(axis=1), n_train=9, n_test=3)
-    assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_an_interval_does_not_go_below_what_is_possible(rng):
-    values = rng.normal(size=6) ** 6
-    folds = [(np.setdiff1d(np.arange(6), [k]), np.array([k])) for k in range(6)]
-    assert _over_folds(lambda rows: float(values[rows].mean()), folds, least=0.0).low == 0.0
+def test_lambda_of_phyrvm_has_one_interval(analysis):
+    curve = next(one for one in analysis.findings.curves if one.of == "phyrvm")
+    assert curve.best == analysis.findings.phyrvm.pagel_lambda
+    assert curve.best.low <= curve.best.estimate <= curve.best.high
 
 
 def test_kept_counts_folds(analysis, traits):
@@ -297,12 +245,13 @@ def test_shares_that_add_up_to_one_are_regressed_on(rng):
     shares.columns = list("abcde")
     y = pd.Series(3 * shares["a"] - shares["b"] + 0.05 * rng.normal(size=24), name="y")
     traits = read_traits(shares.assign(y=y), TREE, "y")
-    model = fit("pgls", traits.tree, traits.X, traits.y, traits.redundant)
+    model = fit("pgls", traits.tree, traits.X, traits.y)
     assert len(model.columns) == 4
     rows = traits.X.iloc[:5].add([0.01, -0.01, 0, 0, 0])
     # Which column is left out changes nothing about predictions.
-    other = next(name for name in "abcde" if name not in traits.redundant)
-    without = fit("pgls", traits.tree, traits.X, traits.y, [other])
+    other = next(name for name in "abcde" if name not in traits.table.redundant)
+    without = fit("pgls", traits.tree, traits.X.drop(columns=other), traits.y)
+    assert len(without.columns) == 4
     np.testing.assert_allclose(model.predict(rows)[0], without.predict(rows)[0], rtol=1e-5)
 
 
@@ -344,27 +293,3 @@ def test_files_are_written(analysis, tmp_path):
     assert json.loads(analysis.to_json(tmp_path / "a.json").read_text())["model"] == "phyrvm"
     assert analysis.to_markdown(tmp_path / "a.md").read_text().startswith("# What explains")
     assert {path.name for path in tmp_path.iterdir()} == {"a.html", "a.pdf", "a.json", "a.md"}
-
-
-@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
-def test_the_variance_of_a_mean_is_that_of_the_covariance(share):
-    tips = TREE.tip_names[3:16]
-    moved = TREE.transform(pagel_lambda=share)
-    places = moved.match(tips)
-    expected = covariance(moved)[np.ix_(places, places)].mean()
-    assert mean_variance(TREE, tips, share) == pytest.approx(expected)
-
-
-def test_a_constant_that_is_taken_for_known_makes_the_root_no_surer(traits):
-    model = fit("phyrvm", traits.tree, traits.X, traits.y, ())
-    _, root = reconstruct(traits, model)
-    line = next(one for one in root if one.way == "line").value
-    states = ancestral_predictions(traits.tree, model.pipeline, traits.X, prediction="marginal")
-    own = states.upper[0, 0] - states.mean[0, 0]
-    extra = 0.0
-    if 0 not in model.regressor.posterior_.active[:1]:
-        rate = model.regressor.noise_variance_
-        extra = rate * mean_variance(traits.tree, traits.X.index, model.regressor.lambda_)
-    assert line.estimate == pytest.approx(states.mean[0, 0])
-    expected = np.hypot(own, 1.959963984540054 * np.sqrt(extra))
-    assert line.high - line.estimate == pytest.approx(expected)

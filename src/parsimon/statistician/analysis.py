@@ -2,9 +2,11 @@
 
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,54 @@ from parsimon.statistician.answer import Answer, on_all_rows
 from parsimon.statistician.table_model import TableModel
 
 
+class Readable(ABC):
+    """What an analysis of any kind shares: its report, written as files."""
+
+    findings: Any
+
+    @abstractmethod
+    def _document(self) -> Document:
+        """Write the report."""
+
+    @abstractmethod
+    def _page(self) -> str:
+        """Return the report as a page of HTML."""
+
+    @abstractmethod
+    def _data(self) -> str:
+        """Return the findings as JSON."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The report as a tree of sections, sentences, tables and figures."""
+        return self._document()
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as one page that needs nothing else, and return its path."""
+        return written(path, self._page().encode())
+
+    def to_pdf(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as PDF (extra ``pdf``), and return its path."""
+        from parsimon.report.typst import to_pdf
+
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / "report.pdf"
+            to_pdf(self.document, made, date=self.findings.run.date)
+            return written(path, made.read_bytes())
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write the findings as data, and return the path."""
+        return written(path, self._data().encode())
+
+    def to_markdown(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as Markdown without pictures, and return its path."""
+        from parsimon.report.markdown import to_markdown
+
+        return written(path, to_markdown(self.document).encode())
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Analysis:
+class Analysis(Readable):
     """Everything that was found in a table.
 
     Attributes
@@ -71,39 +119,20 @@ class Analysis:
         ]
         return TableModel(first.preparer, first.screener, models, self.classes, self.target)
 
-    @cached_property
-    def document(self) -> Document:
-        """The report as a tree of sections, sentences, tables and figures."""
+    def _document(self) -> Document:
         from parsimon.report.writing import write
 
         return write(self.findings)
 
-    def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one page that needs nothing else, and return its path."""
+    def _page(self) -> str:
         from parsimon.report.html import to_html
 
-        return written(path, to_html(self.document, self.findings).encode())
+        return to_html(self.document, self.findings)
 
-    def to_pdf(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as PDF (extra ``pdf``), and return its path."""
-        from parsimon.report.typst import to_pdf
-
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "report.pdf"
-            to_pdf(self.document, made, date=self.findings.run.date)
-            return written(path, made.read_bytes())
-
-    def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write the findings as data, and return the path."""
+    def _data(self) -> str:
         from parsimon.report.data import to_json
 
-        return written(path, to_json(self.findings).encode())
-
-    def to_markdown(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as Markdown without pictures, and return its path."""
-        from parsimon.report.markdown import to_markdown
-
-        return written(path, to_markdown(self.document).encode())
+        return to_json(self.findings)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""

@@ -4,7 +4,7 @@ Each function draws what findings hold and leaves its caption with the axes, as 
 `parsimon.report.figures` do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from parsimon._style import BLUE, GREY, ORANGE, SKY, VERMILION, figure_style, ne
 from parsimon.report.figures import label, predicted_observed
 from parsimon.report.phylogeny.findings import (
     CladeError,
+    Coefficient,
     Judged,
     LambdaCurve,
     PglsFinding,
@@ -21,6 +22,7 @@ from parsimon.report.phylogeny.findings import (
     Weight,
 )
 from parsimon.report.phylogeny.names import CALLED
+from parsimon.report.writing.phrases import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,9 +70,17 @@ def draw_curves(curves: Sequence[LambdaCurve], target: str) -> "Axes":
         )
     axes.set_label(
         f"How well each lambda explains {label(target, 40)}: 0 is no tree, 1 is Brownian motion."
-        f"{others} Dots: the best values. Bands, down to the dashed line: 95 % intervals."
+        f"{others} Dots: the best values. {_bands(curves)}"
     )
     return axes
+
+
+def _bands(curves: Sequence[LambdaCurve]) -> str:
+    if all(curve.of != "phyrvm" for curve in curves):
+        return "Bands, down to the dashed line: 95 % intervals."
+    return (
+        "Bands: 95 % intervals, of likelihoods down to the dashed line, of PhyRVM by the posterior."
+    )
 
 
 def draw_posterior(found: PhyRvmFinding) -> "Axes":
@@ -96,7 +106,7 @@ def draw_posterior(found: PhyRvmFinding) -> "Axes":
         axes.set_ylabel("posterior density")
     axes.set_label(
         "What is known about the lambda of PhyRVM's residuals, if nothing was known before. Line: "
-        "the most probable value; dotted: the mean; shaded: 95 % of the probability."
+        "the most probable value; dotted: the mean; shaded: the 95 % interval."
     )
     return axes
 
@@ -128,18 +138,27 @@ def draw_features(
         axes.grid(axis="y", visible=False)
         axes.set_xlabel(f"change of {label(target, 24)} for one standard deviation")
         _feature_legend(axes, bool(kept), bool(squares))
-    axes.set_label(_feature_caption(bool(kept), bool(squares), len(names) - len(shown)))
+    axes.set_label(_feature_caption(shown, kept, squares, len(names) - len(shown)))
     return axes
 
 
-def _feature_caption(bars: bool, diamonds: bool, more: int) -> str:
-    said = "Features in the order of their relevance."
-    if bars:
-        said += " Bars: weights of PhyRVM, with 95 % intervals"
-        said += "; a feature without a bar is not in its model." if diamonds else "."
-    if diamonds:
+def _feature_caption(
+    shown: Sequence[str],
+    kept: Mapping[str, Weight],
+    squares: Mapping[str, Coefficient],
+    more: int,
+) -> str:
+    rest = any(name not in kept for name in shown)
+    said = "Features by the size of their t in PGLS."
+    if kept:
+        said = "Features that PhyRVM keeps, the most relevant on top"
+        said += "; then the others, by the size of their t in PGLS." if rest else "."
+        said += " Bars: weights of PhyRVM, with 95 % intervals."
+    if squares:
         said += " Diamonds: coefficients of PGLS, with 95 % intervals."
-    return f"{said} {more:,} further features are not shown." if more else said
+    if not more:
+        return said
+    return f"{said} {count(more, 'further feature')} {'is' if more == 1 else 'are'} not shown."
 
 
 def _bars(axes: "Axes", weights: Sequence[tuple[int, Weight]]) -> None:
@@ -182,8 +201,8 @@ def draw_errors(error: CladeError, target: str) -> "Axes":
         _legend(axes, handles=handles)
     axes.set_label(
         f"Error for species that were not fitted, {error.n_folds} folds, the smallest on top; "
-        "lines are 95 % intervals. With random folds the relatives of each species were seen: "
-        "those errors are too small for a new clade."
+        "lines are 95 % intervals. In random folds relatives of a species may have been fitted: "
+        "for a new clade those errors can be too small."
     )
     return axes
 

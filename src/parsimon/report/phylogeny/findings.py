@@ -11,7 +11,7 @@ Reason: TypeAlias = Literal[
     "date",
     "constant",  # `value` is the only one
     "empty",
-    "mostly_empty",  # more than half of the cells are missing, `count` of them
+    "mostly_empty",  # more than half of the cells are missing
     "costly",  # with it, fewer than half of the species would be complete
     "identifier",  # whole numbers that only number the rows
 ]
@@ -24,7 +24,6 @@ class LeftOut:
     column: str
     reason: Reason
     value: str = ""
-    count: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +72,6 @@ class TraitTable:
         Columns that were not to be features.
     alike : tuple of str
         Features that are nearly the target itself.
-    is_ultrametric : bool
-        Whether all tips of the tree that is used are equally far from its root.
     """
 
     name: str
@@ -88,10 +85,8 @@ class TraitTable:
     n_measured: int
     n_fitted: int
     target_mean: float
-    target_deviation: float
     target_minimum: float
     target_maximum: float
-    is_ultrametric: bool
     features: tuple[Feature, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     not_in_tree: tuple[str, ...] = ()
@@ -201,7 +196,8 @@ class Judged:
     rmse : Interval
         Root mean squared error over all species, in units of the target.
     difference : Interval or None
-        Its error minus that of the model that leads the page; None for that one.
+        Its error minus that of the model that leads the page; None for that one. The interval of
+        the mean holds with 95 %, those of the other models hold together with 95 % (Bonferroni).
     explained : float
         Share of the squared error of the training mean that is gone; negative if it is worse.
     coverage : float
@@ -230,13 +226,15 @@ class CladeError:
     """How good predictions are for clades that were not seen, and beside it for random folds.
 
     `failures` are models that could not be judged, with the reason; `species` are predictions of
-    the leading model without the clade of each.
+    the leading model without the clade of each. `leak` is how much larger the error of the leading
+    model is for unseen clades than in random folds.
     """
 
     n_folds: int
     clades: tuple[Judged, ...]
     random: tuple[Judged, ...]
     species: tuple[SpeciesFinding, ...]
+    leak: Interval
     failures: tuple[tuple[ModelName, str], ...] = ()
 
     def of(self, model: ModelName, *, random: bool = False) -> Judged | None:

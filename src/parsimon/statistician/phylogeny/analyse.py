@@ -119,6 +119,7 @@ def analyse_traits(
     traits = read_traits(table, full, target, name=name, tip=tip, features=features, drop=drop)
     n_folds = usual_folds(len(traits.y)) if folds is None else folds
     check_folds(n_folds, len(traits.y))
+    options = _options(traits, model, n_folds, seed, features)
     with Progress("Analysing", total=_STEPS + 2 * n_folds, verbose=verbose) as progress:
         step = _Steps(progress)
         fits = _fits(traits, model)
@@ -133,13 +134,19 @@ def analyse_traits(
             root=root,
             ancestors=list_ancestors(states),
             predictions=_predictions(traits, fits.leading),
-            run=_run(table, full, seed, n_folds, model, command, seconds),
+            run=_run(table, full, seed, options, command, seconds),
             **found,
         )
         findings = draw_pictures(findings, states)
         step("pictures")
     return TraitAnalysis(
-        findings=findings, model=fits.leading.pipeline, tree=traits.tree, ancestors=states
+        findings=findings,
+        model=fits.leading.pipeline,
+        tree=traits.tree,
+        ancestors=states,
+        measured=traits.measured,
+        X=traits.X,
+        y=traits.y,
     )
 
 
@@ -167,9 +174,9 @@ class _Fits:
 def _fits(traits: Traits, model: ModelName) -> _Fits:
     tree, X, y = traits.tree, traits.X, traits.y
     if not X.shape[1]:
-        return _Fits(fit("relatives", tree, X, y, ()), None, None, "")
-    phyrvm = fit("phyrvm", tree, X, y, ())
-    pgls, failure = try_squares(tree, X, y, traits.redundant)
+        return _Fits(fit("relatives", tree, X, y), None, None, "")
+    phyrvm = fit("phyrvm", tree, X, y)
+    pgls, failure = try_squares(tree, X, y)
     if model == "pgls":
         if pgls is None:
             raise InvalidInputError(
@@ -240,8 +247,28 @@ def _predictions(traits: Traits, leading: Fitted) -> tuple[SpeciesFinding, ...]:
     )
 
 
+def _options(
+    traits: Traits, model: str, folds: int, seed: int, features: Sequence[str] | None
+) -> tuple[tuple[str, str], ...]:
+    """Return what was asked for, as the page says it."""
+    table = traits.table
+    options = [("model", model), ("folds", str(folds)), ("seed", str(seed))]
+    if table.tip_found == "given":
+        options.append(("tip", table.tip))
+    if features is not None:
+        options.append(("features", ", ".join(features) or "none"))
+    if table.dropped:
+        options.append(("drop", ", ".join(table.dropped)))
+    return tuple(options)
+
+
 def _run(
-    table: Any, tree: Tree, seed: int, folds: int, model: str, command: str, seconds: float
+    table: Any,
+    tree: Tree,
+    seed: int,
+    options: tuple[tuple[str, str], ...],
+    command: str,
+    seconds: float,
 ) -> Run:
     frame = as_frame(table)
     cells = frame.to_csv(index=True) + tree.write()
@@ -251,8 +278,8 @@ def _run(
         seconds=seconds,
         date=today(),
         command=command,
-        options=(("model", model), ("folds", str(folds)), ("seed", str(seed))),
-        skipped=() if folds else ("folds",),
+        options=options,
+        skipped=("folds",) if ("folds", "0") in options else (),
         fingerprint=hashlib.sha256(cells.encode()).hexdigest(),
         libraries=tuple(
             (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")

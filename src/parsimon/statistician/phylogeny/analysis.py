@@ -1,20 +1,19 @@
 """What `analyse_traits` returns: findings, the fitted model, and files to read."""
 
-import os
-import tempfile
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parsimon.phylo import AncestralStates, Tree
 from parsimon.report.document import Document
 from parsimon.report.phylogeny import TraitFindings
-from parsimon.statistician.analysis import written
+from parsimon.statistician.analysis import Readable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TraitAnalysis:
+class TraitAnalysis(Readable):
     """Everything that was found about a trait and its tree.
 
     Attributes
@@ -28,46 +27,34 @@ class TraitAnalysis:
         Of the species that were used alone.
     ancestors : AncestralStates
         The target at every node of it.
+    measured : Series of shape (n_measured,)
+        The target of all species that have one, by tip name.
+    X, y : DataFrame of shape (n, d), Series of shape (n,)
+        Species with a target and all features, by tip name: what the model was fitted to.
     """
 
     findings: TraitFindings
     model: Any
     tree: Tree
     ancestors: AncestralStates
+    measured: "pd.Series[float]"
+    X: "pd.DataFrame"
+    y: "pd.Series[float]"
 
-    @cached_property
-    def document(self) -> Document:
-        """The report as a tree of sections, sentences, tables and figures."""
+    def _document(self) -> Document:
         from parsimon.report.phylogeny import write
 
         return write(self.findings)
 
-    def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one page that needs nothing else, and return its path."""
+    def _page(self) -> str:
         from parsimon.report.phylogeny import to_html
 
-        return written(path, to_html(self.document, self.findings).encode())
+        return to_html(self.document, self.findings)
 
-    def to_pdf(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as PDF (extra ``pdf``), and return its path."""
-        from parsimon.report.typst import to_pdf
-
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "report.pdf"
-            to_pdf(self.document, made, date=self.findings.run.date)
-            return written(path, made.read_bytes())
-
-    def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write the findings as data, and return the path."""
+    def _data(self) -> str:
         from parsimon.report.phylogeny import to_json
 
-        return written(path, to_json(self.findings).encode())
-
-    def to_markdown(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as Markdown without pictures, and return its path."""
-        from parsimon.report.markdown import to_markdown
-
-        return written(path, to_markdown(self.document).encode())
+        return to_json(self.findings)
 
     def __repr__(self) -> str:
         table = self.findings.table

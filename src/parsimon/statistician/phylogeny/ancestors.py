@@ -1,6 +1,5 @@
 """What the last common ancestor and the deepest ancestors had."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,13 @@ from parsimon._typing import Indices
 from parsimon.exceptions import ParsimonError
 from parsimon.phylo import (
     AncestralStates,
-    PhyRVM,
     Tree,
     ancestral_predictions,
     ancestral_states,
 )
 from parsimon.phylo.editing import children_lists
 from parsimon.report.phylogeny.findings import Ancestor, RootFinding
-from parsimon.statistician.phylogeny.models import NORMAL, Fitted, interval
+from parsimon.statistician.phylogeny.models import Fitted, interval
 from parsimon.statistician.phylogeny.reading import Traits
 
 
@@ -37,7 +35,7 @@ def reconstruct(traits: Traits, leading: Fitted) -> tuple[AncestralStates, tuple
             X = traits.X[list(leading.columns)]
             # At the root nothing is left for relatives to say: conditional would be the same.
             line = ancestral_predictions(traits.tree, leading.pipeline, X, prediction="marginal")
-            found.append(_line(_root("line", line), leading, traits))
+            found.append(_root("line", line))
     except ParsimonError:
         # Two tips at one place make Brownian motion impossible, lambda below 1 not.
         return states, tuple(found)
@@ -47,41 +45,6 @@ def reconstruct(traits: Traits, leading: Fitted) -> tuple[AncestralStates, tuple
 def _root(way: Any, states: AncestralStates) -> RootFinding:
     value = interval(states.mean[0, 0], states.lower[0, 0], states.upper[0, 0])
     return RootFinding(way=way, value=value)
-
-
-def _line(found: RootFinding, leading: Fitted, traits: Traits) -> RootFinding:
-    """Add what is not known about the constant of PhyRVM, if it is just the mean of the species.
-
-    Where the evidence wants no constant, the model measures from that mean as if it were known.
-    """
-    model = leading.regressor
-    if not isinstance(model, PhyRVM) or 0 in model.posterior_.active[:1]:
-        return found
-    variance = model.noise_variance_ * mean_variance(traits.tree, traits.X.index, model.lambda_)
-    value = found.value
-    half = float(np.hypot(value.high - value.estimate, NORMAL * np.sqrt(variance)))
-    return replace(
-        found, value=interval(value.estimate, value.estimate - half, value.estimate + half)
-    )
-
-
-def mean_variance(tree: Tree, tips: Any, pagel_lambda: float) -> float:
-    """Return the variance of the plain mean of tips, for a rate of one.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import covariance, read_tree
-    >>> tree = read_tree("((A:1,B:1):1,C:2);")
-    >>> bool(np.isclose(mean_variance(tree, ["A", "B", "C"], 1.0), covariance(tree).mean()))
-    True
-    """
-    moved = tree.transform(pagel_lambda=pagel_lambda)
-    below = np.zeros(len(moved.parent))
-    below[moved.tips[moved.match(tips)]] = 1.0
-    for node in range(len(below) - 1, 0, -1):
-        below[moved.parent[node]] += below[node]
-    # A branch is shared by all pairs of tips below it.
-    return float(moved.length[1:] @ below[1:] ** 2) / len(tips) ** 2
 
 
 def list_ancestors(states: AncestralStates) -> tuple[Ancestor, ...]:

@@ -107,6 +107,8 @@ def choose_columns(
 def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
     """Return columns that others determine, such as one of several shares that add up to one.
 
+    A column with a single value is one of them: a constant determines it.
+
     Examples
     --------
     >>> import pandas as pd
@@ -116,18 +118,15 @@ def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
     """
     from scipy.linalg import qr
 
-    if numbers.shape[1] < 2:
-        return ()
     values = numbers.to_numpy(dtype=np.float64)
-    centred = values - values.mean(axis=0)
-    norms = np.linalg.norm(centred, axis=0)
-    upper, order = qr(centred / norms, mode="r", pivoting=True)
-    diagonal = np.zeros(numbers.shape[1])
-    diagonal[: min(upper.shape)] = np.abs(np.diagonal(upper))
-    if len(values) <= numbers.shape[1]:
+    if not numbers.shape[1] or len(values) <= numbers.shape[1]:
         # Fewer species than columns determine every column: that is no property of these.
         return ()
-    gone = {int(place) for place in order[diagonal < _OWN]}
+    flat = np.ptp(values, axis=0) == 0
+    centred = np.where(flat, 0.0, values - values.mean(axis=0))
+    norms = np.where(flat, 1.0, np.linalg.norm(centred, axis=0))
+    upper, order = qr(centred / norms, mode="r", pivoting=True)
+    gone = {int(place) for place in order[np.abs(np.diagonal(upper)) < _OWN]}
     return tuple(str(name) for place, name in enumerate(numbers.columns) if place in gone)
 
 
@@ -166,7 +165,7 @@ def _without_gaps(numbers: "pd.DataFrame", measured: Mask) -> tuple["pd.DataFram
         mostly = count > _HALF * n
         if not mostly and (~empty.any(axis=1)).sum() >= _HALF * n:
             break
-        reason = LeftOut(column=worst, reason="mostly_empty" if mostly else "costly", count=count)
+        reason = LeftOut(column=worst, reason="mostly_empty" if mostly else "costly")
         left_out.append(reason)
         numbers = numbers.drop(columns=worst)
     return numbers, left_out

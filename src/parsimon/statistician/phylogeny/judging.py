@@ -128,6 +128,7 @@ def judge(
         clades=_judged(y, clades, {name: outside[name] for name in good}, leading),
         random=_judged(y, shuffled, {name: beside[name] for name in good}, leading),
         species=_species(traits, outside[leading], clades),
+        leak=_leak(y, outside[leading], beside[leading], clades),
         failures=tuple(failed.items()),
     )
     return Judgement(error, "", dict(kept))
@@ -164,7 +165,7 @@ def _ask(traits: Traits, names: Sequence[ModelName], train: Indices, test: Indic
     answers = _Answers({}, {}, ())
     for name in names:
         try:
-            model = fit(name, traits.tree, X, y, traits.redundant)
+            model = fit(name, traits.tree, X, y)
             answers.predicted[name] = model.predict(traits.X.iloc[test])
         except ParsimonError as error:
             answers.failed[name] = str(error)
@@ -184,16 +185,29 @@ def _judged(
 ) -> tuple[Judged, ...]:
     squares = {name: (y - one.mean) ** 2 for name, one in found.items()}
     total, leader = float(squares["mean"].sum()), squares[leading]
+    # The gain over the mean is one planned question; of the other models the best is picked out,
+    # so that their differences must hold together (Bonferroni).
+    together = 1.0 - 0.05 / max(1, len(squares) - 2)
     return tuple(
         Judged(
             model=name,
             rmse=_over_folds(partial(_root, own), folds, least=0.0),
-            difference=None if name == leading else _over_folds(partial(_gap, own, leader), folds),
+            difference=None
+            if name == leading
+            else _over_folds(
+                partial(_gap, own, leader), folds, confidence=0.95 if name == "mean" else together
+            ),
             explained=float(1.0 - own.sum() / total),
             coverage=_coverage(y, found[name]),
         )
         for name, own in squares.items()
     )
+
+
+def _leak(y: Array, clades: _Outside, random: _Outside, folds: Sequence[Fold]) -> Interval:
+    """Return how much larger the error of unseen clades is than that of random folds."""
+    squares, others = ((y - one.mean) ** 2 for one in (clades, random))
+    return _over_folds(partial(_gap, squares, others), folds)
 
 
 def _root(squares: Array, rows: Indices) -> float:
@@ -211,12 +225,16 @@ def _coverage(y: Array, found: _Outside) -> float:
 
 
 def _over_folds(
-    statistic: Callable[[Indices], float], folds: Sequence[Fold], *, least: float = -np.inf
+    statistic: Callable[[Indices], float],
+    folds: Sequence[Fold],
+    *,
+    least: float = -np.inf,
+    confidence: float = 0.95,
 ) -> Interval:
     """Return a statistic of all species, and an interval by leaving one fold out at a time.
 
     Folds have different sizes, and a root mean square is no mean: the jackknife makes one number
-    of each fold whose mean is the statistic, and then the corrected t interval applies.
+    of each fold, and their corrected t interval is centred on the statistic.
     """
     tests = [test for _, test in folds]
     everything = np.concatenate(tests)
@@ -224,7 +242,8 @@ def _over_folds(
     parts = [statistic(np.setdiff1d(everything, test)) for test in tests]
     pseudo = k * whole - (k - 1) * np.array(parts)
     n_test = len(everything) / k
-    low, high = corrected_t_interval(pseudo, n_train=len(everything) - n_test, n_test=n_test)
+    n_train = len(everything) - n_test
+    low, high = corrected_t_interval(pseudo, n_train=n_train, n_test=n_test, confidence=confidence)
     half = 0.5 * (high - low)
     return interval(whole, max(whole - half, least), whole + half)
 

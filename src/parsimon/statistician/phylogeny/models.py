@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from parsimon.report.phylogeny.findings import (
     PhyRvmFinding,
     Weight,
 )
+from parsimon.statistician.phylogeny.columns import redundant_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,10 +56,10 @@ class Fitted(NamedTuple):
         return mean, sd * _reach(self.regressor)
 
 
-def fit(
-    name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]", redundant: Sequence[str]
-) -> Fitted:
+def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -> Fitted:
     """Fit one of the models to standardised features.
+
+    Least squares leaves out columns that the others determine among these species.
 
     Parameters
     ----------
@@ -67,15 +69,13 @@ def fit(
     X : DataFrame of shape (n, d)
         With tip names in the index.
     y : Series of shape (n,)
-    redundant : sequence of str
-        Columns that least squares must not have.
 
     Examples
     --------
     >>> from parsimon.phylo import brownian_traits, yule_tree
     >>> tree = yule_tree(20, random_state=0)
     >>> table = brownian_traits(tree, 2, random_state=0)
-    >>> model = fit("pgls", tree, table[["trait1"]], table["trait2"], ())
+    >>> model = fit("pgls", tree, table[["trait1"]], table["trait2"])
     >>> [part.shape for part in model.predict(table[["trait1"]][:3])]
     [(3,), (3,)]
     """
@@ -83,7 +83,8 @@ def fit(
         return Fitted(name, (), None, float(np.mean(y)))
     columns = () if name == "relatives" else tuple(str(one) for one in X.columns)
     if name in ("ols", "pgls"):
-        columns = tuple(one for one in columns if one not in set(redundant))
+        determined = set(redundant_columns(X))
+        columns = tuple(one for one in columns if one not in determined)
         check_squares(len(X), len(columns))
     own = tree if name in ("relatives", "pgls", "phyrvm") else None
     model = PhyRVM(own) if name in ("rvm", "phyrvm") else PGLS(own)
@@ -161,6 +162,8 @@ def phyrvm_finding(
 ) -> tuple[PhyRvmFinding, LambdaCurve]:
     """Return what the sparse regression found, and its evidence along lambda.
 
+    Both have the same mode and interval of lambda, those of its posterior.
+
     Parameters
     ----------
     fitted : Fitted
@@ -185,8 +188,9 @@ def phyrvm_finding(
             ranking.names, ranking.coef, ranking.sd, ranking.relevance, ranking.loss, strict=True
         )
     )
+    best = interval(posterior.mode, *posterior.interval)
     found = PhyRvmFinding(
-        pagel_lambda=interval(posterior.mode, *posterior.interval),
+        pagel_lambda=best,
         lambda_mean=float(posterior.mean),
         lambda_values=tuple(map(float, posterior.values)),
         lambda_density=tuple(map(float, posterior.density)),
@@ -196,7 +200,7 @@ def phyrvm_finding(
         r_squared=_whitened_share(tree, y, model.fitted_values_, model.lambda_),
         converged=bool(model.converged_),
     )
-    return found, lambda_curve("phyrvm", model.profile())
+    return found, replace(lambda_curve("phyrvm", model.profile()), best=best)
 
 
 def lambda_curve(of: Any, profile: Any) -> LambdaCurve:
@@ -231,11 +235,9 @@ def _whitened_share(tree: Tree, y: "pd.Series[float]", line: Array, share: float
     return float(1.0 - left @ left / (around @ around))
 
 
-def try_squares(
-    tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]", redundant: Sequence[str]
-) -> tuple[Fitted | None, str]:
+def try_squares(tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -> tuple[Fitted | None, str]:
     """Return phylogenetic least squares; None if it cannot be, and why."""
     try:
-        return fit("pgls", tree, X, y, redundant), ""
+        return fit("pgls", tree, X, y), ""
     except ParsimonError as error:
         return None, str(error)

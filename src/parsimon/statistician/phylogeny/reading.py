@@ -10,8 +10,12 @@ from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
 from parsimon.report.phylogeny.findings import Feature, LeftOut, TraitTable
-from parsimon.statistician.phylogeny.columns import Columns, choose_columns, read_column
-from parsimon.statistician.phylogeny.columns import redundant_columns as redundant_of
+from parsimon.statistician.phylogeny.columns import (
+    Columns,
+    choose_columns,
+    read_column,
+    redundant_columns,
+)
 from parsimon.statistician.phylogeny.matching import Matched, match_rows
 from parsimon.statistician.preparing.tables import as_frame, find_column, named_frame
 
@@ -37,8 +41,6 @@ class Traits:
         Species with a target and all features.
     new : DataFrame of shape (m, d)
         Species with all features but no target.
-    redundant : tuple of str
-        Features that others determine.
     table : TraitTable
     """
 
@@ -47,7 +49,6 @@ class Traits:
     X: "pd.DataFrame"
     y: "pd.Series[float]"
     new: "pd.DataFrame"
-    redundant: tuple[str, ...]
     table: TraitTable
 
 
@@ -181,7 +182,6 @@ def _traits(tree: Tree, target: str, matched: Matched, values: Array, columns: C
     X = numbers[fitted]
     y = pd.Series(values[fitted], index=X.index, name=target)
     small = tree.keep(rows.named(known | complete), trim=True)
-    redundant = redundant_of(X)
     table = TraitTable(
         name="",
         target=target,
@@ -189,10 +189,9 @@ def _traits(tree: Tree, target: str, matched: Matched, values: Array, columns: C
         n_columns=0,
         n_tips=tree.n_tips,
         n_fitted=int(fitted.sum()),
-        is_ultrametric=small.is_ultrametric(),
         features=tuple(_feature(X, one) for one in X.columns),
         left_out=(*columns.left_out, *flat),
-        redundant=redundant,
+        redundant=redundant_columns(X),
         alike=tuple(str(one) for one in X.columns if abs(X[one].corr(y)) > _THE_SAME),
         **_matching(matched),
         **_spread(values[known]),
@@ -204,7 +203,6 @@ def _traits(tree: Tree, target: str, matched: Matched, values: Array, columns: C
         X=X,
         y=y,
         new=numbers[complete & ~known],
-        redundant=redundant,
         table=table,
     )
 
@@ -233,7 +231,6 @@ def _spread(values: Array) -> dict[str, Any]:
     return {
         "n_measured": len(values),
         "target_mean": float(np.mean(values)),
-        "target_deviation": float(np.std(values, ddof=1)),
         "target_minimum": float(np.min(values)),
         "target_maximum": float(np.max(values)),
     }

@@ -1,6 +1,7 @@
 """What the ancestors had."""
 
 from parsimon.report.document import Block, Cell, Heading, Section, Table
+from parsimon.report.findings import Interval
 from parsimon.report.phylogeny.findings import Ancestor, RootFinding, TraitFindings
 from parsimon.report.phylogeny.names import CALLED
 from parsimon.report.phylogeny.writing.words import (
@@ -13,7 +14,7 @@ from parsimon.report.phylogeny.writing.words import (
     within,
 )
 from parsimon.report.writing.blocks import Sentence, count_cell, note, paragraph
-from parsimon.report.writing.phrases import clean
+from parsimon.report.writing.phrases import clean, decimal
 
 _MOST_NODES = 8
 _NO_TREE = 0.05
@@ -53,11 +54,22 @@ def ancestors_section(findings: TraitFindings) -> Section:
             1,
             note(
                 "caution",
-                f"Lambda is near zero: the tree says nothing about {target_of(findings)}, and each "
-                "ancestor is put at the mean of the species.",
+                _near_zero(findings.signal.pagel_lambda),
             ),
         )
     return Section("ancestors", "Ancestors", tuple(blocks))
+
+
+def _near_zero(best: Interval) -> str:
+    said = (
+        "Lambda is estimated near zero, so that each ancestor is put near the mean of the species"
+    )
+    if best.high < _NO_TREE:
+        return f"{said}."
+    return (
+        f"{said}. It may be as much as {decimal(best.high, 2)}, and then ancestors differ more "
+        "than is shown."
+    )
 
 
 def _way(findings: TraitFindings, way: str) -> RootFinding | None:
@@ -125,7 +137,7 @@ def _node_table(findings: TraitFindings) -> Table:
     chosen.sort(key=lambda one: (one.node != 0, -one.n_tips, one.node))
     return Table(
         anchor="table-nodes",
-        caption="The root and the ancestors of the largest clades.",
+        caption="The root, and ancestors of named or large clades.",
         headings=(
             Heading("Ancestor of"),
             Heading("Species", numeric=True),

@@ -25,7 +25,9 @@ from parsimon.report.writing.phrases import (
     spelled,
 )
 
-_LEAK = 0.95
+# Below this share of the error a difference is rounding; below this lambda the tree is not used.
+_ROUNDING, _NO_TREE = 1e-6, 0.005
+_RARE = 0.05
 
 
 def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -41,9 +43,9 @@ def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
         f"For species of a clade that was not seen, {_called(findings)} is off by "
         f"{within(own.rmse)}, as a root mean square; the mean of the other species is off by "
         f"{short(baseline.rmse.estimate)}.",
-        _better(own, baseline),
+        _better(findings, own, baseline),
         _smallest(findings, error),
-        _leak(own, beside),
+        _leak(findings, error, beside),
     )
 
 
@@ -67,12 +69,7 @@ def error_section(findings: TraitFindings) -> Section:
         _table(findings, error),
         paragraph(*_compared(findings, error), *_covered(findings, error)),
         bullets(*_meanings(error)),
-        note(
-            "caution",
-            "Random folds leak through the tree: they leave a close relative of nearly every "
-            "species among those that were fitted. For a species of a clade that is not in the "
-            "table, trust the errors of unseen clades.",
-        ),
+        note("caution", _caution(findings, error)),
         *figure(findings, "predicted"),
     ]
     return Section("error", title, tuple(blocks))
@@ -87,16 +84,16 @@ def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
     return (
         f"The tree was cut into clades, and the {n:,} species into {spelled(error.n_folds)} folds "
         "of whole clades.",
-        "Each fold was predicted by models fitted to the others, so that no clade was ever on both "
-        "sides.",
+        "Each fold was predicted by models fitted to the others, so that none of these clades was "
+        "ever on both sides.",
         (Reference("table-errors"), " has the errors; beside them are those of random folds."),
     )
 
 
-def _better(own: Judged, baseline: Judged) -> str:
+def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
     gap = baseline.difference
     if own.explained <= 0:
-        return "It is no better than that mean: features and tree say nothing about a new clade."
+        return f"{opened(_called(findings))} does no better than that mean."
     said = f"That removes {percent(own.explained)} of the mean's squared error"
     if gap is not None and gap.low <= 0:
         return f"{said}, but the gain is not sure: the errors differ by {ends(gap)}."
@@ -107,9 +104,10 @@ def _smallest(findings: TraitFindings, error: CladeError) -> str:
     """Say which model has the smallest error, if it is not the one that leads."""
     best = min(error.clades, key=lambda one: one.rmse.estimate)
     own = error.of(findings.model)
-    if best.model == findings.model or best.difference is None or own is None:
+    # That the mean is better has been said.
+    if best.model in (findings.model, "mean") or best.difference is None or own is None:
         return ""
-    if short(best.rmse.estimate) == short(own.rmse.estimate):
+    if _same(best, own) or short(best.rmse.estimate) == short(own.rmse.estimate):
         return ""
     clear = "clearly less" if best.difference.high < 0 else "not clearly less"
     return (
@@ -118,16 +116,52 @@ def _smallest(findings: TraitFindings, error: CladeError) -> str:
     )
 
 
-def _leak(own: Judged, beside: Judged) -> str:
+def _same(one: Judged, own: Judged) -> bool:
+    """Return whether two errors differ by what arithmetic makes of the same predictions."""
+    gap = one.difference
+    least = _ROUNDING * own.rmse.estimate
+    return gap is not None and max(abs(gap.low), abs(gap.high), abs(gap.estimate)) < least
+
+
+def _leaks(findings: TraitFindings, error: CladeError) -> bool:
+    """Return whether random folds are surely too good, and the leading model uses the tree."""
+    return error.leak.low > 0 and _lambda(findings) > _NO_TREE
+
+
+def _lambda(findings: TraitFindings) -> float:
+    """Return the lambda of the model that leads."""
+    if findings.model == "phyrvm" and findings.phyrvm is not None:
+        return findings.phyrvm.pagel_lambda.estimate
+    if findings.model == "pgls" and findings.pgls is not None:
+        return findings.pgls.pagel_lambda.estimate
+    return findings.signal.pagel_lambda.estimate
+
+
+def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
     value = short(beside.rmse.estimate)
-    if beside.rmse.estimate < _LEAK * own.rmse.estimate:
+    if _leaks(findings, error):
         return (
             f"Random folds would have said {value}, which is too good for a new clade: they leak "
             "through the tree."
         )
+    if error.leak.low > 0:
+        return f"Random folds say {value}, which is less, though lambda is near zero."
     return (
-        f"Random folds say {value}; here they leak little through the tree, which cannot be known "
-        "beforehand."
+        f"Random folds say {value}; that they leak through the tree is not sure: the errors differ "
+        f"by {ends(error.leak)}."
+    )
+
+
+def _caution(findings: TraitFindings, error: CladeError) -> str:
+    if _leaks(findings, error):
+        return (
+            "Random folds leak through the tree: they leave close relatives of a species among "
+            "those that were fitted. For a species of a clade that is not in the table, trust the "
+            "errors of unseen clades."
+        )
+    return (
+        "Random folds can leak through the tree, though here that is not sure. For a species of a "
+        "clade that is not in the table, trust the errors of unseen clades."
     )
 
 
@@ -146,10 +180,11 @@ def _table(findings: TraitFindings, error: CladeError) -> Table:
             Heading(
                 "Difference",
                 numeric=True,
-                help=f"RMSE minus that of {_called(findings)}, 95 % interval, same folds.",
+                help=f"RMSE minus that of {_called(findings)}, same folds; 95 % intervals, for "
+                "models other than the mean all together.",
             ),
             Heading("Coverage", numeric=True, help="Species inside their 95 % intervals."),
-            Heading("Random RMSE", numeric=True, help="With random folds: leaks through the tree."),
+            Heading("Random RMSE", numeric=True, help="With random folds, which can leak."),
         ),
         rows=rows,
         emphasised=tuple(place for place, one in enumerate(order) if one.model == "mean"),
@@ -164,10 +199,17 @@ def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell,
         value_cell(one.rmse.estimate),
         ends_cell(one.rmse),
         share_cell(one.explained),
-        Cell(DASH) if one.difference is None else ends_cell(one.difference),
+        _difference_cell(findings, error, one),
         Cell(DASH) if math.isnan(one.coverage) else Cell(percent_cell(one.coverage), one.coverage),
         Cell(DASH) if beside is None else value_cell(beside.rmse.estimate),
     )
+
+
+def _difference_cell(findings: TraitFindings, error: CladeError, one: Judged) -> Cell:
+    own = error.of(findings.model)
+    if one.difference is None or own is None:
+        return Cell(DASH)
+    return Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
 
 
 def _failures(error: CladeError) -> str:
@@ -178,29 +220,39 @@ def _failures(error: CladeError) -> str:
 
 def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     """Say which models are clearly worse or better than the one that leads."""
-    others = [one for one in error.clades if one.difference is not None and one.model != "mean"]
-    better = [one for one in others if one.difference is not None and one.difference.high < 0]
-    worse = [one for one in others if one.difference is not None and one.difference.low > 0]
+    lead = error.of(findings.model)
+    if lead is None:
+        return ()
+    groups: dict[str, list[Judged]] = {"same": [], "better": [], "worse": [], "open": []}
+    for one in error.clades:
+        gap = one.difference
+        if gap is None or one.model == "mean":
+            continue
+        # What differs by rounding alone is not tested.
+        sure = "better" if gap.high < 0 else "worse" if gap.low > 0 else "open"
+        groups["same" if _same(one, lead) else sure].append(one)
     own = _called(findings)
-    sentences = []
-    if better:
-        are = "is" if len(better) == 1 else "are"
-        sentences.append(f"{opened(_listed(better))} {are} clearly better than {own}.")
-    if worse:
-        are = "is" if len(worse) == 1 else "are"
-        sentences.append(f"{opened(_listed(worse))} {are} clearly worse than {own}.")
-    same = [one for one in others if one not in better and one not in worse]
-    if same:
-        are = "is" if len(same) == 1 else "are"
-        sentences.append(
-            f"{opened(_listed(same))} {are} not clearly better or worse than {own}: the interval "
-            "of the difference includes zero."
-        )
-    return tuple(sentences)
+    said = {
+        "same": ("makes", f"the same errors as {own}."),
+        "better": ("is", f"clearly better than {own}."),
+        "worse": ("is", f"clearly worse than {own}."),
+        "open": ("is", f"not clearly better or worse than {own}."),
+    }
+    return tuple(
+        _about(models, *said[group]) for group, models in groups.items() if models
+    ) + _together(groups)
 
 
-def _listed(models: list[Judged]) -> str:
-    return joined([SPOKEN[one.model] for one in models])
+def _about(models: list[Judged], verb: str, rest: str) -> str:
+    names = joined([SPOKEN[one.model] for one in models])
+    many = {"is": "are", "makes": "make"}
+    return f"{opened(names)} {verb if len(models) == 1 else many[verb]} {rest}"
+
+
+def _together(groups: dict[str, list[Judged]]) -> tuple[str, ...]:
+    if not (groups["better"] or groups["worse"]):
+        return ()
+    return ("This allows for the number of models compared (Bonferroni).",)
 
 
 def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
@@ -211,7 +263,11 @@ def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
         f"Of the 95{NARROW}% intervals of {_called(findings)} for unseen clades, "
         f"{percent(own.coverage)} hold the true value"
     )
-    if own.coverage < 0.9:
+    from scipy.stats import binom
+
+    n = findings.table.n_fitted
+    # How probable as few would be if the intervals were right.
+    if binom.cdf(round(own.coverage * n), n, 0.95) < _RARE:
         return (f"{said}: they are too narrow for a new clade.",)
     return (f"{said}.",)
 

@@ -161,7 +161,8 @@ def _without_target(table: TraitTable) -> str:
     if n == table.n_unpredictable:
         return f"{said}, and not predicted either, for lack of features."
     if table.n_unpredictable:
-        return f"{said} but predicted, except {table.n_unpredictable:,} that lack features too."
+        lack = "lacks" if table.n_unpredictable == 1 else "lack"
+        return f"{said} but predicted, except {table.n_unpredictable:,} that {lack} features too."
     return f"{said} but predicted."
 
 

@@ -79,9 +79,9 @@ def _alike(findings: TraitFindings) -> tuple[Block, ...]:
     alike = findings.table.alike
     if not alike:
         return ()
-    are = f"is nearly the same as {target_of(findings)}. Is it"
+    are = f"is nearly a linear function of {target_of(findings)}. Is it"
     if len(alike) > 1:
-        are = f"are nearly the same as {target_of(findings)}. Are they"
+        are = f"are nearly linear functions of {target_of(findings)}. Are they"
     return (
         set_apart(
             "caution",
@@ -159,21 +159,33 @@ def _by_size(found: list[Coefficient]) -> list[Coefficient]:
 
 
 def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
-    """Say which features are kept whatever clade is left out."""
+    """Say which features are kept whatever fold is left out."""
     if findings.error is None:
         return ""
-    k = findings.error.n_folds
+    k = _counted_folds(findings)
+    if not k:
+        which = "it is" if len(found.weights) == 1 else "they are"
+        return f"How steadily {which} kept is not known: PhyRVM could not be fitted in each fold."
     always = [one.feature for one in found.weights if one.n_kept == k]
     if len(found.weights) == 1 and not always:
         (one,) = found.weights
         return f"It is kept in {spelled(one.n_kept)} of {spelled(k)} folds of whole clades."
     if not always:
-        return f"None of them is kept in all {spelled(k)} folds: the choice leans on single clades."
+        return (
+            f"None of them is kept in all {spelled(k)} folds: the choice depends on which fold is "
+            "left out."
+        )
     if len(always) == len(found.weights):
         which = {1: "It is", 2: "Both are"}.get(len(always), "All of them are")
-        return f"{which} kept whichever clade is left out."
+        return f"{which} kept whichever fold of clades is left out."
     are = "is" if len(always) == 1 else "are"
-    return f"Whichever clade is left out, {named(always)} {are} kept."
+    return f"Whichever fold of clades is left out, {named(always)} {are} kept."
+
+
+def _counted_folds(findings: TraitFindings) -> int:
+    """Return in how many folds PhyRVM was fitted; 0 if not in all, for then counts mislead."""
+    error = findings.error
+    return 0 if error is None or "phyrvm" in dict(error.failures) else error.n_folds
 
 
 def _coefficients(findings: TraitFindings) -> Table:
@@ -182,7 +194,7 @@ def _coefficients(findings: TraitFindings) -> Table:
         {} if findings.pgls is None else {one.feature: one for one in findings.pgls.coefficients}
     )
     names = [*kept, *(one.name for one in findings.table.features if one.name not in kept)]
-    folds = 0 if findings.error is None else findings.error.n_folds
+    folds = _counted_folds(findings)
     headings = [
         Heading("Feature"),
         Heading("Weight", numeric=True, help="PhyRVM: change of the target for one sd."),
@@ -310,7 +322,7 @@ def _lambda_ends(best: Interval) -> Cell:
 
 
 def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
-    found, signal = findings.phyrvm, findings.signal.pagel_lambda.estimate
+    found, signal = findings.phyrvm, findings.signal.pagel_lambda
     if found is None:
         return ()
     own = found.pagel_lambda
@@ -322,20 +334,25 @@ def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
     )
     first = (
         f"In PhyRVM the residuals have a lambda of {within(own, 2)}; {target_of(findings)} itself "
-        f"has {decimal(signal, 2)}."
+        f"has {decimal(signal.estimate, 2)}."
     )
     if not found.weights:
         return (first, *last)
-    if own.estimate < signal - _SPLIT:
-        meaning = "The features take over a good part of what the tree said before."
-    elif own.estimate > signal + _SPLIT:
-        meaning = "What the features leave follows the tree more closely than the target itself."
-    else:
-        meaning = "The features hardly change how much the tree says."
     return (
         first,
-        meaning,
+        _taken_over(own, signal),
         f"Its line explains {percent(found.r_squared)} of the variation of the species, made "
         "independent by the tree.",
         *last,
     )
+
+
+def _taken_over(own: Interval, signal: Interval) -> str:
+    """Say what features change about lambda; surely only if the intervals are apart."""
+    if own.estimate < signal.estimate - _SPLIT:
+        take = "take" if own.high < signal.low else "may take"
+        return f"The features {take} over a good part of what the tree said before."
+    if own.estimate > signal.estimate + _SPLIT:
+        follows = "follows" if own.low > signal.high else "may follow"
+        return f"What the features leave {follows} the tree more closely than the target itself."
+    return "By these estimates the features hardly change how much the tree says."

@@ -5,27 +5,38 @@ from parsimon.report.phylogeny.findings import TraitFindings
 from parsimon.report.phylogeny.names import SPOKEN
 from parsimon.report.phylogeny.writing.words import ends_cell, target_of, value_cell
 from parsimon.report.writing.blocks import Sentence, paragraph
-from parsimon.report.writing.phrases import clean, count
+from parsimon.report.writing.phrases import clean, count, opened, spelled
 
 _MOST_ROWS = 40
 
 
 def predictions_section(findings: TraitFindings) -> Section:
     """Return the section about species without a target; there must be some."""
-    n, target = len(findings.predictions), target_of(findings)
     about: Sentence = ""
     if findings.error is not None:
         about = (
-            "A species whose close relatives were measured is predicted better than ",
+            "A species whose close relatives were measured may be predicted better than ",
             Reference("error"),
-            " says, and one of a clade of its own as well as it says.",
+            " says, and one of a clade of its own about as well as it says.",
         )
-    said = paragraph(
-        f"{count(n, 'species', 'species')} of the table {'has' if n == 1 else 'have'} no {target}; "
-        "each is predicted from what is known about it and its relatives.",
-        about,
-    )
+    said = paragraph(*_which(findings), about)
     return Section("predictions", "Species without a value", (said, _table(findings)))
+
+
+def _which(findings: TraitFindings) -> tuple[str, ...]:
+    """Return how many species have no target, and how many of these are predicted."""
+    n, lacking = len(findings.predictions), findings.table.n_unpredictable
+    every = n + lacking
+    have = f"{'has' if every == 1 else 'have'} no {target_of(findings)}"
+    first = f"{count(every, 'species', 'species')} of the table {have}"
+    known = "predicted from what is known about it and its relatives."
+    if not lacking:
+        return (f"{first}; {'it' if n == 1 else 'each'} is {known}",)
+    too = f"{'lacks' if lacking == 1 else 'lack'} features too and"
+    return (
+        f"{first}. {opened(spelled(n))} {'is' if n == 1 else 'are each'} {known}",
+        f"{opened(spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not predicted.",
+    )
 
 
 def _table(findings: TraitFindings) -> Table:

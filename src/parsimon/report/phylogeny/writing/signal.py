@@ -33,13 +33,22 @@ def follows(signal: SignalFinding) -> str:
     ... ))
     'follows the tree closely'
     """
-    if signal.lambda_p_value >= _SURE:
+    by_lambda, by_K = _signs(signal)
+    if not by_lambda:
+        if by_K:
+            return "follows the tree by Blomberg's K, but not surely by lambda"
         return "shows no sure sign of following the tree"
+    beside = "" if by_K else " by lambda, but not surely by Blomberg's K"
     if signal.pagel_lambda.estimate >= _CLOSELY:
-        return "follows the tree closely"
+        return f"follows the tree closely{beside}"
     if signal.pagel_lambda.estimate >= _PARTLY:
-        return "follows the tree in good part"
-    return "follows the tree weakly"
+        return f"follows the tree in good part{beside}"
+    return f"follows the tree weakly{beside}"
+
+
+def _signs(signal: SignalFinding) -> tuple[bool, bool]:
+    """Return whether lambda and K are surely more than chance."""
+    return signal.lambda_p_value < _SURE, signal.K_p_value < _SURE
 
 
 def signal_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -74,7 +83,10 @@ def signal_section(findings: TraitFindings) -> Section:
 
 def _meaning(findings: TraitFindings) -> str:
     signal, target = findings.signal, target_of(findings)
-    if signal.lambda_p_value >= _SURE:
+    signs = _signs(signal)
+    if any(signs) and not all(signs):
+        return "The two measures weigh the tree differently, and one alone is weak evidence."
+    if not any(signs):
         return (
             f"With {count(signal.n_species, 'species', 'species')} a weak signal may have been "
             "missed; if there is none, relatives say nothing about each other."
@@ -92,8 +104,8 @@ def _meaning(findings: TraitFindings) -> str:
 
 def _alike(signal: SignalFinding) -> str:
     """Return what K says beside 1, its expectation under Brownian motion."""
-    if signal.K_p_value >= _SURE:
-        return "relatives are no more alike than shuffled values would be"
+    if not _signs(signal)[1]:
+        return "relatives are not surely more alike than shuffled values would be"
     if signal.K > _MUCH_ALIKE:
         return "relatives are even more alike than Brownian motion would make them"
     if signal.K > _ALIKE:

@@ -34,10 +34,14 @@ def summary_lines(findings: TraitFindings) -> tuple[str, ...]:
         lines += squares_sentences(findings)
     lines += [sentence for sentence in error_sentences(findings) if sentence]
     lines += root_sentences(findings)
-    n = len(findings.predictions)
-    if n:
-        lines.append(
-            f"{count(n, 'species', 'species')} without {target_of(findings)} "
-            f"{'was' if n == 1 else 'were'} predicted."
-        )
-    return tuple(lines)
+    return (*lines, *_predicted(findings))
+
+
+def _predicted(findings: TraitFindings) -> tuple[str, ...]:
+    n, lacking = len(findings.predictions), findings.table.n_unpredictable
+    if not n + lacking:
+        return ()
+    without = f"species without {target_of(findings)}"
+    if not lacking:
+        return (f"{n:,} {without} {'was' if n == 1 else 'were'} predicted.",)
+    return (f"{n:,} of {n + lacking:,} {without} {'was' if n == 1 else 'were'} predicted.",)
