@@ -65,6 +65,23 @@ def test_the_code_of_the_page_makes_the_page(model, table):
     assert "folds=2, seed=7" in lines[1]
 
 
+def test_many_features_are_penalised_and_the_page_says_so(table):
+    noise = np.random.default_rng(1).normal(size=(24, 30))
+    wide = table.assign(**{f"x{i}": column for i, column in enumerate(noise.T)})
+    first = analyse_traits(wide, TREE, "size", folds=0)
+    assert first.findings.phyrvm.prior == "smooth"
+    assert len(first.findings.phyrvm.weights) < 10
+    names, lines = run_code(first.document, wide, TREE)
+    assert any('PhyRVM(tree, prior="smooth")' in line for line in lines)
+    assert names["phyrvm"][-1].log_evidence_ == pytest.approx(first.findings.phyrvm.log_evidence)
+    text = first.to_markdown("page.md").read_text()
+    assert "a penalty for degrees of freedom is added" in text
+    assert "Smooth relevance vector machine" in text
+    narrow = analyse_traits(table, TREE, "size", folds=0)
+    assert narrow.findings.phyrvm.prior == "ard"
+    assert "penalty for degrees" not in narrow.to_markdown("other.md").read_text()
+
+
 def test_the_code_of_a_page_about_the_tree_alone(table):
     first = analyse_traits(table, TREE, "size", features=[], folds=0)
     names, lines = run_code(first.document, table, TREE)

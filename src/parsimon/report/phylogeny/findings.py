@@ -173,8 +173,10 @@ class PhyRvmFinding:
     """Sparse phylogenetic regression.
 
     `pagel_lambda` is the posterior mode and interval; `lambda_values` and `lambda_density` are
-    points of the posterior density.
+    points of the posterior density. The prior is "smooth" where features are many for the species.
     """
+
+    prior: Literal["ard", "smooth"] = "ard"
 
     pagel_lambda: Interval
     lambda_mean: float

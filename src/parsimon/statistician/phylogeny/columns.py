@@ -35,12 +35,12 @@ class Columns:
 
 
 def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
-    """Return a column as numbers; None if it holds text, and then its first cell.
+    """Return a column as numbers; None if it holds text, and then the first cell that is none.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> read_column(pd.Series(["1.5", None]))[0].tolist(), read_column(pd.Series(["red", "4"]))
+    >>> read_column(pd.Series(["1.5", None]))[0].tolist(), read_column(pd.Series(["4", "red"]))
     ([1.5, nan], (None, 'red'))
     """
     import pandas as pd
@@ -53,7 +53,14 @@ def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
     numbers = read_numbers(column)
     if not numbers.n_unread:
         return numbers.values, ""
-    return None, read_cells(column).labels[0]
+    labels = read_cells(column).labels
+    return None, next(filter(_is_text, labels), labels[0])
+
+
+def _is_text(label: str) -> bool:
+    import pandas as pd
+
+    return bool(read_numbers(pd.Series([label])).n_unread)
 
 
 def choose_columns(

@@ -28,6 +28,8 @@ _WORKS = {
     "Nature 401, 877–884.",
     "Roberts et al. 2017": "Roberts, D. R. et al. (2017). Cross-validation strategies for data "
     "with temporal, spatial, hierarchical, or phylogenetic structure. Ecography 40, 913–929.",
+    "Schmolck and Everson 2007": "Schmolck, A. and Everson, R. (2007). Smooth relevance vector "
+    "machine: a smoothness prior extension of the RVM. Machine Learning 68, 107–135.",
     "Tipping 2001": "Tipping, M. E. (2001). Sparse Bayesian learning and the relevance vector "
     "machine. Journal of Machine Learning Research 1, 211–244.",
 }
@@ -37,7 +39,7 @@ def methods(findings: TraitFindings) -> Section:
     """Return the section about how everything was measured."""
     blocks: list[Block] = [
         paragraph(*_signal()),
-        *((paragraph(*_regressions()),) if findings.phyrvm is not None else ()),
+        *((paragraph(*_regressions(findings)),) if findings.phyrvm is not None else ()),
         *((paragraph(*_folds()),) if findings.error is not None else ()),
         paragraph(*_ancestors()),
         paragraph(*_software(findings)),
@@ -68,6 +70,7 @@ def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
     short = ["Pagel 1999", "Blomberg et al. 2003", "Martins and Hansen 1997", "Felsenstein 1985"]
     if findings.phyrvm is not None:
         short += ["Grafen 1989", "Fearn 2021", "Tipping 2001", "Holm 1979"]
+        short += ["Schmolck and Everson 2007"] * (findings.phyrvm.prior == "smooth")
     if findings.error is not None:
         short += ["Roberts et al. 2017", "Nadeau and Bengio 2003"]
     return tuple((one, _WORKS[one]) for one in sorted(short))
@@ -85,7 +88,12 @@ def _signal() -> tuple[str, ...]:
     )
 
 
-def _regressions() -> tuple[str, ...]:
+def _regressions(findings: TraitFindings) -> tuple[str, ...]:
+    many = findings.phyrvm is not None and findings.phyrvm.prior == "smooth"
+    penalty = (
+        "Features are many for the species here, so that a penalty for degrees of freedom is added "
+        "(Schmolck and Everson 2007): without it the model would go through every value.",
+    )
     return (
         "Features are standardised: every weight is the change of the target for one standard "
         "deviation of its feature.",
@@ -94,7 +102,8 @@ def _regressions() -> tuple[str, ...]:
         "number.",
         "PhyRVM (Fearn 2021) gives the weight of each feature a prior of its own and maximises the "
         "evidence, which sends most weights to zero (Tipping 2001); lambda maximises the same "
-        "evidence exactly.",
+        "evidence.",
+        *(penalty if many else ()),
         f"The interval of its lambda holds 95{NARROW}% of the posterior probability, if every "
         "lambda was as probable as any other beforehand.",
         "Both regressions predict a species from its features and from the residuals of its "
@@ -196,7 +205,9 @@ def _parts(findings: TraitFindings) -> tuple[str, ...]:
 
 
 def _fits(findings: TraitFindings) -> list[str]:
-    lines = ["phyrvm = make_pipeline(scaler, PhyRVM(tree)).fit(X, y)"]
+    many = findings.phyrvm is not None and findings.phyrvm.prior == "smooth"
+    model = 'PhyRVM(tree, prior="smooth")' if many else "PhyRVM(tree)"
+    lines = [f"phyrvm = make_pipeline(scaler, {model}).fit(X, y)"]
     if findings.pgls is not None:
         redundant = list(findings.table.redundant)
         features = f"X.drop(columns={redundant!r})" if redundant else "X"
