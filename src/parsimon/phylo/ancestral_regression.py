@@ -16,10 +16,9 @@ from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo.ancestors import AncestralStates
 from parsimon.phylo.matrix_normal import moments
-from parsimon.phylo.pgls import PGLS
-from parsimon.phylo.phyrvm import PhyRVM
 from parsimon.phylo.rows import check_tree, split_tips, tip_gaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_regressor import TreeRegressor
 
 # Of central differences, in standard deviations of a column.
 _STEP = 1e-4
@@ -118,7 +117,7 @@ class _Regression(NamedTuple):
         table = columns if self.names is None else self._frame(columns)
         if self.steps:
             table = self.steps.transform(table)
-        if isinstance(self.final, PGLS | PhyRVM):
+        if isinstance(self.final, TreeRegressor):
             kind = self.final.prediction if prediction is None else prediction
             return self.final._at_nodes(np.asarray(table, dtype=np.float64), self.nodes, kind)
         if "return_std" in inspect.signature(self.final.predict).parameters:

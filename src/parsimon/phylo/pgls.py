@@ -5,8 +5,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._options import check_choice, check_count, check_positive, check_probability
 from parsimon._typing import Array, Indices
@@ -23,8 +22,9 @@ from parsimon.phylo.likelihood import (
     profile,
 )
 from parsimon.phylo.prediction import relatives
-from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
+from parsimon.phylo.rows import check_tree, tip_gaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_regressor import TreeRegressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ PARAMETERS = ("lambda", "kappa", "delta", "alpha")
 _FIELD = {"lambda": "pagel_lambda"}
 
 
-class PGLS(RegressorMixin, BaseEstimator):
+class PGLS(TreeRegressor):
     """Linear regression for related species.
 
     Residuals evolve along the tree: close relatives deviate together [1]_. Each fit and each
@@ -163,11 +163,7 @@ class PGLS(RegressorMixin, BaseEstimator):
             Itself.
         """
         self._check_options()
-        features, positions = split_tips(X, self.tree, self.tips)
-        if self.tree is not None:
-            check_same_order(y, self.tree, positions)
-        features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
-        self._y = np.asarray(y, dtype=np.float64)
+        features, positions = self._read(X, y)
         self._design = self._with_intercept(features)
         self._gaussian = tip_gaussian(self.tree, positions)
         self._bounds = {} if self._gaussian is None else self._make_bounds(self._gaussian.tree)
@@ -179,32 +175,6 @@ class PGLS(RegressorMixin, BaseEstimator):
             best = maximise(self._height, self._bounds) if self._bounds else Estimate({}, 0.0)
             self._store(best)
         return self
-
-    def predict(self, X: Any, return_std: bool = False, *, prediction: str | None = None) -> Any:
-        """Predict the target of tips, new or not.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (m, d)
-            With tips as in `fit`.
-        return_std : bool
-            Return standard deviations of new observations as well: they count the evolution since
-            the relatives and the uncertainty of the coefficients.
-        prediction : {"conditional", "marginal"}, optional
-            Instead of the option of this name.
-
-        Returns
-        -------
-        mean, sd : ndarray of shape (m,)
-        """
-        check_is_fitted(self)
-        kind = self.prediction if prediction is None else prediction
-        check_choice("prediction", kind, ["conditional", "marginal"])
-        features, positions = split_tips(X, self.tree, self.tips)
-        features = validate_data(self, features, dtype=np.float64, reset=False)
-        nodes = None if self.tree is None else self.tree.tips[positions]
-        mean, sd = self._at_nodes(features, nodes, kind)
-        return (mean, sd) if return_std else mean
 
     def profile(
         self, parameter: str = "lambda", *, level: float = 0.95, n_points: int = 41

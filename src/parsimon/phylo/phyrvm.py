@@ -6,9 +6,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._options import check_choice, check_count, check_positive, check_probability
 from parsimon._typing import Array, Indices
@@ -30,14 +29,15 @@ from parsimon.phylo.likelihood import Estimate, Profile, profile
 from parsimon.phylo.pgls import checked_limits
 from parsimon.phylo.prediction import mean_unsure, relatives
 from parsimon.phylo.ranking import Ranking, ranked
-from parsimon.phylo.rows import check_same_order, check_tree, split_tips, tip_gaussian
+from parsimon.phylo.rows import check_tree, tip_gaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_regressor import TreeRegressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class PhyRVM(RegressorMixin, BaseEstimator):
+class PhyRVM(TreeRegressor):
     r"""Sparse linear regression for related species: which features matter, given the tree.
 
     Residuals evolve along the tree as in `PGLS`, and the weight of each feature has a prior
@@ -207,19 +207,14 @@ class PhyRVM(RegressorMixin, BaseEstimator):
             Itself.
         """
         self._check_options()
-        features, positions = split_tips(X, self.tree, self.tips)
-        if self.tree is not None:
-            check_same_order(y, self.tree, positions)
-        features, y = validate_data(self, features, y, dtype=np.float64, y_numeric=True)
-        self._y = np.asarray(y, dtype=np.float64)
-        self._positions = positions
+        features, self._positions = self._read(X, y)
         functions = make_functions(
             self.kernel, features, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
         columns = functions(features)
         self._centre = float(np.mean(self._y)) if self.fit_intercept else 0.0
         problem = TreeRegression(
-            tip_gaussian(self.tree, positions),
+            tip_gaussian(self.tree, self._positions),
             _with_ones(columns) if self.fit_intercept else columns,
             without_rounding(self._y - self._centre, self._y),
             self.max_iter,
@@ -234,33 +229,6 @@ class PhyRVM(RegressorMixin, BaseEstimator):
         self._functions = functions.take(posterior.active[self._first(posterior) :] - self._n_ones)
         self._store(share, posterior, columns)
         return self
-
-    def predict(self, X: Any, return_std: bool = False, *, prediction: str | None = None) -> Any:
-        """Predict the target of tips, new or not.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (m, d)
-            With tips as in `fit`.
-        return_std : bool
-            Return standard deviations of new observations as well: they count the evolution since
-            the relatives and the uncertainty of the weights, and with a tree that of the mean of
-            y if the evidence wants no other constant.
-        prediction : {"conditional", "marginal"}, optional
-            Instead of the option of this name.
-
-        Returns
-        -------
-        mean, sd : ndarray of shape (m,)
-        """
-        check_is_fitted(self)
-        kind = self.prediction if prediction is None else prediction
-        check_choice("prediction", kind, ["conditional", "marginal"])
-        features, positions = split_tips(X, self.tree, self.tips)
-        features = validate_data(self, features, dtype=np.float64, reset=False)
-        nodes = None if self.tree is None else self.tree.tips[positions]
-        mean, sd = self._at_nodes(features, nodes, kind)
-        return (mean, sd) if return_std else mean
 
     def ranking(self) -> Ranking:
         """Return the columns in the model, the most relevant first; print it to read it."""

@@ -50,7 +50,12 @@ def to_json(findings: Findings, *, pictures: bool = False) -> str:
     >>> as_data(Interval(estimate=0.25, low=0.2, high=float("inf")))
     {'estimate': 0.25, 'low': 0.2, 'high': None, 'confidence': 0.95}
     """
-    data = {"format": FORMAT, "format_version": FORMAT_VERSION, **as_data(findings)}
+    return as_text(FORMAT, FORMAT_VERSION, findings, pictures=pictures)
+
+
+def as_text(name: str, version: int, findings: Any, *, pictures: bool) -> str:
+    """Return findings with pictures as JSON text that says its format."""
+    data = {"format": name, "format_version": version, **as_data(findings)}
     if not pictures:
         data["pictures"] = [
             {name: value for name, value in picture.items() if name != "svg"}

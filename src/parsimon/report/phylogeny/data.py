@@ -1,8 +1,6 @@
 """Findings about a trait as data: JSON for other programs."""
 
-import json
-
-from parsimon.report.data import as_data
+from parsimon.report.data import as_text
 from parsimon.report.phylogeny.findings import TraitFindings
 
 FORMAT, FORMAT_VERSION = "parsimon-trait-findings", 1
@@ -25,10 +23,4 @@ def to_json(findings: TraitFindings, *, pictures: bool = False) -> str:
     str
         The same findings give the same text.
     """
-    data = {"format": FORMAT, "format_version": FORMAT_VERSION, **as_data(findings)}
-    if not pictures:
-        data["pictures"] = [
-            {name: value for name, value in picture.items() if name != "svg"}
-            for picture in data["pictures"]
-        ]
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_text(FORMAT, FORMAT_VERSION, findings, pictures=pictures)

@@ -1,7 +1,7 @@
 """The front page: what the table is, what was done to it, and how to get the report again."""
 
 from parsimon.report.document import Block, Code, Strong
-from parsimon.report.findings import Findings, TableFindings
+from parsimon.report.findings import Findings, Run, TableFindings
 from parsimon.report.writing.blocks import bullets, paragraph
 from parsimon.report.writing.phrases import (
     clean,
@@ -36,7 +36,7 @@ def subtitle(findings: Findings) -> str:
 
 def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return the lines of the front page: what is said, and its value."""
-    table, run = findings.table, findings.run
+    table = findings.table
     lines = [
         ("Rows", _rows(table)),
         ("Columns", f"{table.n_columns:,}, of which one is predicted"),
@@ -45,8 +45,13 @@ def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
     ]
     if table.classes:
         lines.append(("Classes", _classes(table)))
-    lines += [
-        ("Missing cells", f"{table.n_missing:,}"),
+    lines.append(("Missing cells", f"{table.n_missing:,}"))
+    return (*lines, *run_facts(findings.run))
+
+
+def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return how the findings came about, for the lines of a front page."""
+    lines = [
         ("Seed", str(run.seed)),
         ("Version", f"Parsimon {run.version}"),
         ("Date", run.date),

@@ -5,10 +5,10 @@ from parsimon.report.phylogeny.findings import LeftOut, TraitFindings, TraitTabl
 from parsimon.report.phylogeny.names import CALLED
 from parsimon.report.phylogeny.writing.words import short, target_of
 from parsimon.report.writing.blocks import bullets, paragraph
+from parsimon.report.writing.front_page import run_facts
 from parsimon.report.writing.phrases import (
     clean,
     count,
-    duration,
     joined,
     named,
     opened,
@@ -18,7 +18,6 @@ from parsimon.report.writing.phrases import (
 
 _MOST_NAMES = 6
 _MOST_FEATURES = 24
-_FINGERPRINT = 16
 
 
 def title(findings: TraitFindings) -> str:
@@ -34,7 +33,7 @@ def subtitle(findings: TraitFindings) -> str:
 
 def facts(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
     """Return the lines of the front page: what is said, and its value."""
-    table, run = findings.table, findings.run
+    table = findings.table
     lines = [
         ("Species", _species(table)),
         ("Tree", f"{table.n_tips:,} tips"),
@@ -42,15 +41,8 @@ def facts(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
         ("Target", f"{clean(table.target)} ({_range(table)})"),
         ("Model", CALLED[findings.model]),
         ("Folds", "none" if findings.error is None else f"{findings.error.n_folds}, whole clades"),
-        ("Seed", str(run.seed)),
-        ("Version", f"Parsimon {run.version}"),
-        ("Date", run.date),
-        ("Time taken", duration(run.seconds)),
     ]
-    if run.command:
-        lines.append(("Command", run.command))
-    lines.append(("Fingerprint", f"SHA-256 {run.fingerprint[:_FINGERPRINT]}…"))
-    return tuple(lines)
+    return (*lines, *run_facts(findings.run))
 
 
 def lead(findings: TraitFindings) -> tuple[Block, ...]:
