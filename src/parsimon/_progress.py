@@ -13,11 +13,6 @@ class Progress:
     """Show how far a run is; with ``verbose=False`` do nothing at no cost.
 
     On a terminal that is a bar; in a file, such as the log of a long run, a line now and then.
-
-    Examples
-    --------
-    >>> with Progress("searching", total=3, verbose=False) as progress:
-    ...     progress.update(1, note="best 0.5")
     """
 
     def __init__(self, title: str, *, total: float | None, verbose: bool = False) -> None:

@@ -15,11 +15,6 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
     A generator or a `RandomState` gives a fresh sequence drawn from it, so that calling twice
     with the same object gives different streams, as scikit-learn's users expect.
-
-    Examples
-    --------
-    >>> seed_sequence(7).entropy
-    7
     """
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
@@ -38,13 +33,7 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
 
 def generator(random_state: Seed) -> np.random.Generator:
-    """Return a generator; one that is given is used as it is.
-
-    Examples
-    --------
-    >>> float(generator(0).random()) == float(generator(0).random())
-    True
-    """
+    """Return a generator; one that is given is used as it is."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_sequence(random_state))

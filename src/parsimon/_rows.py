@@ -15,12 +15,8 @@ from parsimon._typing import AnyArray, Array, Indices
 class Rows(NamedTuple):
     """The rows to learn from.
 
-    Attributes
-    ----------
-    places : ndarray of shape (n,)
-        Which of the given rows they are: the first of equal ones.
-    weights : ndarray of shape (n,)
-        How many times each counts, positive.
+    places (n,): Which of the given rows they are: the first of equal ones.
+    weights (n,): How many times each counts, positive.
     """
 
     places: Indices
@@ -30,21 +26,7 @@ class Rows(NamedTuple):
 def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
     """Merge rows that are equal in X and y, leave out those without weight, and sort.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_given, d)
-    y : ndarray of shape (n_given,)
-    weights : ndarray of shape (n_given,)
-        Not negative.
-    merge : bool
-        False keeps all rows with weight in their order: similarities instead of features say
-        nothing of equal rows.
-
-    Examples
-    --------
-    >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    >>> merged_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
-    Rows(places=array([1, 0]), weights=array([1., 4.]))
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,).
     """
     used = np.flatnonzero(weights > 0)
     if not merge:

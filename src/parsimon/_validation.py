@@ -10,13 +10,7 @@ from parsimon.exceptions import InvalidInputError
 
 
 def finite_matrix(values: Any, name: str = "values") -> Array:
-    """Return `values` as a float matrix of shape (n, m), refusing NaN and infinities.
-
-    Examples
-    --------
-    >>> finite_matrix([[1, 2], [3, 4]]).shape
-    (2, 2)
-    """
+    """Return `values` as a float matrix of shape (n, m), refusing NaN and infinities."""
     try:
         matrix = np.array(values, dtype=np.float64, ndmin=2)
     except (TypeError, ValueError) as error:
@@ -36,13 +30,7 @@ def finite_matrix(values: Any, name: str = "values") -> Array:
 
 
 def finite_vector(values: Any, name: str = "values") -> Array:
-    """Return `values` as a float vector, refusing NaN and infinities.
-
-    Examples
-    --------
-    >>> finite_vector([1, 2])
-    array([1., 2.])
-    """
+    """Return `values` as a float vector, refusing NaN and infinities."""
     vector = np.asarray(values)
     if vector.ndim != 1:
         raise InvalidInputError(f"{name} must be one-dimensional, got shape {vector.shape}.")
@@ -53,12 +41,6 @@ def binary_labels(y: Any, positive: Any = None) -> tuple[Indices, Any]:
     """Return 0/1 codes and the label that became 1.
 
     Without `positive` it is the greater label in sorted order, as in scikit-learn.
-
-    Examples
-    --------
-    >>> codes, label = binary_labels(["no", "yes", "no"])
-    >>> codes.tolist(), str(label)
-    ([0, 1, 0], 'yes')
     """
     labels = np.asarray(y)
     if labels.ndim != 1:
@@ -79,12 +61,6 @@ def binary_labels(y: Any, positive: Any = None) -> tuple[Indices, Any]:
 
 
 def shorten(items: Sequence[Any], most: int = 5) -> str:
-    """Return the first few items as text, for error messages.
-
-    Examples
-    --------
-    >>> shorten(["a", "b", "c"], most=2)
-    'a, b, ... (3 in all)'
-    """
+    """Return the first few items as text, for error messages."""
     shown = ", ".join(str(item) for item in items[:most])
     return shown if len(items) <= most else f"{shown}, ... ({len(items)} in all)"

@@ -11,13 +11,7 @@ from parsimon.exceptions import InvalidInputError
 
 
 def checked_weights(weights: Any, n_rows: int) -> Array:
-    """Return weights as floats, ones if there are none, refusing negative ones.
-
-    Examples
-    --------
-    >>> checked_weights(None, 2)
-    array([1., 1.])
-    """
+    """Return weights as floats, ones if there are none, refusing negative ones."""
     if weights is None:
         return np.ones(n_rows)
     checked = finite_vector(weights, "weights")
@@ -32,13 +26,7 @@ def checked_weights(weights: Any, n_rows: int) -> Array:
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> Array:
-    """Return the weights of the rows, ones if there are none.
-
-    Examples
-    --------
-    >>> row_weights(None, 2)
-    array([1., 1.])
-    """
+    """Return the weights of the rows, ones if there are none."""
     if sample_weight is not None and not np.any(np.asarray(sample_weight)):
         raise InvalidInputError(
             f"All {n_rows} sample weights are zero. Give some row a positive weight."
@@ -51,27 +39,7 @@ def class_weights(
 ) -> Array:
     """Return the weight of each row's class.
 
-    Parameters
-    ----------
-    spec : dict, "balanced" or None
-        Weights by label, one for a label that is missing; "balanced" makes the classes' total
-        weights equal and keeps their sum.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    codes : ndarray of shape (n,)
-        Index of each row's label.
-    weights : ndarray of shape (n,)
-        The rows' own weights.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1])
-    >>> class_weights("balanced", np.array(["a", "b"]), codes, np.ones(4)).round(2)
-    array([0.67, 0.67, 0.67, 2.  ])
+    Shapes: classes (n_classes,), codes (n,), weights (n,) -> (n,).
     """
     if spec is None:
         return np.ones(len(codes))
@@ -99,12 +67,7 @@ def class_weights(
 
 
 def check_classes(classes: Any, codes: Indices, weights: Array) -> None:
-    """Refuse fewer than two classes among the rows with weight.
-
-    Examples
-    --------
-    >>> check_classes(np.array(["a", "b"]), np.array([0, 1]), np.ones(2))
-    """
+    """Refuse fewer than two classes among the rows with weight."""
     present = np.unique(codes[weights > 0])
     if len(present) < 2:
         raise InvalidInputError(

@@ -14,16 +14,7 @@ T = TypeVar("T")
 class Workers:
     """Runs calls in order; a context that keeps its processes. BLAS has one thread in all.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        As in joblib; 1 works in this process without it.
-
-    Examples
-    --------
-    >>> with Workers(1) as workers:
-    ...     list(workers.map(pow, [(2, 3), (2, 4)]))
-    [8, 16]
+    n_jobs: As in joblib; 1 works in this process without it.
     """
 
     def __init__(self, n_jobs: int | None = 1) -> None:

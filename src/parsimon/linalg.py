@@ -25,12 +25,9 @@ BLOCK = 64
 class JitteredCholesky(NamedTuple):
     """A lower Cholesky factor, and what was added to the diagonal to obtain it.
 
-    Attributes
-    ----------
-    lower : ndarray of shape (n, n)
-        Lower triangular, Fortran order, with ``lower @ lower.T == matrix + jitter * I``.
-    jitter : float
-        Zero when the matrix was positive definite as it was given.
+    lower (n, n): Lower triangular, Fortran order, with ``lower @ lower.T == matrix + jitter *
+        I``.
+    jitter: Zero when the matrix was positive definite as it was given.
     """
 
     lower: Array
@@ -43,28 +40,7 @@ def jittered_cholesky(matrix: Array, *, max_jitter: float = 1e-6) -> JitteredCho
     Nothing is added unless the factorisation fails; then a jitter grows tenfold from 1e-13 of the
     mean diagonal until it succeeds.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric.
-    max_jitter : float
-        The greatest jitter allowed, relative to the mean of the diagonal.
-
-    Returns
-    -------
-    JitteredCholesky
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the greatest jitter is not enough, or the matrix is not finite.
-
-    Examples
-    --------
-    >>> jittered_cholesky(np.eye(2)).jitter
-    0.0
-    >>> 0 < jittered_cholesky(np.ones((3, 3))).jitter < 1e-11
-    True
+    Shapes: matrix (n, n).
     """
     scale = float(np.mean(np.diagonal(matrix))) if len(matrix) else 1.0
     if not np.isfinite(scale):
@@ -89,16 +65,11 @@ def jittered_cholesky(matrix: Array, *, max_jitter: float = 1e-6) -> JitteredCho
 class PivotedCholesky(NamedTuple):
     """A matrix as ``factor @ factor.T`` plus a small residual.
 
-    Attributes
-    ----------
-    factor : ndarray of shape (n, rank)
-        Fortran order; ``factor[pivots]`` is lower triangular.
-    pivots : ndarray of shape (rank,)
-        The rows and columns that were looked at, in the order in which they were taken.
-    residual : ndarray of shape (n,)
-        The diagonal of what is missing, not negative.
-    converged : bool
-        Whether the mean of `residual` came below the tolerance.
+    factor (n, rank): Fortran order; ``factor[pivots]`` is lower triangular.
+    pivots (rank,): The rows and columns that were looked at, in the order in which they were
+        taken.
+    residual (n,): The diagonal of what is missing, not negative.
+    converged: Whether the mean of `residual` came below the tolerance.
     """
 
     factor: Array
@@ -117,42 +88,14 @@ def pivoted_cholesky(
 ) -> PivotedCholesky:
     """Factorise a positive semi-definite matrix from a few of its columns.
 
-    The column with the largest remaining diagonal is taken next [1]_. Candidates are weighed
+    The column with the largest remaining diagonal is taken next [1]. Candidates are weighed
     against each other in blocks, so that the function behind the matrix is called a few times
     with many columns instead of many times with one. The chosen columns' remaining diagonals are
     within a factor two of the largest.
 
-    Parameters
-    ----------
-    entries : callable
-        ``entries(rows, columns)`` returns the matrix's entries, shape
-        ``(len(rows), len(columns))``; `rows` may be ``slice(None)``.
-    diagonal : ndarray of shape (n,)
-        The matrix's diagonal.
-    tolerance : float
-        Stop when the mean of the remaining diagonal is at most this (in the matrix's own units).
-    max_rank : int, optional
-        Give up after this many columns; by default n.
-    known : tuple of (factor, pivots), optional
-        A factor to extend, of shapes (n, r) and (r,).
+    Shapes: diagonal (n,).
 
-    Returns
-    -------
-    PivotedCholesky
-
-    References
-    ----------
-    .. [1] Harbrecht, Peters and Schneider (2012), Appl. Numer. Math. 62:428-440.
-
-    Examples
-    --------
-    >>> x = np.linspace(0, 1, 100)
-    >>> gram = np.exp(-0.5 * (x[:, None] - x) ** 2)
-    >>> low = pivoted_cholesky(lambda rows, columns: gram[rows][:, columns], np.ones(100))
-    >>> low.factor.shape, low.converged
-    ((100, 6), True)
-    >>> bool(np.abs(low.factor @ low.factor.T - gram).max() < 1e-6)
-    True
+    [1] Harbrecht, Peters and Schneider (2012), Appl. Numer. Math. 62:428-440.
     """
     size = len(diagonal)
     most = size if max_rank is None else min(max_rank, size)
@@ -216,22 +159,8 @@ class LowRankPrecision:
 
     Precisions of zero are allowed: such a row says nothing, and its part of the inverse is zero.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n, r)
-        L, in Fortran order for speed.
-    precision : ndarray of shape (n,)
-        Not negative.
-
-    Examples
-    --------
-    >>> L = np.asfortranarray([[1.0], [2.0], [0.5]])
-    >>> low = LowRankPrecision(L, np.array([1.0, 4.0, 2.0]))
-    >>> matrix = np.diag([1, 1 / 4, 1 / 2]) + L @ L.T
-    >>> np.allclose(low.solve(np.ones(3)), np.linalg.solve(matrix, np.ones(3)))
-    True
-    >>> np.isclose(low.log_determinant, np.log(np.linalg.det(matrix * [[1], [4], [2]])))
-    np.True_
+    factor (n, r): L, in Fortran order for speed.
+    precision (n,): Not negative.
     """
 
     factor: Array

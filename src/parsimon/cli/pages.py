@@ -31,25 +31,7 @@ _WRITERS = {
 def find_places(
     name: str, out: Path | None, ending: str, *, pdf: bool, as_json: bool, markdown: bool
 ) -> dict[str, Path]:
-    """Return where each file goes: all in one folder, named after the page.
-
-    Parameters
-    ----------
-    name : str
-        Of the table.
-    out : Path, optional
-        The page, or a folder.
-    ending : str
-        Of the page's name, where only a folder is given.
-    pdf, as_json, markdown : bool
-        Which files are wanted beside the page.
-
-    Examples
-    --------
-    >>> places = find_places("my table", None, "report", pdf=True, as_json=False, markdown=False)
-    >>> [str(path) for path in places.values()]
-    ['my-table-report.html', 'my-table-report.pdf']
-    """
+    """Return where each file goes: all in one folder, named after the page."""
     folder = Path() if out is None else out
     if out is None or out.is_dir():
         page = folder / f"{_file_name(name)}-{ending}.html"
@@ -82,16 +64,7 @@ def check_places(places: Mapping[str, Path]) -> None:
 
 
 def command_line(context: click.Context, target: str, showing: frozenset[str]) -> str:
-    """Return the command that gives these findings again.
-
-    Parameters
-    ----------
-    context : click.Context
-    target : str
-        The column, which a data set may have told.
-    showing : frozenset of str
-        Options that change where and how results are shown, not the results.
-    """
+    """Return the command that gives these findings again."""
     words = ["parsimon", context.info_name or "", context.params["table"], "--target", target]
     for option in context.command.params:
         name, value = option.name or "", context.params.get(option.name or "")
@@ -135,12 +108,6 @@ def _file_name(name: str) -> str:
 
 
 def _size(path: Path) -> str:
-    """Return how large a file is.
-
-    Examples
-    --------
-    >>> _size(Path(os.devnull))
-    '0 kB'
-    """
+    """Return how large a file is."""
     kilobytes = path.stat().st_size / 1000
     return f"{kilobytes / 1000:.1f} MB" if kilobytes >= 1000 else f"{kilobytes:.0f} kB"

@@ -123,13 +123,7 @@ def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
 
 
 def _listed(given: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return names that were given one by one or with commas; a column may have one in its name.
-
-    Examples
-    --------
-    >>> _listed(["a, b", "c,d"], ["a", "b", "c,d"])
-    ['a', 'b', 'c,d']
-    """
+    """Return names that were given one by one or with commas; a column may have one in its name."""
     names: list[str] = []
     for text in given:
         parts = [text] if text in columns else [part.strip() for part in text.split(",")]

@@ -58,12 +58,7 @@ def predictions(
 ) -> dict[str, Any]:
     """Return the columns to add: the class and all probabilities, or the number and its sd.
 
-    Parameters
-    ----------
-    model : TableModel
-    frame : DataFrame of shape (m, ...)
-    threshold : float, optional
-        Least probability at which the second of two classes is called, instead of a half.
+    Shapes: frame (m, ...).
     """
     target = model.target
     if not len(model.classes):

@@ -25,15 +25,7 @@ class Source(NamedTuple):
 
 
 def find_source(text: str, target: str | None = None) -> Source:
-    """Return the table of a file, or the data set of that name if there is no such file.
-
-    Parameters
-    ----------
-    text : str
-        A path or a name.
-    target : str, optional
-        Column to predict instead of the usual one.
-    """
+    """Return the table of a file, or the data set of that name if there is no such file."""
     path = Path(text).expanduser()
     if path.is_file():
         if not path.suffix and _is_data_set(text):

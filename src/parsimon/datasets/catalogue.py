@@ -137,13 +137,7 @@ def _entry(row: dict[str, str]) -> Entry:
 
 
 def canonical(name: str) -> str:
-    """Return the name as the catalogue spells it.
-
-    Examples
-    --------
-    >>> canonical("Pima-Ripley")
-    'pima_ripley'
-    """
+    """Return the name as the catalogue spells it."""
     if not isinstance(name, str):
         raise InvalidInputError(f"The name of a data set must be text, got {type(name).__name__}.")
     return name.strip().lower().replace("-", "_")

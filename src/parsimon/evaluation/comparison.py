@@ -73,13 +73,7 @@ class Comparison:
 
 
 def paired_scores(a: Any, b: Any) -> tuple[Array, Array]:
-    """Return two samples of one length.
-
-    Examples
-    --------
-    >>> paired_scores([1, 2], [3, 4])
-    (array([1., 2.]), array([3., 4.]))
-    """
+    """Return two samples of one length."""
     a, b = scores_of(a, "a"), scores_of(b, "b")
     if len(a) != len(b):
         raise InvalidInputError(f"Paired scores need equal lengths; got {len(a)} and {len(b)}.")
@@ -87,13 +81,7 @@ def paired_scores(a: Any, b: Any) -> tuple[Array, Array]:
 
 
 def scores_of(values: Any, name: str) -> Array:
-    """Return the scores as a vector of finite numbers, at least one.
-
-    Examples
-    --------
-    >>> scores_of([1, 2], "a")
-    array([1., 2.])
-    """
+    """Return the scores as a vector of finite numbers, at least one."""
     sample = finite_vector(values, name)
     if len(sample) == 0:
         raise InvalidInputError(f"{name} is empty: give at least one score.")
@@ -104,13 +92,6 @@ def merge_ties(a: Array, b: Array | float = 0.0) -> Array:
     """Return a - b with rounding noise removed: 0.8 - 0.7 and 0.9 - 0.8 are one difference.
 
     The result is in units of the largest value.
-
-    Examples
-    --------
-    >>> 0.8 - 0.7 == 0.9 - 0.8
-    False
-    >>> len(set(merge_ties(np.array([0.8, 0.9]), np.array([0.7, 0.8])).tolist()))
-    1
     """
     scale = max(float(np.abs(a).max()), float(np.abs(b).max()))
     return np.round((a - b) / scale, 12) if scale > 0 else a - b

@@ -53,21 +53,7 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Return a percentile interval for the mean of points, resampling whole units.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n,)
-        What each out-of-fold prediction scored.
-    units : ndarray of shape (n,)
-        Predictions of one unit (a row that was tested more than once, or a group of rows) stay
-        together.
-    confidence : float
-    random_state : None, int, Generator, SeedSequence or RandomState
-
-    Examples
-    --------
-    >>> points = np.array([1.0, 1.0, 0.0, 1.0] * 25)
-    >>> bootstrap_interval(points, np.arange(100), random_state=0)
-    (0.66, 0.83)
+    Shapes: points (n,), units (n,).
     """
     _, codes = np.unique(units, return_inverse=True)
     totals, sizes = np.bincount(codes, weights=points), np.bincount(codes)

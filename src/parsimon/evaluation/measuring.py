@@ -96,12 +96,6 @@ def seeded(search: Any, seed: np.random.SeedSequence) -> Any:
     """Set an int for every `random_state` of the search, and of its splitters, that is None.
 
     Parameters get seeds in sorted order of their names; seeds that are set stay.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> seeded(DecisionTreeClassifier(random_state=3), np.random.SeedSequence(0)).random_state
-    3
     """
     params = search.get_params(deep=True)
     changes: dict[str, Any] = {}
@@ -115,14 +109,7 @@ def seeded(search: Any, seed: np.random.SeedSequence) -> Any:
 
 
 def take(X: Any, rows: Indices) -> Any:
-    """Return some rows of an array, a sparse matrix or a data frame, in its own kind.
-
-    Examples
-    --------
-    >>> take(np.array([[1], [2], [3]]), np.array([2, 0]))
-    array([[3],
-           [1]])
-    """
+    """Return some rows of an array, a sparse matrix or a data frame, in its own kind."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]

@@ -41,14 +41,7 @@ class Metric:
 
 
 def metric_of(search: Any, scoring: Scoring = None) -> Metric:
-    """Return the metric that `scoring` names, or else the one that the search itself maximises.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> metric_of(Ridge()).name, metric_of(Ridge(), "max_error").name
-    ('r2', 'max_error')
-    """
+    """Return the metric that `scoring` names, or else the one that the search itself maximises."""
     found = own_scoring(search) if scoring is None else scoring
     if isinstance(found, str):
         name = found

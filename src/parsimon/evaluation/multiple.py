@@ -60,16 +60,9 @@ def pairwise(
 def holm(p_values: Sequence[float]) -> Array:
     """Return p-values adjusted for their number by Holm's step-down rule.
 
-    Valid whatever the dependence between the tests [1]_.
+    Valid whatever the dependence between the tests [1].
 
-    References
-    ----------
-    .. [1] Holm (1979), Scand. J. Statist. 6:65-70.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
+    [1] Holm (1979), Scand. J. Statist. 6:65-70.
     """
     raw = finite_vector(p_values, "p_values")
     if len(raw) == 0 or raw.min() < 0 or raw.max() > 1:

@@ -31,22 +31,7 @@ def outer_parts(
     repeats: int,
     seed: np.random.SeedSequence,
 ) -> list[Part]:
-    """Return the outer folds of all repeats, each repeat with its own child of `seed`.
-
-    Parameters
-    ----------
-    outer : int or splitter
-        A number of shuffled folds (class-wise if `classes`, whole groups if `groups`), or a
-        scikit-learn splitter; one whose `random_state` is None gets a seed of ours.
-
-    Examples
-    --------
-    >>> seed = np.random.SeedSequence(0)
-    >>> X, y = np.zeros((6, 1)), np.array([0, 1, 0, 1, 0, 1])
-    >>> parts = outer_parts(3, X, y, groups=None, classes=True, repeats=2, seed=seed)
-    >>> [(part.repeat, part.number) for part in parts]
-    [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
-    """
+    """Return the outer folds of all repeats, each repeat with its own child of `seed`."""
     if isinstance(outer, Integral):
         outer = _shuffled(int(outer), y, groups=groups, classes=classes)
     elif not (hasattr(outer, "split") and hasattr(outer, "get_n_splits")):
@@ -68,13 +53,7 @@ def outer_parts(
 
 
 def seeded_splitter(splitter: Any, seed: np.random.SeedSequence) -> Any:
-    """Return the splitter, or a copy of it with an int seed if its `random_state` is None.
-
-    Examples
-    --------
-    >>> seeded_splitter(KFold(shuffle=True, random_state=7), np.random.SeedSequence(0)).random_state
-    7
-    """
+    """Return the splitter, or a copy of it with an int seed if its `random_state` is None."""
     if getattr(splitter, "random_state", 0) is not None:
         return splitter
     splitter = copy.copy(splitter)

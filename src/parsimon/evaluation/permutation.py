@@ -28,17 +28,7 @@ class Tail(NamedTuple):
 def signed_rank_tail(ranks: Array, statistic: float) -> Tail:
     """Return how extreme a sum of positive ranks is when each sign is a fair coin.
 
-    Parameters
-    ----------
-    ranks : ndarray of shape (n,)
-        Midranks of the absolute differences that are not zero.
-    statistic : float
-        Sum of the ranks of the positive differences.
-
-    Examples
-    --------
-    >>> signed_rank_tail(np.array([1.0, 2.0, 3.0]), 6.0)
-    Tail(p_value=0.25, smallest=0.25, how='exact')
+    Shapes: ranks (n,).
     """
     if len(ranks) > MOST_PAIRS:
         spread = np.sqrt(np.sum(ranks**2) / 4)
@@ -54,19 +44,7 @@ def signed_rank_tail(ranks: Array, statistic: float) -> Tail:
 def rank_sum_tail(ranks: Array, n_first: int, statistic: float) -> Tail:
     """Return how extreme a rank sum is when every choice of `n_first` values is as likely.
 
-    Parameters
-    ----------
-    ranks : ndarray of shape (n,)
-        Midranks of all values together.
-    n_first : int
-        Size of the first sample.
-    statistic : float
-        Sum of the ranks of the first sample.
-
-    Examples
-    --------
-    >>> rank_sum_tail(np.array([1.0, 2.0, 3.0, 4.0]), 2, 3.0).p_value
-    0.3333333333333333
+    Shapes: ranks (n,).
     """
     n = len(ranks)
     if n > MOST_VALUES:

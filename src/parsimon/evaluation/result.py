@@ -24,19 +24,13 @@ _RESTS_ON = {
 class Fold:
     """One outer fold: a search fitted to the training part, scored on the test part.
 
-    Attributes
-    ----------
-    repeat, number : int
-        Which repeat, and which fold of it, both from 1.
-    n_train : int
-    test : ndarray of shape (n_test,)
-        Rows of the test part.
-    truth, predictions : ndarray of shape (n_test,)
-    score, baseline : float
-        Of the search and of a model that ignores the columns, on the same test rows.
-    guide : float or None
-        What the search believed.
-    seconds : float
+    Shapes: truth, predictions (n_test,).
+
+    repeat, number: Which repeat, and which fold of it, both from 1.
+    test (n_test,): Rows of the test part.
+    score, baseline: Of the search and of a model that ignores the columns, on the same test
+        rows.
+    guide: What the search believed.
     """
 
     repeat: int

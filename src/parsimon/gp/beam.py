@@ -73,32 +73,7 @@ def beam_search(problem: Problem, grammar: Grammar, options: SearchOptions) -> S
     the fits are loose at first, and close for twice as many as the list takes. The search ends
     when the best guide has not fallen for more than ``patience`` levels.
 
-    Parameters
-    ----------
-    problem : Problem
-    grammar : Grammar
-    options : SearchOptions
-
-    Returns
-    -------
-    SearchHistory
-
-    References
-    ----------
     He, "The Automatic Statistician for Classification" (2016), algorithm 3.1.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-2, 2, size=(60, 2))
-    >>> y = np.where(X[:, 1] > 0.3, 1.0, -1.0)
-    >>> rows = np.arange(60)
-    >>> folds = tuple((rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3))
-    >>> problem = Problem(X, y, "classification", folds)
-    >>> history = beam_search(problem, Grammar((SE(0), SE(1))), SearchOptions(depth=1))
-    >>> print(history.best.kernel)
-    SE_2
     """
     return _Run(problem, grammar, options).history()
 

@@ -14,25 +14,11 @@ from parsimon.gp.judging import Task
 class CandidateModel:
     """Turns a candidate into a fitted estimator; a value, so that searches can be pickled.
 
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Labels of any kind, or numbers in their own units.
-    inference : {"ep", "laplace"}
-        For labels.
-    names : sequence of str or None
-        Of the columns.
+    Shapes: X (n, d).
 
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X, y = np.arange(6.0)[:, None], np.array(["a", "a", "a", "b", "b", "b"])
-    >>> candidate = Candidate(kernel=SquaredExponential(0), depth=1, parent=None, columns=(0,))
-    >>> model = CandidateModel("classification", X, y, "ep", None)(candidate)
-    >>> model.predict([[0.5], [4.5]])
-    array(['a', 'b'], dtype='<U1')
+    y (n,): Labels of any kind, or numbers in their own units.
+    inference: For labels.
+    names: Of the columns.
     """
 
     task: Task
@@ -60,13 +46,7 @@ class CandidateModel:
 
 
 def framed(X: Array, names: Any) -> Any:
-    """Return a table with its names, if it had any, for estimators that remember them.
-
-    Examples
-    --------
-    >>> list(framed(np.ones((1, 2)), ["dose", "age"]).columns)
-    ['dose', 'age']
-    """
+    """Return a table with its names, if it had any, for estimators that remember them."""
     if names is None:
         return X
     import pandas as pd

@@ -96,20 +96,7 @@ def candidate_of(
     columns: tuple[int, ...],
     n_rows: int,
 ) -> Candidate:
-    """Return the candidate that the measurements of a kernel make.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> whole = Whole(SquaredExponential(0), -10.0, 2, 0.3, 0.6, 0.1, None, True)
-    >>> folded = Folded((0.2, 0.4), (0.5, 0.7), (-8.0, -8.0))
-    >>> print(
-    ...     candidate_of(
-    ...         whole, folded, guide="cv_error", depth=1, parent=None, columns=(0,), n_rows=20
-    ...     )
-    ... )
-    SE_1: guide 0.3, error 0.3
-    """
+    """Return the candidate that the measurements of a kernel make."""
     measured = folded or Folded((), (), ())
     return Candidate(
         kernel=whole.kernel,
@@ -134,14 +121,7 @@ def candidate_of(
 
 
 def count_base(kernel: Kernel) -> int:
-    """Return the number of leaves that are no constants.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> count_base(Constant() + SE(0) * SE(1))
-    2
-    """
+    """Return the number of leaves that are no constants."""
     if isinstance(kernel, Combination):
         return sum(count_base(term) for term in kernel.terms)
     return int(not isinstance(kernel, Constant))
@@ -156,14 +136,9 @@ class Order:
     log of the number of kernels tried: the best of many guides always looks better than it is,
     and on pure noise nothing should be found.
 
-    Parameters
-    ----------
-    guide : str
-        What is minimised.
-    baseline : Candidate
-        The constant kernel.
-    n_tried : int
-        Kernels that had a chance of being best so far.
+    guide: What is minimised.
+    baseline: The constant kernel.
+    n_tried: Kernels that had a chance of being best so far.
     """
 
     guide: Guide
@@ -198,15 +173,6 @@ def choose(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Ca
 
     "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
     one-standard-error rule of Breiman et al. 1984, section 3.4.3).
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> common = {"depth": 1, "parent": None, "guide_deviation": 0.02}
-    >>> small = Candidate(kernel=SE(0), columns=(0,), guide=0.21, **common)
-    >>> large = Candidate(kernel=SE(0) * SE(1), columns=(0, 1), guide=0.2, **common)
-    >>> print(choose("one_se", large, [small, large]))
-    SE_1: guide 0.21, error nan
     """
     if rule == "best":
         return best

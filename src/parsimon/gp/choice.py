@@ -17,21 +17,7 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
     hyperparameters from the data and leave out constant columns, which say nothing; a kernel
     keeps its own hyperparameters and columns.
 
-    Parameters
-    ----------
-    spec : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
-    X : ndarray of shape (n, d)
-        Training inputs.
-
-    Returns
-    -------
-    Kernel
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 7.0], [2.0, 7.0]])
-    >>> chosen_kernel(None, X)
-    SquaredExponential(columns=(0,), lengthscale=2.0, variance=1.0, fixed=())
+    Shapes: X (n, d).
     """
     if isinstance(spec, Kernel):
         return spec

@@ -25,13 +25,11 @@ from parsimon.kernels import Kernel, plain
 class LeaveOneOut(NamedTuple):
     """Predictions of the training rows, each made without that row.
 
-    Attributes
-    ----------
-    probability : ndarray of shape (n, n_classes)
-    log_loss : float
-        Mean of minus the log probability of a row's own class, weighted by `sample_weight`.
-    error : float
-        Share of rows whose most probable class is not their own, weighted alike.
+    Shapes: probability (n, n_classes).
+
+    log_loss: Mean of minus the log probability of a row's own class, weighted by
+        `sample_weight`.
+    error: Share of rows whose most probable class is not their own, weighted alike.
     """
 
     probability: Array

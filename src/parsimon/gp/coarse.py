@@ -43,18 +43,12 @@ MOST_RANK = 0.75
 class Coarse(NamedTuple):
     """Where the fit to all rows begins.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_starts, p)
-        Different optima of the first rows, the best first.
-    curvatures : ndarray of shape (n_starts, p, p)
-        Second derivatives of minus the log evidence of all rows, about.
-    sites : Sites
-        Predicted from the first rows.
-    form : {"auto", "dense", "low_rank"}
-        Of the kernel matrix of all rows.
-    n_evaluations : int
-        On the first rows.
+    starts (n_starts, p): Different optima of the first rows, the best first.
+    curvatures (n_starts, p, p): Second derivatives of minus the log evidence of all rows,
+        about.
+    sites: Predicted from the first rows.
+    form: Of the kernel matrix of all rows.
+    n_evaluations: On the first rows.
     """
 
     starts: Array
@@ -65,18 +59,7 @@ class Coarse(NamedTuple):
 
 
 def is_worthwhile(kernel: Kernel, X: Array, y_signs: Array, form: Form) -> bool:
-    """Say whether evaluations on all rows are so dear that some rows should go first.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.random.default_rng(0).normal(size=(700, 10))
-    >>> y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    >>> is_worthwhile(SquaredExponential(), X, y, "auto")
-    True
-    >>> is_worthwhile(SquaredExponential(0), X, y, "auto")
-    False
-    """
+    """Say whether evaluations on all rows are so dear that some rows should go first."""
     if len(X) < FEWEST_ROWS or form == "low_rank":
         return False
     if form == "dense":
@@ -97,35 +80,7 @@ def coarse_fit(
 ) -> Coarse:
     """Fit to some rows from each start.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray of shape (n, d)
-    y_signs : ndarray of shape (n,)
-        Labels -1 and 1.
-    starts : ndarray of shape (n_starts, p)
-    bounds : ndarray of shape (p, 2)
-    how : dict
-        Inference, weights and form, for `classification_evidence`.
-    search : dict
-        Limits of iterations and time, for `maximise_evidence`.
-
-    Returns
-    -------
-    Coarse
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.random.default_rng(0).normal(size=(700, 3))
-    >>> y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    >>> kernel = SquaredExponential()
-    >>> how = {"inference": "laplace", "weights": None, "form": "auto"}
-    >>> begin = coarse_fit(
-    ...     kernel, X, y, kernel.theta[None], kernel.bounds(X), how=how, search={}
-    ... )
-    >>> begin.starts.shape, begin.curvatures.shape, len(begin.sites.shift)
-    ((1, 2), (1, 2, 2), 700)
+    Shapes: X (n, d), y_signs (n,), starts (n_starts, p), bounds (p, 2).
     """
     n_first = max(FIRST_ROWS, round(FIRST_SHARE * len(X)))
     curvatures: list[Array] = []

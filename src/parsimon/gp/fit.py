@@ -44,18 +44,10 @@ NOISE_START = 0.1
 class Fitted(NamedTuple, Generic[P]):
     """A kernel with its best hyperparameters, and the posterior that follows.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    posterior : LatentPosterior, RegressionPosterior or SoftmaxPosterior
-    log_evidence : float
-    n_evaluations : int
-        How often the evidence was computed.
-    converged : bool
-        Whether the optimiser met its tolerance, or found nothing better within rounding, and the
-        inference met its own.
-    message : str
-        Why the optimiser stopped.
+    n_evaluations: How often the evidence was computed.
+    converged: Whether the optimiser met its tolerance, or found nothing better within rounding,
+        and the inference met its own.
+    message: Why the optimiser stopped.
     """
 
     kernel: Kernel
@@ -219,29 +211,7 @@ def fit_softmax(
 ) -> Fitted[SoftmaxPosterior]:
     """Fit a classifier of several classes with the softmax likelihood, by Laplace.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Shared by the latent functions of all classes.
-    X : ndarray of shape (n, d)
-    codes : ndarray of shape (n,)
-        Classes 0, 1, ...
-    n_classes : int, optional
-        By default one more than the greatest code.
-    weights, bounds, optimise, n_restarts, random_state, max_iterations, time_limit
-        As in `fit_classifier`.
-
-    Returns
-    -------
-    Fitted
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.arange(9.0)[:, None]
-    >>> fitted = fit_softmax(SquaredExponential(0), X, np.repeat([0, 1, 2], 3))
-    >>> fitted.posterior.latent(X).mean.argmax(axis=1)
-    array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    Shapes: X (n, d), codes (n,).
     """
     X = _checked(kernel, X)
     evaluate = softmax_evidence(kernel, X, codes, n_classes=n_classes, weights=weights)
@@ -278,41 +248,7 @@ def fit_regressor(
 ) -> Fitted[RegressionPosterior]:
     """Fit a regression with Gaussian noise, whose variance is one more hyperparameter.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Positive semi-definite; its hyperparameters are the start.
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Targets, centred.
-    noise_variance : float, optional
-        Where the noise variance begins; a tenth of the targets' mean square if not given.
-    estimate_noise : bool
-        False holds the noise variance at its start.
-    weights : ndarray of shape (n,), optional
-        How many equal observations each row stands for.
-    bounds : ndarray of shape (p, 2) or (p + 1, 2), optional
-        Of the log hyperparameters, the log noise variance last if it is among them. By default
-        variances lie between 1e-4 and 400 mean squares of the targets, the noise between 1e-6
-        and 4 of them, and the rest is ``kernel.bounds(X)``.
-    start : RegressionPosterior, optional
-        From a related fit to the same rows; its noise variance is the start if none is given.
-    optimise, n_restarts, random_state, form, max_iterations, time_limit
-        As in `fit_classifier`.
-
-    Returns
-    -------
-    Fitted
-        Its posterior knows the `noise_variance`.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> noise = 0.1 * np.random.default_rng(0).normal(size=30)
-    >>> fitted = fit_regressor(SquaredExponential(0), X, np.sin(X[:, 0]) + noise)
-    >>> round(fitted.posterior.noise_variance**0.5, 2)
-    0.07
+    Shapes: X (n, d), y (n,), weights (n,), bounds (p, 2).
     """
     X, y = _checked(kernel, X), finite_vector(y, "y")
     unit = _mean_square(y, weights)

@@ -32,22 +32,11 @@ _NAMED: dict[str, Kernel] = {
 class Grammar:
     """Base kernels, and the rules by which one more of them joins a kernel.
 
-    Parameters
-    ----------
-    base : tuple of Kernel
-        From `base_kernels`.
-    root_only : bool
-        Combine base kernels only with the whole kernel; by default with any sub-expression.
-    new_dimension : bool
-        Keep at depth d only the kernels that act on d columns or more (the source's program
-        does so, its text does not say it).
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> grammar = Grammar((SE(0), SE(1)), new_dimension=True)
-    >>> [str(child) for child in grammar.children(SE(0), depth=2)]
-    ['SE_1 + SE_2', 'SE_1 × SE_2']
+    base: From `base_kernels`.
+    root_only: Combine base kernels only with the whole kernel; by default with any
+        sub-expression.
+    new_dimension: Keep at depth d only the kernels that act on d columns or more (the source's
+        program does so, its text does not say it).
     """
 
     base: tuple[Kernel, ...]
@@ -63,14 +52,7 @@ class Grammar:
 
 
 def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ...]:
-    """Return the columns that a kernel sees; one that sees all has those of the base kernels.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> active_columns(SE(3) + SE(0))
-    (0, 3)
-    """
+    """Return the columns that a kernel sees; one that sees all has those of the base kernels."""
     if kernel.columns is not None:
         return tuple(kernel.columns)
     return tuple(sorted({column for other in base for column in other.columns or ()}))
@@ -79,27 +61,7 @@ def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ..
 def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel, ...]:
     """Return one base kernel for each kind and column, started at values from the data.
 
-    Parameters
-    ----------
-    base : str, Kernel, or sequence of them
-        "se", "per", "lin", "matern", "rq", or a kernel. A kernel without columns is a pattern
-        that every column gets a copy of; one with columns is used as it is.
-    X : ndarray of shape (n, d)
-        Constant columns get no kernel.
-    intercept : bool
-        Give each line a free height: "lin" is then ``C + LIN``, centred at the column's mean.
-        Labels need it, since a line alone says "even chances" at the mean; a centred numeric
-        target does not.
-
-    Returns
-    -------
-    tuple of Kernel
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [4.0, 5.0]])
-    >>> [str(kernel) for kernel in base_kernels(("se", "lin"), X)]
-    ['SE_1', 'C + LIN_1']
+    Shapes: X (n, d).
     """
     patterns = _patterns(base)
     varying = varying_columns(X)
@@ -114,13 +76,7 @@ def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel
 
 
 def varying_columns(X: Array) -> list[int]:
-    """Return the columns that are not constant, but for rounding.
-
-    Examples
-    --------
-    >>> varying_columns(np.array([[0.0, 5.0], [1.0, 5.0]]))
-    [0]
-    """
+    """Return the columns that are not constant, but for rounding."""
     rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
     varying: list[int] = np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
     return varying

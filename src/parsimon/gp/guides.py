@@ -18,37 +18,17 @@ def bic(whole: Whole, n_rows: int) -> float:
     """Return minus twice the log evidence plus the number of hyperparameters times log n.
 
     As in the kernel search for regression by Duvenaud et al. (2013), section 4.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> round(bic(Whole(Constant(), -10.0, 1, 0.5, 0.7, 0.1, None, True), n_rows=100), 3)
-    24.605
     """
     return -2 * whole.log_evidence + whole.n_theta * math.log(n_rows)
 
 
 def needs_folds(guide: Guide) -> bool:
-    """Say whether a guide is measured on the folds.
-
-    Examples
-    --------
-    >>> needs_folds("cv_error"), needs_folds("nlml")
-    (True, False)
-    """
+    """Say whether a guide is measured on the folds."""
     return guide.startswith("cv_")
 
 
 def guide_value(guide: Guide, whole: Whole, folded: Folded | None, n_rows: int) -> float:
-    """Return what the guide says of a kernel, less being better; NaN if it is not yet known.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> whole = Whole(Constant(), -10.0, 1, 0.5, 0.7, 0.1, None, True)
-    >>> guide_value("nlml", whole, None, 100), guide_value("cv_error", whole, None, 100)
-    (10.0, nan)
-    """
+    """Return what the guide says of a kernel, less being better; NaN if it is not yet known."""
     if guide == "nlml":
         return -whole.log_evidence
     if guide == "bic":
@@ -61,14 +41,7 @@ def guide_value(guide: Guide, whole: Whole, folded: Folded | None, n_rows: int) 
 
 
 def first_look(guide: Guide, whole: Whole, n_rows: int) -> tuple[float, float]:
-    """Return the key that decides who is cross-validated: leave-one-out's view of the guide.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> first_look("cv_error", Whole(Constant(), -10.0, 1, 0.5, 0.7, 0.1, None, True), 100)
-    (0.5, 0.7)
-    """
+    """Return the key that decides who is cross-validated: leave-one-out's view of the guide."""
     if guide == "cv_error":
         return rounded(guide, whole.error), whole.loss
     if guide == "cv_logloss":
@@ -77,26 +50,12 @@ def first_look(guide: Guide, whole: Whole, n_rows: int) -> tuple[float, float]:
 
 
 def rounded(guide: Guide, value: float) -> float:
-    """Return a guide's value as precisely as two kernels are told apart.
-
-    Examples
-    --------
-    >>> rounded("cv_error", 0.218349)
-    0.2183
-    """
+    """Return a guide's value as precisely as two kernels are told apart."""
     return round(value, _DECIMALS[guide])
 
 
 def deviation(guide: Guide, whole: Whole, folded: Folded | None) -> float:
-    """Return the standard error of the guide's value; NaN where there is none.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> whole = Whole(Constant(), -10.0, 1, 0.5, 0.7, 0.1, None, True)
-    >>> deviation("cv_error", whole, Folded((0.25, 0.75), (0.5, 0.6), (-5.0, -5.0)))
-    0.25
-    """
+    """Return the standard error of the guide's value; NaN where there is none."""
     if guide == "loo_logloss":
         return whole.loss_deviation
     if folded is None or not needs_folds(guide):
@@ -106,13 +65,7 @@ def deviation(guide: Guide, whole: Whole, folded: Folded | None) -> float:
 
 
 def standard_error(values: tuple[float, ...]) -> float:
-    """Return the standard error of a mean over folds; NaN for a single fold.
-
-    Examples
-    --------
-    >>> standard_error((0.25, 0.75))
-    0.25
-    """
+    """Return the standard error of a mean over folds; NaN for a single fold."""
     if len(values) < 2:
         return math.nan
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))

@@ -26,20 +26,12 @@ _REASONS: dict[StoppedBy, str] = {
 class SearchHistory:
     """Everything that a search over kernels measured.
 
-    Attributes
-    ----------
-    baseline : Candidate
-        The constant kernel.
-    levels : tuple of tuple of Candidate
-        All kernels of each depth, the best first.
-    path : tuple of Candidate
-        The best of each level that improved on the one before; empty if nothing beat the
+    baseline: The constant kernel.
+    levels: All kernels of each depth, the best first.
+    path: The best of each level that improved on the one before; empty if nothing beat the
         baseline.
-    stopped_by : str
-        "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
-    guide : str
-        What was minimised.
-    task : {"classification", "regression"}
+    stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
+    guide: What was minimised.
     """
 
     baseline: Candidate
@@ -94,13 +86,6 @@ class SearchHistory:
         """Return the cross-validated error against the number of base kernels or of variables.
 
         The error is that of the folds that may have guided the search, so it is optimistic.
-
-        Parameters
-        ----------
-        price : {"kernels", "variables"}
-        model : callable, optional
-            Turns a candidate into what the front's rows stand for, such as a fitted estimator;
-            the candidates themselves by default.
         """
         judged = self.cross_validated
         sizes = [one.n_base if price == "kernels" else len(one.columns) for one in judged]

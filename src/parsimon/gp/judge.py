@@ -21,32 +21,11 @@ class Judge:
 
     What the search has cross-validated, or what was judged before, is not fitted again.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of the search.
-    history : SearchHistory
-        What the search has measured.
-    base : tuple of Kernel
-        Base kernels of the search, for kernels that act on all columns.
-    seed : SeedSequence
-        Of the search; restarts depend on it and on the kernel's structure, not on the order in
-        which kernels are judged.
-
-    Examples
-    --------
-    >>> from parsimon.gp.beam import SearchOptions, beam_search
-    >>> from parsimon.gp.grammar import Grammar
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> X, y = np.arange(6.0)[:, None], np.array([-1.0, -1, -1, 1, 1, 1])
-    >>> halves = ((np.array([0, 2, 4]), np.array([1, 3, 5])),)
-    >>> problem = Problem(X, y, "classification", halves)
-    >>> history = beam_search(problem, Grammar((SE(0),)), SearchOptions(depth=1))
-    >>> judge = Judge(problem, history, (SE(0),), np.random.SeedSequence(0))
-    >>> judge(SE(0) + SE(0)).fold_errors
-    (0.0,)
-    >>> judge(SE(0)) is history.first_layer[0]
-    True
+    problem: Of the search.
+    history: What the search has measured.
+    base: Base kernels of the search, for kernels that act on all columns.
+    seed: Of the search; restarts depend on it and on the kernel's structure, not on the order
+        in which kernels are judged.
     """
 
     def __init__(

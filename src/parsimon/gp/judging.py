@@ -42,18 +42,12 @@ LOOSE: dict[str, Any] = {"value_tolerance": 1e-4, "gradient_tolerance": 0.3}
 class Problem:
     """The data of a search and how a kernel is fitted to them.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Labels -1 and 1; for regression the standardised target.
-    task : {"classification", "regression"}
-    folds : tuple of (train, test) row numbers
-        The same for every kernel.
-    inference : {"ep", "laplace"}
-        For labels.
-    n_restarts : int
-        Further starts of the fit to all rows.
+    Shapes: X (n, d).
+
+    y (n,): Labels -1 and 1; for regression the standardised target.
+    folds: The same for every kernel.
+    inference: For labels.
+    n_restarts: Further starts of the fit to all rows.
     """
 
     X: Array
@@ -71,12 +65,8 @@ class Problem:
 class Start(NamedTuple):
     """Where the fit of a child begins: with its parent's posterior.
 
-    Attributes
-    ----------
-    sites : Sites or None
-        The parent's, for labels.
-    noise_variance : float or None
-        The parent's, for a numeric target.
+    sites: The parent's, for labels.
+    noise_variance: The parent's, for a numeric target.
     """
 
     sites: Sites | None = None
@@ -86,18 +76,10 @@ class Start(NamedTuple):
 class Whole(NamedTuple):
     """A kernel fitted to all rows.
 
-    Attributes
-    ----------
-    kernel : Kernel
-        With the hyperparameters found.
-    log_evidence : float
-    n_theta : int
-        Number of hyperparameters, the noise of a regression among them.
-    error, loss, loss_deviation : float
-        Leave-one-out error, mean loss and its standard error.
-    noise_variance : float or None
-        Of a regression.
-    converged : bool
+    kernel: With the hyperparameters found.
+    n_theta: Number of hyperparameters, the noise of a regression among them.
+    error, loss, loss_deviation: Leave-one-out error, mean loss and its standard error.
+    noise_variance: Of a regression.
     """
 
     kernel: Kernel
@@ -113,10 +95,7 @@ class Whole(NamedTuple):
 class Folded(NamedTuple):
     """A kernel fitted to each training part and judged on the part left out.
 
-    Attributes
-    ----------
-    errors, losses, log_evidences : tuple of float
-        One for each fold.
+    errors, losses, log_evidences: One for each fold.
     """
 
     errors: tuple[float, ...]
@@ -128,14 +107,6 @@ def parent_start(problem: Problem, parent: Kernel, noise_variance: float | None)
     """Return what the children of a fitted kernel begin with.
 
     It is computed again from the kernel, so that a search that resumes begins with the same bits.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X, y = np.arange(6.0)[:, None], np.array([-1.0, -1, -1, 1, 1, 1])
-    >>> problem = Problem(X, y, "classification", ())
-    >>> parent_start(problem, SquaredExponential(0), None).sites.precision.shape
-    (6,)
     """
     if problem.task == "regression":
         return Start(noise_variance=noise_variance)
@@ -157,31 +128,6 @@ def fit_whole(
 
     Expectation propagation's cavities, and a regression's, are the predictions of each row
     without it (Rasmussen and Williams 2006, section 5.4.2); Laplace's sites serve alike.
-
-    Parameters
-    ----------
-    problem : Problem
-    kernel : Kernel
-        Its hyperparameters are the start.
-    start : Start
-        From `parent_start`.
-    seed : SeedSequence
-        Draws the restarts.
-    loosely : bool
-        Stop as soon as an iteration gains little evidence, with half of the work: enough to see
-        who deserves more.
-
-    Returns
-    -------
-    Whole
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X, y = np.arange(6.0)[:, None], np.array([-1.0, -1, -1, 1, 1, 1])
-    >>> problem = Problem(X, y, "classification", ())
-    >>> fit_whole(problem, SquaredExponential(0), Start(), np.random.SeedSequence(0)).error
-    0.0
     """
     y = problem.y
     task = _Task.of(problem, kernel, start.noise_variance)
@@ -216,16 +162,6 @@ def cross_validate(problem: Problem, whole: Whole) -> Folded:
     Bounds are those of all rows, so that a column that is constant in one part does no harm
     (He 2016, eq 3.5, measures the whole training set too). The optimum of a part is near that of
     all rows, and the evidence there curved alike: Newton's steps find it.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X, y = np.arange(6.0)[:, None], np.array([-1.0, -1, -1, 1, 1, 1])
-    >>> halves = ((np.array([0, 2, 4]), np.array([1, 3, 5])),)
-    >>> problem = Problem(X, y, "classification", halves)
-    >>> whole = fit_whole(problem, SquaredExponential(0), Start(), np.random.SeedSequence(0))
-    >>> cross_validate(problem, whole).errors
-    (0.0,)
     """
     task = _Task.of(problem, whole.kernel, whole.noise_variance)
     evaluate = task.evidence(problem.X, problem.y)

@@ -14,14 +14,7 @@ _OPERATORS: dict[str, type[Combination]] = {"sum": Sum, "product": Product}
 
 
 def kernel_to_data(kernel: Kernel) -> dict[str, Any]:
-    """Return a kernel as nested dictionaries of numbers and texts.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> kernel_to_data(Constant(2.0))
-    {'leaf': 'Constant', 'variance': 2.0, 'fixed': []}
-    """
+    """Return a kernel as nested dictionaries of numbers and texts."""
     for name, operator in _OPERATORS.items():
         if isinstance(kernel, operator):
             return {name: [kernel_to_data(term) for term in kernel.terms]}
@@ -32,15 +25,7 @@ def kernel_to_data(kernel: Kernel) -> dict[str, Any]:
 
 
 def kernel_from_data(data: Mapping[str, Any], types: Mapping[str, type[Kernel]]) -> Kernel:
-    """Return the kernel that `kernel_to_data` wrote; only leaves of these types are made.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> kernel = SE(0, lengthscale=0.1) + SE(1) * SE(2)
-    >>> kernel_from_data(kernel_to_data(kernel), leaf_types()) == kernel
-    True
-    """
+    """Return the kernel that `kernel_to_data` wrote; only leaves of these types are made."""
     for name, operator in _OPERATORS.items():
         if name in data:
             return operator(tuple(kernel_from_data(term, types) for term in data[name]))
@@ -57,13 +42,7 @@ def kernel_from_data(data: Mapping[str, Any], types: Mapping[str, type[Kernel]])
 
 
 def leaf_types(more: Iterable[Kernel] = ()) -> dict[str, type[Kernel]]:
-    """Return the leaves of this package by name, and those that occur in `more`.
-
-    Examples
-    --------
-    >>> sorted(leaf_types())[:3]
-    ['Constant', 'Epanechnikov', 'GaussianCombination']
-    """
+    """Return the leaves of this package by name, and those that occur in `more`."""
     own = (getattr(kernels, name) for name in kernels.__all__)
     types: dict[str, type[Kernel]] = {
         kind.__name__: kind for kind in own if isinstance(kind, type) and issubclass(kind, Leaf)

@@ -29,12 +29,8 @@ from parsimon.kernels import Kernel, sum_of_products
 class Summand(NamedTuple):
     """One additive part of the latent function at m inputs.
 
-    Attributes
-    ----------
-    kernel : Kernel
-        The term of the kernel's sum, with its hyperparameters.
-    latent : Latent
-        Means and variances, shape (m, k) for k latent functions.
+    kernel: The term of the kernel's sum, with its hyperparameters.
+    latent: Means and variances, shape (m, k) for k latent functions.
     """
 
     kernel: Kernel

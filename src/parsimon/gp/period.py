@@ -23,28 +23,10 @@ def likely_period(x: Array, y: Array) -> float | None:
     The periodogram of Lomb and Scargle with a free mean, from one and a half waves within the
     data to one wave for every two distinct values.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Places, in any order and at any distance.
-    y : ndarray of shape (n,)
-        Target, or labels -1 and 1.
+    Shapes: x (n,), y (n,).
 
-    Returns
-    -------
-    float or None
-        None if there are fewer than six distinct places.
-
-    References
-    ----------
     Zechmeister and Kürster (2009), "The generalised Lomb-Scargle periodogram", Astronomy and
     Astrophysics 496:577-584, equations 4 to 13.
-
-    Examples
-    --------
-    >>> x = np.linspace(0, 10, 80) ** 1.1
-    >>> round(likely_period(x, np.sin(2 * np.pi * x / 1.7)), 1)
-    1.7
     """
     extent, n_distinct = float(np.ptp(x)), len(np.unique(x))
     if n_distinct < 6:
@@ -63,22 +45,7 @@ def with_likely_periods(
 ) -> tuple[Kernel, ...]:
     """Return the kernels; the periodic ones of a single column begin at its likely period.
 
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        From `base_kernels`.
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        As in `likely_period`.
-    given : str, Kernel, or sequence of them
-        What a user asked for; a kernel among them keeps its own period.
-
-    Examples
-    --------
-    >>> x = np.linspace(0, 10, 80)
-    >>> [kernel] = with_likely_periods((Periodic(0),), x[:, None], np.sin(2 * np.pi * x / 1.6))
-    >>> round(kernel.period, 1)
-    1.6
+    Shapes: X (n, d), y (n,).
     """
     own = [given] if isinstance(given, (str, Kernel)) else list(given)
     found: list[Kernel] = []

@@ -23,14 +23,10 @@ from parsimon.kernels import plain, sum_of_products
 class LeftOutTargets(NamedTuple):
     """Predictions of the training targets, each made without its row.
 
-    Attributes
-    ----------
-    mean, sd : ndarray of shape (n,)
-        Of the target, noise included.
-    log_density : float
-        Mean log density of the targets under these predictions, weighted by `sample_weight`.
-    error : float
-        Root of the mean squared error, weighted alike.
+    mean, sd (n,): Of the target, noise included.
+    log_density: Mean log density of the targets under these predictions, weighted by
+        `sample_weight`.
+    error: Root of the mean squared error, weighted alike.
     """
 
     mean: Array

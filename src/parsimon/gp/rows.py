@@ -14,18 +14,12 @@ from parsimon._typing import Array, Indices
 class DistinctRows(NamedTuple):
     """The different rows of a table, sorted, and where each given row went.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-        Summed over equal rows, all positive.
-    place : ndarray of shape (n_given,)
-        Index into the distinct rows; -1 for a given row without weight.
-    share : ndarray of shape (n_given,)
-        A given row's part of its distinct row's weight.
-    unused : ndarray of shape (n_unused, d)
-        Inputs of the given rows without weight, in order.
+    Shapes: X (n, d), y (n,).
+
+    weights (n,): Summed over equal rows, all positive.
+    place (n_given,): Index into the distinct rows; -1 for a given row without weight.
+    share (n_given,): A given row's part of its distinct row's weight.
+    unused (n_unused, d): Inputs of the given rows without weight, in order.
     """
 
     X: Array
@@ -39,24 +33,7 @@ class DistinctRows(NamedTuple):
 def distinct_rows(X: Array, y: Array, weights: Array) -> DistinctRows:
     """Merge rows that are equal in X and y, and leave out those without weight.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_given, d)
-    y : ndarray of shape (n_given,)
-        Class codes or targets.
-    weights : ndarray of shape (n_given,)
-        Not negative.
-
-    Returns
-    -------
-    DistinctRows
-
-    Examples
-    --------
-    >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    >>> rows = distinct_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
-    >>> rows.X.tolist(), rows.weights.tolist(), rows.place.tolist(), rows.share.tolist()
-    ([[1.0], [2.0]], [1.0, 4.0], [1, 0, 1, -1], [0.25, 1.0, 0.75, 0.0])
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,).
     """
     used = weights > 0
     table = np.column_stack([X[used], y[used]])

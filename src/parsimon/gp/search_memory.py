@@ -37,22 +37,9 @@ Measurement: TypeAlias = Whole | Folded | Failed
 class SearchMemory:
     """Measurements by kernel and stage; with a path, also in a JSON file.
 
-    Parameters
-    ----------
-    path : str, Path or None
-        Read if it exists; written atomically.
-    settings : mapping of str to str
-        What the measurements depend on; a file with other settings is refused.
-    types : mapping of str to type
-        Leaves that the file may name.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> memory = SearchMemory(None, {}, {})
-    >>> memory.store("folds", Constant(), Folded((0.5,), (0.7,), (-3.0,)))
-    >>> memory.recall("folds", Constant()).errors
-    (0.5,)
+    path: Read if it exists; written atomically.
+    settings: What the measurements depend on; a file with other settings is refused.
+    types: Leaves that the file may name.
     """
 
     def __init__(
@@ -109,19 +96,7 @@ class SearchMemory:
 
 
 def read_settings(path: str | Path) -> dict[str, str]:
-    """Return the settings that a file was written with, refusing other files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from parsimon.kernels import Constant
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     memory = SearchMemory(f"{folder}/a.json", {"seed": "1"}, {})
-    ...     memory.store("folds", Constant(), Failed("no"))
-    ...     memory.save()
-    ...     read_settings(f"{folder}/a.json")
-    {'seed': '1'}
-    """
+    """Return the settings that a file was written with, refusing other files."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         found, settings = content["format"], dict(content["settings"])
@@ -137,26 +112,14 @@ def read_settings(path: str | Path) -> dict[str, str]:
 
 
 def stored_seed(path: str | Path | None) -> int | None:
-    """Return the seed of the search that wrote the file, None if there is no file.
-
-    Examples
-    --------
-    >>> stored_seed(None)
-    """
+    """Return the seed of the search that wrote the file, None if there is no file."""
     if path is None or not Path(path).exists():
         return None
     return int(read_settings(path)["seed"])
 
 
 def data_digest(problem: Problem) -> str:
-    """Return a short text that tells the data and the folds of a problem apart from others.
-
-    Examples
-    --------
-    >>> problem = Problem(np.zeros((2, 1)), np.array([-1.0, 1.0]), "classification", ())
-    >>> len(data_digest(problem))
-    16
-    """
+    """Return a short text that tells the data and the folds of a problem apart from others."""
     digest = hashlib.sha256(repr(problem.X.shape).encode())
     digest.update(np.ascontiguousarray(problem.X).tobytes())
     digest.update(np.ascontiguousarray(problem.y).tobytes())

@@ -19,21 +19,7 @@ def shared_folds(
 ) -> tuple[tuple[Indices, Indices], ...]:
     """Return the (train, test) rows of each fold.
 
-    Parameters
-    ----------
-    folds : int, splitter of scikit-learn, or iterable of (train, test)
-        A number means shuffled parts of nearly equal size, not stratified, as in the source. A
-        splitter that shuffles without a seed gets one.
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-    seed : SeedSequence
-        Shuffles the rows.
-
-    Examples
-    --------
-    >>> X, y = np.zeros((5, 1)), np.zeros(5)
-    >>> [len(test) for _, test in shared_folds(2, X, y, np.random.SeedSequence(0))]
-    [3, 2]
+    Shapes: X (n, d), y (n,).
     """
     from sklearn.model_selection import KFold, check_cv
 
@@ -55,11 +41,6 @@ def target_task(y: AnyArray, task: Literal["auto", "classification", "regression
 
     "auto" takes text, truth values and two distinct values for classes, fractions and more than
     ten whole numbers for a quantity; with three to ten whole numbers it asks.
-
-    Examples
-    --------
-    >>> target_task(np.array([0, 1, 1]), "auto"), target_task(np.array([0.5, 1, 2]), "auto")
-    ('classification', 'regression')
     """
     if task != "auto":
         return task
@@ -76,12 +57,7 @@ def target_task(y: AnyArray, task: Literal["auto", "classification", "regression
 
 
 def refuse_more_classes(y: AnyArray) -> None:
-    """Raise an error for three classes or more that says how to go on.
-
-    Examples
-    --------
-    >>> refuse_more_classes(np.array(["a", "b", "a"]))
-    """
+    """Raise an error for three classes or more that says how to go on."""
     classes = np.unique(y)
     if len(classes) > 2:
         raise InvalidInputError(

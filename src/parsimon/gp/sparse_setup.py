@@ -14,19 +14,7 @@ from parsimon.kernels import Constant, Kernel, SquaredExponential
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that cannot be used.
-
-    Parameters
-    ----------
-    options : mapping
-        The estimator's ``get_params()``.
-
-    Examples
-    --------
-    >>> check_options({"batch_size": 0})
-    Traceback (most recent call last):
-    parsimon.exceptions.InvalidInputError: batch_size must be a whole number from 1, got 0.
-    """
+    """Refuse options that cannot be used."""
     for name in ("n_inducing", "batch_size", "max_iter"):
         value = options.get(name, 1)
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
@@ -61,27 +49,7 @@ def starting_kernel(
     column that varies. These begin at the column's standard deviation times the root of the
     number of columns, where two rows are similar on average whatever that number is.
 
-    Parameters
-    ----------
-    kernel : Kernel or None
-        Its hyperparameters are the start, moved inside the bounds.
-    X : ndarray of shape (n, d)
-        Distinct training rows.
-    names : sequence of str, optional
-        Column names for error messages.
-
-    Returns
-    -------
-    kernel : Kernel
-    bounds : ndarray of shape (p, 2)
-
-    Examples
-    --------
-    >>> kernel, bounds = starting_kernel(None, np.array([[0.0, 7.0, 1.0], [2.0, 7.0, 3.0]]))
-    >>> print(kernel)
-    C + SE_1,3
-    >>> bounds.shape
-    (4, 2)
+    Shapes: X (n, d) -> (p, 2).
     """
     if kernel is None:
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
@@ -109,29 +77,7 @@ def choose_inducing(
 ) -> Array:
     """Return the inducing points that the option `inducing` asks for.
 
-    Parameters
-    ----------
-    inducing : {"kmeans", "pivoted"} or array-like of shape (m, d)
-    kernel : Kernel
-        With starting values.
-    X : ndarray of shape (n, d)
-    n_inducing : int
-        How many at most; an array has its own number.
-    weights : ndarray of shape (n,)
-        Positive.
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
-    >>> kernel, rng = SquaredExponential(), np.random.default_rng(0)
-    >>> choose_inducing("pivoted", kernel, X, n_inducing=2, weights=np.ones(4), rng=rng)
-    array([[0.],
-           [9.]])
+    Shapes: inducing (m, d), X (n, d), weights (n,) -> (m, d).
     """
     if not isinstance(inducing, str):
         points = finite_matrix(inducing, "inducing")
@@ -162,20 +108,7 @@ def _metric(kernel: Kernel, X: Array) -> Array:
 def class_factors(class_weight: Any, classes: AnyArray, codes: Indices, weights: Array) -> Array:
     """Return the factor of each row's weight that its class brings, shape (n,).
 
-    Parameters
-    ----------
-    class_weight : None, "balanced" or mapping
-        "balanced" gives all classes the same sum of weights; a mapping gives classes their
-        factors, one to those it does not name.
-    classes : ndarray of shape (c,)
-    codes : ndarray of shape (n,)
-        Places of the rows' labels in `classes`.
-    weights : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> class_factors("balanced", np.array(["a", "b"]), np.array([0, 1, 1, 1]), np.ones(4))
-    array([2.        , 0.66666667, 0.66666667, 0.66666667])
+    Shapes: classes (c,), codes (n,), weights (n,).
     """
     if class_weight is None:
         return np.ones(len(codes))

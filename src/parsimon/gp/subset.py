@@ -8,15 +8,7 @@ from parsimon.inference.tilted import probit_tilted
 
 
 def stratified_rows(y_signs: Array, n_rows: int) -> Indices:
-    """Return about `n_rows` rows with the classes in their proportions, always the same ones.
-
-    Examples
-    --------
-    >>> y = np.repeat([-1.0, 1.0], [900, 100])
-    >>> rows = stratified_rows(y, 50)
-    >>> len(rows), int(np.sum(y[rows] > 0))
-    (50, 5)
-    """
+    """Return about `n_rows` rows with the classes in their proportions, always the same ones."""
     order = np.random.default_rng(0).permutation(len(y_signs))
     chosen = []
     for sign in (-1.0, 1.0):
@@ -33,30 +25,7 @@ def predicted_sites(
 
     The prediction at a row stands for its cavity, and its site follows by matching moments.
 
-    Parameters
-    ----------
-    posterior : LatentPosterior
-        Fitted to some of the rows.
-    X : ndarray of shape (n, d)
-    y_signs : ndarray of shape (n,)
-    weights : ndarray of shape (n,) or None
-
-    Returns
-    -------
-    Sites
-        A start for expectation propagation or for Laplace.
-
-    Examples
-    --------
-    >>> from parsimon.inference import expectation_propagation, latent_prior
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X, y = np.linspace(0, 3, 40)[:, None], np.repeat([-1.0, 1.0], 20)
-    >>> half = expectation_propagation(latent_prior(SquaredExponential(0), X[::2]), y[::2])
-    >>> prior = latent_prior(SquaredExponential(0), X)
-    >>> start = predicted_sites(half, X, y, None)
-    >>> cold = expectation_propagation(prior, y).n_iterations
-    >>> expectation_propagation(prior, y, start=start).n_iterations < cold
-    True
+    Shapes: X (n, d), y_signs (n,), weights (n,).
     """
     cavity: Latent = posterior.latent(X)
     slope, curvature = probit_tilted(cavity, y_signs)

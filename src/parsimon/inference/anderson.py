@@ -9,24 +9,11 @@ class Anderson:
     """Proposes the next point of a fixed-point iteration from the last few.
 
     The proposal is the combination of the last points whose residual, target minus point, is
-    smallest in the given scale [1]_. The first step is a plain one.
+    smallest in the given scale [1]. The first step is a plain one.
 
-    Parameters
-    ----------
-    memory : int
-        How many differences are kept.
+    memory: How many differences are kept.
 
-    References
-    ----------
-    .. [1] Walker and Ni (2011), SIAM J. Numer. Anal. 49:1715-1735.
-
-    Examples
-    --------
-    >>> x, accelerator = np.array([1.0]), Anderson()
-    >>> for _ in range(6):
-    ...     x = accelerator.step(x, np.cos(x), np.ones(1))
-    >>> bool(abs(np.cos(x) - x)[0] < 1e-8)
-    True
+    [1] Walker and Ni (2011), SIAM J. Numer. Anal. 49:1715-1735.
     """
 
     def __init__(self, memory: int = 5) -> None:

@@ -42,24 +42,7 @@ def weighted_gradient(kernel: Covariance, X: Array, Y: Array, weights: Array) ->
     Rows are taken in chunks, so that memory stays bounded whatever the number of
     hyperparameters.
 
-    Parameters
-    ----------
-    kernel : Covariance
-        With p free hyperparameters.
-    X, Y : ndarray of shape (n, d), (m, d)
-        Inputs of the Gram matrix's rows and columns.
-    weights : ndarray of shape (n, m)
-        Weight of each entry.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> weighted_gradient(Constant(2.0), np.zeros((3, 1)), np.zeros((2, 1)), np.ones((3, 2)))
-    array([12.])
+    Shapes: X, Y (n, d), weights (n, m) -> (p,).
     """
     n_theta = len(kernel.theta)
     step = max(1, CHUNK // max(1, n_theta * len(Y)))
@@ -75,12 +58,6 @@ def symmetric_gradient(kernel: Covariance, X: Array, weights: Array) -> Array:
 
     The diagonal is taken from `diagonal_gradients`, which also holds for a kernel with white
     noise. The diagonal of `weights` is overwritten.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> symmetric_gradient(Constant(2.0), np.zeros((3, 1)), np.ones((3, 3)))
-    array([18.])
     """
     diagonal = np.diagonal(weights).copy()
     np.fill_diagonal(weights, 0.0)
@@ -88,13 +65,7 @@ def symmetric_gradient(kernel: Covariance, X: Array, weights: Array) -> Array:
 
 
 def contract(derivatives: Array, weights: Array) -> Array:
-    """Return ``sum(weights * derivatives[j])`` for each j.
-
-    Examples
-    --------
-    >>> contract(np.ones((2, 3, 4)), np.full((3, 4), 0.5))
-    array([6., 6.])
-    """
+    """Return ``sum(weights * derivatives[j])`` for each j."""
     if not len(derivatives):
         return np.zeros(0)
     flat = np.ascontiguousarray(weights).ravel()

@@ -23,20 +23,9 @@ class DenseConditioned:
 
     The notation is that of Rasmussen and Williams (2006), section 3.6.3.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    X : ndarray of shape (n, d)
-    gram : ndarray of shape (n, n)
-    precision : ndarray of shape (n,)
-        T's diagonal, not negative.
+    Shapes: X (n, d), gram (n, n).
 
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> both = DenseConditioned(Constant(1.0), np.zeros((2, 1)), np.ones((2, 2)), np.ones(2))
-    >>> both.mean(np.array([1.0, 0.0])).round(4), round(both.log_determinant, 4)
-    (array([0.3333, 0.3333]), 1.0986)
+    precision (n,): T's diagonal, not negative.
     """
 
     kernel: Covariance

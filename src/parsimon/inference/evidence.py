@@ -54,13 +54,8 @@ EXACT = 1e-5
 class EvidenceFit(Generic[P]):
     """The posterior at the hyperparameters of greatest evidence.
 
-    Attributes
-    ----------
-    posterior : LatentPosterior, RegressionPosterior or SoftmaxPosterior
-    theta : ndarray of shape (p,)
-        Log hyperparameters.
-    optimisation : Minimum
-        How they were found; its value is minus the log evidence.
+    theta (p,): Log hyperparameters.
+    optimisation: How they were found; its value is minus the log evidence.
     """
 
     posterior: P
@@ -317,32 +312,7 @@ def evidence_curvature(
 ) -> Array:
     """Return minus the second derivatives of the log evidence, by differences of its gradient.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Maps theta and a posterior to a posterior.
-    posterior : posterior
-        At `theta`.
-    theta : ndarray of shape (p,)
-        Inside the bounds; differences that would leave them go the other way.
-    bounds : ndarray of shape (p, 2)
-
-    Returns
-    -------
-    ndarray of shape (p, p)
-        Symmetric; a row whose evaluation failed is that of the identity.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> y = np.where(np.sin(X[:, 0]) > 0, 1.0, -1.0)
-    >>> kernel = SquaredExponential(0).start(X)
-    >>> evaluate = classification_evidence(kernel, X, y)
-    >>> fit = maximise_evidence(evaluate, kernel.theta, kernel.bounds(X))
-    >>> curvature = evidence_curvature(evaluate, fit.posterior, fit.theta, kernel.bounds(X))
-    >>> bool(np.all(np.linalg.eigvalsh(curvature) > 0))
-    True
+    Shapes: theta (p,), bounds (p, 2) -> (p, p).
     """
     here = posterior.evidence_gradient()
     curvature = np.eye(len(theta))

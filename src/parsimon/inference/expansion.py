@@ -39,35 +39,6 @@ def expanded_sites(
 
     With D the change of the precisions, the marginals are ``v - (Sigma * Sigma) @ D``, to first
     order, and ``m = Sigma @ (shift - D * m)``, exactly.
-
-    Parameters
-    ----------
-    conditioned : DenseConditioned
-        The posterior of the last sites.
-    marginal : Latent
-        Its marginals, shape (n,).
-    target : Sites
-        What the marginals ask the sites to be: where the iteration begins.
-    match : callable
-        From marginals and sites to the sites' targets.
-    tolerance : float
-        Stop when no step is longer, in standard deviations of the marginal.
-
-    Returns
-    -------
-    Sites
-
-    Examples
-    --------
-    >>> from parsimon.inference import latent_prior
-    >>> from parsimon.kernels import SquaredExponential
-    >>> prior = latent_prior(SquaredExponential(0), np.arange(3.0)[:, None])
-    >>> at = prior.condition(np.ones(3))
-    >>> there = Latent(at.mean(np.ones(3)), at.variance)
-    >>> same = Sites(np.ones(3), np.ones(3))
-    >>> found = expanded_sites(at, there, same, lambda marginal, sites: same, tolerance=1e-6)
-    >>> np.allclose(found, same)
-    True
     """
     sd = np.maximum(np.sqrt(marginal.variance), np.finfo(np.float64).tiny ** 0.25)
     scale = np.stack([sd**2, sd, 1 / sd])

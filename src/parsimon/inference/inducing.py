@@ -25,29 +25,7 @@ def kmeans_points(
 
     If there are no more than `n_points` distinct rows, they are returned as they are.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    n_points : int
-        How many centres, at most.
-    rng : Generator
-        Draws rows and starting centres.
-    weights : ndarray of shape (n,), optional
-        How much each row pulls its centre.
-    scale : ndarray of shape (d,), optional
-        What each column is multiplied with before distances are taken: zero for a column that
-        does not matter. By default one over its standard deviation.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
-    >>> np.sort(kmeans_points(X, 2, rng=np.random.default_rng(0)), axis=0)
-    array([[0.1],
-           [5.1]])
+    Shapes: X (n, d), weights (n,), scale (d,) -> (m, d).
     """
     # A row of weight two and a row given twice are the same table.
     X, weights = _distinct_rows(X, np.ones(len(X)) if weights is None else weights)
@@ -86,26 +64,7 @@ def pivoted_points(
     rows drawn at random make up the number: they serve when lengthscales shrink. Pivots reach
     out to remote rows, where k-means crowds where rows are many.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    X : ndarray of shape (n, d)
-    n_points : int
-        How many rows, at most.
-    rng : Generator
-        Draws rows from a large table.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
-    >>> pivoted_points(SquaredExponential(), X, 2, rng=np.random.default_rng(0))
-    array([[0.],
-           [9.]])
+    Shapes: X (n, d) -> (m, d).
     """
     X, weights = _distinct_rows(X, np.ones(len(X)))
     if len(X) <= n_points:

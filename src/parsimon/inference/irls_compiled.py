@@ -24,21 +24,8 @@ def newton_modes(
 ) -> int:
     """Climb to the modes of k problems from `weights`; fill `weights`, `scores`, `converged`.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, n)
-        The transposed design.
-    labels, row_weights, scores : ndarray of shape (k, n)
-    alpha : ndarray of shape (m,)
-    weights : ndarray of shape (k, m)
-    converged : ndarray of shape (k,)
-    max_iter, tolerance, largest_score
-        As in `irls.logistic_mode`.
-
-    Returns
-    -------
-    int
-        The most Newton steps of any problem.
+    Shapes: columns (m, n), labels, row_weights, scores (k, n), alpha (m,), weights (k, m),
+        converged (k,).
     """
     most = 0
     for k in range(len(labels)):

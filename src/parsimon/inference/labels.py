@@ -10,13 +10,7 @@ from parsimon.exceptions import InvalidInputError
 
 
 def checked_signs(y: Any) -> Array:
-    """Return labels as floats, refusing anything but -1 and 1.
-
-    Examples
-    --------
-    >>> checked_signs([1, -1])
-    array([ 1., -1.])
-    """
+    """Return labels as floats, refusing anything but -1 and 1."""
     labels = finite_vector(y, "y")
     if not np.isin(labels, (-1.0, 1.0)).all():
         seen = labels[~np.isin(labels, (-1.0, 1.0))][0]

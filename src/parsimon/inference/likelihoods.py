@@ -15,10 +15,8 @@ Link: TypeAlias = Literal["probit", "logit"]
 class Derivatives(NamedTuple):
     """The log likelihood of each row, and its derivatives for the latent value.
 
-    Attributes
-    ----------
-    value, slope, curvature, third : ndarray of shape (n,)
-        log p(y | f), its first derivative, minus its second, and its third.
+    value, slope, curvature, third (n,): log p(y | f), its first derivative, minus its second,
+        and its third.
     """
 
     value: Array
@@ -32,22 +30,7 @@ def log_likelihood(f: Array, y: Array, link: Link = "probit") -> Derivatives:
 
     Rasmussen and Williams (2006), equations 3.15 and 3.16.
 
-    Parameters
-    ----------
-    f, y : ndarray of shape (n,)
-        Latent values; labels -1 and 1.
-    link : {"probit", "logit"}
-        Phi(y f), or 1 / (1 + exp(-y f)).
-
-    Returns
-    -------
-    Derivatives
-
-    Examples
-    --------
-    >>> log_likelihood(np.zeros(1), np.ones(1), "logit")
-    Derivatives(value=array([-0.69314718]), slope=array([0.5]), curvature=array([0.25]),
-    third=array([0.]))
+    Shapes: f, y (n,).
     """
     z = y * f
     if link == "probit":

@@ -15,11 +15,10 @@ from parsimon.linalg import LowRankPrecision
 class Derivatives(NamedTuple):
     """dK / dtheta at some of the pivots' columns.
 
-    Attributes
-    ----------
-    values : ndarray of shape (p, n, m)
-    places : ndarray of shape (m,)
-        Where these columns stand among the pivots; -1 for one that is no pivot any more.
+    Shapes: values (p, n, m).
+
+    places (m,): Where these columns stand among the pivots; -1 for one that is no pivot any
+        more.
     """
 
     values: Array
@@ -36,26 +35,12 @@ class Derivatives(NamedTuple):
 class LowRankConditioned:
     """Posterior algebra by one Cholesky factorisation of A = I + L^T T L, of size r.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    X : ndarray of shape (n, d)
-    factor : ndarray of shape (n, r)
-        L, with K = L L^T.
-    pivots : ndarray of shape (r,)
-        L[pivots] is lower triangular.
-    derivatives : tuple of Derivatives or None
-        dK / dtheta at the pivots' columns, if known.
-    precision : ndarray of shape (n,)
-        T's diagonal, not negative.
+    Shapes: X (n, d).
 
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> X, L = np.zeros((2, 1)), np.ones((2, 1), order="F")
-    >>> both = LowRankConditioned(Constant(1.0), X, L, np.array([0]), None, np.ones(2))
-    >>> both.mean(np.array([1.0, 0.0])).round(4), round(both.log_determinant, 4)
-    (array([0.3333, 0.3333]), 1.0986)
+    factor (n, r): L, with K = L L^T.
+    pivots (r,): L[pivots] is lower triangular.
+    derivatives: dK / dtheta at the pivots' columns, if known.
+    precision (n,): T's diagonal, not negative.
     """
 
     kernel: Covariance

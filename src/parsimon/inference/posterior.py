@@ -17,14 +17,7 @@ from parsimon.inference.prior import Conditioned, LatentPrior
 class Sites(NamedTuple):
     """Gaussian factors ``exp(-precision f^2 / 2 + shift f)`` that stand for the likelihood.
 
-    Attributes
-    ----------
-    precision, shift : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> Sites(precision=np.array([0.5]), shift=np.array([1.0])).shift
-    array([1.])
+    Shapes: precision, shift (n,).
     """
 
     precision: Array
@@ -34,17 +27,9 @@ class Sites(NamedTuple):
 class Latent(NamedTuple):
     """A latent function at m inputs.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (m,)
-    variance : ndarray of shape (m,) or (m, m)
-        The marginal variances, or the covariance matrix when it was asked for.
+    Shapes: mean (m,).
 
-    Examples
-    --------
-    >>> mean, variance = Latent(np.zeros(2), np.ones(2))
-    >>> variance
-    array([1., 1.])
+    variance (m,): The marginal variances, or the covariance matrix when it was asked for.
     """
 
     mean: Array
@@ -207,24 +192,6 @@ def cavity(marginal: Latent, sites: Sites) -> Latent:
     """Return Gaussian marginals divided by Gaussian sites, elementwise.
 
     Written without 1 / variance, so that a row of zero variance is allowed.
-
-    Parameters
-    ----------
-    marginal : Latent
-        Means and variances of shape (n,).
-    sites : Sites
-        What to take out.
-
-    Returns
-    -------
-    Latent
-
-    Examples
-    --------
-    >>> cavity(
-    ...     Latent(np.array([0.5]), np.array([0.5])), Sites(np.array([1.0]), np.array([1.0]))
-    ... )
-    Latent(mean=array([0.]), variance=array([1.]))
     """
     mean, variance = marginal
     remaining = 1.0 - variance * sites.precision

@@ -14,30 +14,10 @@ from parsimon.inference.posterior import Latent
 def positive_probability(latent: Latent, *, link: Link = "probit", plug_in: bool = False) -> Array:
     """Return the probability of the positive class.
 
-    Parameters
-    ----------
-    latent : Latent
-        Means and variances of shape (m,).
-    link : {"probit", "logit"}
-        The likelihood.
-    plug_in : bool
-        Put the latent mean into the likelihood instead of integrating over the latent value;
-        it is more extreme, since it forgets that the latent value is uncertain.
+    Shape: (m,).
 
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Notes
-    -----
     The probit's integral is Phi(m / sqrt(1 + v)) (Rasmussen and Williams 2006, equation 3.25).
     The logit's has no closed form and is integrated to about 1e-12.
-
-    Examples
-    --------
-    >>> unsure = Latent(np.array([1.0]), np.array([3.0]))
-    >>> positive_probability(unsure).round(4), positive_probability(unsure, plug_in=True).round(4)
-    (array([0.6915]), array([0.8413]))
     """
     if link not in ("probit", "logit"):
         raise InvalidInputError(f"link must be 'probit' or 'logit', got {link!r}.")
@@ -52,23 +32,7 @@ def positive_probability(latent: Latent, *, link: Link = "probit", plug_in: bool
 def leave_one_out_log_loss(latent: Latent, y: Array, *, link: Link = "probit") -> Array:
     """Return minus the log probability of each row's own label, from its cavity.
 
-    Parameters
-    ----------
-    latent : Latent
-        ``posterior.leave_one_out()``.
-    y : ndarray of shape (n,)
-        Labels -1 and 1.
-    link : {"probit", "logit"}
-        The likelihood.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> leave_one_out_log_loss(Latent(np.zeros(1), np.ones(1)), np.array([-1.0]))
-    array([0.69314718])
+    Shapes: y (n,) -> (n,).
     """
     own = positive_probability(Latent(y * latent.mean, latent.variance), link=link)
     return -np.log(np.maximum(own, np.finfo(np.float64).tiny))

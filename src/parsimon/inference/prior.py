@@ -87,19 +87,7 @@ class LatentPrior(Protocol):
 class DensePrior:
     """The whole kernel matrix.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    X : ndarray of shape (n, d)
-    gram : ndarray of shape (n, n)
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> X = np.zeros((2, 1))
-    >>> prior = DensePrior(Constant(1.0), X, np.ones((2, 2)))
-    >>> prior.condition(np.array([1.0, 1.0])).variance.round(4)
-    array([0.3333, 0.3333])
+    Shapes: X (n, d), gram (n, n).
     """
 
     kernel: Covariance
@@ -119,23 +107,11 @@ class DensePrior:
 class LowRankPrior:
     """The kernel matrix as ``factor @ factor.T``, built on the columns of some rows, the pivots.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    X : ndarray of shape (n, d)
-    factor : ndarray of shape (n, r)
-    pivots : ndarray of shape (r,)
-        ``factor[pivots]`` is lower triangular.
-    derivatives : tuple of Derivatives, optional
-        dK / dtheta at the pivots' columns, when they were computed along with the factor.
+    Shapes: X (n, d), factor (n, r).
 
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> prior = latent_prior(SquaredExponential(0), X)
-    >>> type(prior).__name__, prior.factor.shape
-    ('LowRankPrior', (200, 5))
+    pivots (r,): ``factor[pivots]`` is lower triangular.
+    derivatives: dK / dtheta at the pivots' columns, when they were computed along with the
+        factor.
     """
 
     kernel: Covariance

@@ -118,13 +118,10 @@ class SoftmaxPosterior:
 class Curvature:
     """The inverse of K + inv(W) over all classes, from matrices of one class's size.
 
-    Attributes
-    ----------
-    E : ndarray of shape (n_classes, n, n)
-    root : ndarray of shape (n, n)
-        M.
-    log_determinant : float
-        Of I + W^1/2 K W^1/2.
+    Shapes: E (n_classes, n, n).
+
+    root (n, n): M.
+    log_determinant: Of I + W^1/2 K W^1/2.
     """
 
     E: Array
@@ -281,28 +278,7 @@ def softmax_probability(
 ) -> Array:
     """Return class probabilities from Gaussian latent values.
 
-    Parameters
-    ----------
-    latent : Latent
-        Means (m, n_classes) and covariances (m, n_classes, n_classes).
-    plug_in : bool
-        Put the means into the softmax instead of averaging over the latent values.
-    n_samples : int
-        Draws behind each average; half of them mirror the other half.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        The same draws serve every row, so that equal rows have equal probabilities.
-
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
-
-    Examples
-    --------
-    >>> latent = Latent(np.array([[2.0, 0.0, 0.0]]), np.eye(3)[None])
-    >>> softmax_probability(latent, plug_in=True).round(3)
-    array([[0.787, 0.107, 0.107]])
-    >>> softmax_probability(latent).round(2)
-    array([[0.7 , 0.15, 0.15]])
+    Shape: (m, n_classes).
     """
     mean, covariance = latent
     if plug_in:

@@ -31,13 +31,10 @@ CHUNK_ROWS = 1000
 class LabelledRows(NamedTuple):
     """Training rows of c binary problems that share their inputs.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    signs : ndarray of shape (n, c)
-        Labels -1 and 1.
-    weights : ndarray of shape (n,)
-        Factor of each row's log likelihood.
+    Shapes: X (n, d).
+
+    signs (n, c): Labels -1 and 1.
+    weights (n,): Factor of each row's log likelihood.
     """
 
     X: Array
@@ -58,18 +55,8 @@ class LabelledRows(NamedTuple):
 class WhitenedGaussian:
     """A Gaussian over v, held by its natural parameters.
 
-    Parameters
-    ----------
-    shift : ndarray of shape (m,)
-        Precision times mean.
-    precision : ndarray of shape (m, m)
-        Inverse of the covariance.
-
-    Examples
-    --------
-    >>> q = WhitenedGaussian(np.array([2.0]), np.array([[4.0]]))
-    >>> q.mean, q.covariance, round(q.divergence, 4)
-    (array([0.5]), array([[0.25]]), 0.4431)
+    shift (m,): Precision times mean.
+    precision (m, m): Inverse of the covariance.
     """
 
     shift: Array
@@ -115,12 +102,9 @@ class WhitenedGaussian:
 class Projection(NamedTuple):
     """Rows seen from the inducing points.
 
-    Attributes
-    ----------
-    onto : ndarray of shape (m, b)
-        A, with latent values A.T v plus a rest that the inducing points do not explain.
-    rest : ndarray of shape (b,)
-        Variance of that rest.
+    onto (m, b): A, with latent values A.T v plus a rest that the inducing points do not
+        explain.
+    rest (b,): Variance of that rest.
     """
 
     onto: Array
@@ -137,18 +121,7 @@ class Projection(NamedTuple):
 class InducingPrior:
     """A kernel and the inputs at which it summarises a function.
 
-    Parameters
-    ----------
-    kernel : Covariance
-    Z : ndarray of shape (m, d)
-        Inducing points.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> prior = InducingPrior(SquaredExponential(), np.array([[0.0], [1.0]]))
-    >>> prior.project(np.array([[0.0], [9.0]])).rest.round(4)
-    array([0., 1.])
+    Z (m, d): Inducing points.
     """
 
     kernel: Covariance
@@ -171,12 +144,8 @@ class InducingPrior:
 class Statistics(NamedTuple):
     """What one pass over some rows says about the bound.
 
-    Attributes
-    ----------
-    bound : float
-        Evidence lower bound, summed over the binary problems.
-    targets : tuple of WhitenedGaussian
-        Where a full natural-gradient step would take each q(v).
+    bound: Evidence lower bound, summed over the binary problems.
+    targets: Where a full natural-gradient step would take each q(v).
     """
 
     bound: float
@@ -194,30 +163,6 @@ def bound_statistics(
     parameters themselves (Hensman et al. 2013, UAI; Salimbeni et al. 2018, AISTATS). A step of
     length t moves there by the share t; the precision stays positive definite for any t in
     [0, 1], as log Phi is concave.
-
-    Parameters
-    ----------
-    prior : InducingPrior
-        With m inducing points.
-    gaussians : sequence of c WhitenedGaussian
-        q(v) of each binary problem.
-    rows : LabelledRows
-        All rows, or a mini-batch with weights multiplied by n / b.
-
-    Returns
-    -------
-    Statistics
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.array([[0.0], [1.0]])
-    >>> rows = LabelledRows(X, np.array([[1.0], [-1.0]]), np.ones(2))
-    >>> prior, q = InducingPrior(SquaredExponential(), X), WhitenedGaussian.standard(2)
-    >>> before = bound_statistics(prior, [q], rows)
-    >>> after = bound_statistics(prior, before.targets, rows)
-    >>> round(before.bound, 4), round(after.bound, 4)
-    (-2.0, -1.6073)
     """
     likelihood = 0.0
     sums = [(np.zeros(len(prior.Z)), np.eye(len(prior.Z))) for _ in gaussians]
@@ -253,24 +198,7 @@ def bound_gradient(
     It runs backwards from the marginals through the projection and the Cholesky factor (Murray
     2016, arXiv:1602.07527).
 
-    Parameters
-    ----------
-    prior : InducingPrior
-    gaussians : sequence of c WhitenedGaussian
-    rows : LabelledRows
-
-    Returns
-    -------
-    ndarray of shape (p,)
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.array([[0.0], [1.0]])
-    >>> rows = LabelledRows(X, np.array([[1.0], [-1.0]]), np.ones(2))
-    >>> prior = InducingPrior(SquaredExponential(), X)
-    >>> bound_gradient(prior, [WhitenedGaussian.standard(2)], rows).round(4)
-    array([ 0.    , -0.5956])
+    Shape: (p,).
     """
     kernel, Z = prior.kernel, prior.Z
     total = np.zeros(len(kernel.theta))

@@ -54,46 +54,7 @@ def stochastic_bound(
     Each pass goes through all rows once in random order, so that the bound averaged over a pass
     does not depend on which rows were drawn. The polish holds the hyperparameters fixed.
 
-    Parameters
-    ----------
-    prior : InducingPrior
-        The kernel to begin with, and the inducing points, which stay where they are.
-    rows : LabelledRows
-    bounds : ndarray of shape (p, 2)
-        Of the log hyperparameters.
-    rng : Generator
-        Draws the batches.
-    batch_size : int
-        Rows of a mini-batch, at most.
-    learning_rate : float
-        Of Adam, in logarithms of the hyperparameters.
-    natural_step : float
-        Share of a full natural-gradient step taken for each mini-batch.
-    max_iter : int
-        Passes over the rows.
-    tol : float
-        Stop when two passes together gain less than this, relative to the bound.
-    time_limit : float, optional
-        Seconds. The polish stops at the limit too, after one pass.
-    report : callable, optional
-        Called with the number of passes and the mean bound after each one.
-
-    Returns
-    -------
-    BoundFit
-        After Ctrl-C, the last step's; its `bound` is then the mean over the last pass.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(0, 6, (400, 1))
-    >>> rows = LabelledRows(X, np.where(np.sin(X) > 0, 1.0, -1.0), np.ones(400))
-    >>> kernel = SquaredExponential().start(X)
-    >>> prior = InducingPrior(kernel, np.linspace(0, 6, 10)[:, None])
-    >>> fit = stochastic_bound(prior, rows, kernel.bounds(X), rng=rng, batch_size=50)
-    >>> fit.reason, bool(fit.bound > fit.history[0])
-    ('converged', True)
+    Shapes: bounds (p, 2).
     """
     deadline = None if time_limit is None else monotonic() + time_limit
     state = _State(prior, standard_gaussians(prior, rows), Adam.begin(prior.kernel.theta))
@@ -165,18 +126,7 @@ class _State:
 class Adam:
     """Adam's moving averages, climbing (Kingma and Ba 2015, ICLR, algorithm 1).
 
-    Parameters
-    ----------
-    point, first, second : ndarray of shape (p,)
-        Where it is; averages of the gradient and of its square.
-    n_steps : int
-
-    Examples
-    --------
-    >>> start = Adam.begin(np.zeros(2))
-    >>> box = np.array([[-1.0, 1.0], [-1.0, 0.05]])
-    >>> start.stepped(np.array([-3.0, 40.0]), box, 0.1).point.round(6)
-    array([-0.1 ,  0.05])
+    point, first, second (p,): Where it is; averages of the gradient and of its square.
     """
 
     point: Array

@@ -35,17 +35,11 @@ GROWTH = 1.2
 class BoundFit(NamedTuple):
     """A variational classifier and how it was found.
 
-    Attributes
-    ----------
-    posterior : VariationalPosterior
-    bound : float
-        Evidence lower bound over all rows.
-    history : ndarray of shape (n_iterations,)
-        The bound after each iteration; by mini-batches, its mean over a pass.
-    n_iterations : int
-        Iterations of the quasi-Newton search, or passes over the rows.
-    reason : {"converged", "max_iter", "time_limit", "interrupted"}
-        Why the search stopped.
+    bound: Evidence lower bound over all rows.
+    history (n_iterations,): The bound after each iteration; by mini-batches, its mean over a
+        pass.
+    n_iterations: Iterations of the quasi-Newton search, or passes over the rows.
+    reason: Why the search stopped.
     """
 
     posterior: VariationalPosterior
@@ -56,15 +50,7 @@ class BoundFit(NamedTuple):
 
 
 class Climb(NamedTuple):
-    """The best q(v) that a climb found.
-
-    Attributes
-    ----------
-    gaussians : tuple of WhitenedGaussian
-    bound : float
-    converged : bool
-    n_passes : int
-    """
+    """The best q(v) that a climb found."""
 
     gaussians: tuple[WhitenedGaussian, ...]
     bound: float
@@ -84,35 +70,6 @@ def climb(
     """Find the q(v) of greatest bound, with the hyperparameters held fixed.
 
     Full natural-gradient steps over all rows, halved whenever the bound would fall.
-
-    Parameters
-    ----------
-    prior : InducingPrior
-    gaussians : sequence of c WhitenedGaussian
-        Where to begin.
-    rows : LabelledRows
-        All rows.
-    tolerance : float
-        Stop when a pass gains less than this, relative to ``max(|bound|, 1)``.
-    max_passes : int
-        At most this many passes over the rows.
-    deadline : float, optional
-        Stop when `time.monotonic` has passed it, after one pass at least.
-
-    Returns
-    -------
-    Climb
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.array([[0.0], [1.0]])
-    >>> rows = LabelledRows(X, np.array([[1.0], [-1.0]]), np.ones(2))
-    >>> top = climb(
-    ...     InducingPrior(SquaredExponential(), X), [WhitenedGaussian.standard(2)], rows
-    ... )
-    >>> round(top.bound, 4), top.converged
-    (-1.6063, True)
     """
     gaussians = tuple(gaussians)
     bound, targets = bound_statistics(prior, gaussians, rows)

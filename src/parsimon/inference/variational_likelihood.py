@@ -22,13 +22,11 @@ FLAT = 6.5
 class Expected(NamedTuple):
     """E[log Phi(y f)] for Gaussian f, and its derivatives.
 
-    Attributes
-    ----------
-    value : ndarray of shape (n,)
-    slope : ndarray of shape (n,)
-        Derivative for the mean.
-    curvature : ndarray of shape (n,)
-        Minus twice the derivative for the variance; not negative, as log Phi is concave.
+    Shapes: value (n,).
+
+    slope (n,): Derivative for the mean.
+    curvature (n,): Minus twice the derivative for the variance; not negative, as log Phi is
+        concave.
     """
 
     value: Array
@@ -44,21 +42,7 @@ def expected_log_likelihood(latent: Latent, y: Array) -> Expected:
     with 20 nodes; wide ones Legendre's rule with 28 nodes on the part where the probit bends and 28
     on the part below, accurate to about 1e-9 (curvature: 1e-8) for any variance.
 
-    Parameters
-    ----------
-    latent : Latent
-        Means and variances, shape (n,).
-    y : ndarray of shape (n,)
-        Labels -1 and 1.
-
-    Returns
-    -------
-    Expected
-
-    Examples
-    --------
-    >>> expected_log_likelihood(Latent(np.zeros(1), np.zeros(1)), np.ones(1))
-    Expected(value=array([-0.69314718]), slope=array([0.79788456]), curvature=array([0.63661977]))
+    Shapes: y (n,).
     """
     mean, sd = y * latent.mean, np.sqrt(np.maximum(latent.variance, 0.0))
     moments = np.empty((3, len(mean)))

@@ -18,38 +18,17 @@ from parsimon.kernels.scales import DataScale
 
 
 def add(left: Kernel, right: Kernel) -> "Sum":
-    """Return ``left + right``, flat.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Linear
-    >>> str(add(Linear(0) + Linear(1), Linear(2) * Linear(3)))
-    'LIN_1 + LIN_2 + LIN_3 × LIN_4'
-    """
+    """Return ``left + right``, flat."""
     return Sum(parts(Sum, left) + parts(Sum, right))
 
 
 def multiply(left: Kernel, right: Kernel) -> "Product":
-    """Return ``left * right``, flat and with one free variance.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Linear
-    >>> str(multiply(Linear(0), Linear(1) + Linear(2)))
-    'LIN_1 × (LIN_2 + LIN_3)'
-    """
+    """Return ``left * right``, flat and with one free variance."""
     return Product(parts(Product, left) + parts(Product, right)).tied()
 
 
 def parts(operator: "type[Combination]", kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the terms of a kernel of this very operator, or the kernel itself.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Linear
-    >>> len(parts(Sum, Linear(0) + Linear(1))), len(parts(Product, Linear(0) + Linear(1)))
-    (2, 1)
-    """
+    """Return the terms of a kernel of this very operator, or the kernel itself."""
     return kernel.terms if isinstance(kernel, operator) else (kernel,)
 
 

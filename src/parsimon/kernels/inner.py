@@ -211,13 +211,7 @@ class Constant(Leaf):
 
 
 def finite_number(name: str, value: Any) -> float:
-    """Return `value` as a float, refusing NaN, infinities and what is no number.
-
-    Examples
-    --------
-    >>> finite_number("offset", 1)
-    1.0
-    """
+    """Return `value` as a float, refusing NaN, infinities and what is no number."""
     try:
         number = float(value)
     except (TypeError, ValueError) as error:

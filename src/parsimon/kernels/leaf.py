@@ -246,27 +246,14 @@ class Leaf(Kernel):
 
 
 def as_leaf(kernel: Kernel) -> Leaf:
-    """Return a kernel that is neither a sum nor a product, known to be a leaf.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant
-    >>> as_leaf(Constant()).symbol
-    'C'
-    """
+    """Return a kernel that is neither a sum nor a product, known to be a leaf."""
     if not isinstance(kernel, Leaf):
         raise TypeError(f"A kernel is a leaf, a sum or a product, not a {type(kernel).__name__}.")
     return kernel
 
 
 def column_tuple(columns: Any) -> tuple[int, ...]:
-    """Return column numbers as given, refusing what is none, negative or twice there.
-
-    Examples
-    --------
-    >>> column_tuple(2)
-    (2,)
-    """
+    """Return column numbers as given, refusing what is none, negative or twice there."""
     # The way back from `dataclasses.replace`, taken at every step of an optimiser.
     if type(columns) is tuple and len(columns) == 1 and type(columns[0]) is int and columns[0] >= 0:
         return columns

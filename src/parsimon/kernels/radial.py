@@ -239,14 +239,7 @@ class RationalQuadratic(Radial):
 
 
 def squared_distances(left: Array, right: Array) -> Array:
-    """Return squared Euclidean distances of all pairs of rows, shape (n, m).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
-    array([[25.]])
-    """
+    """Return squared Euclidean distances of all pairs of rows, shape (n, m)."""
     if left.shape[1] == 1:
         distances: Array = left - right.T
         distances *= distances

@@ -17,14 +17,7 @@ _MOST_ROWS = 2000
 
 @dataclass(frozen=True, eq=False)
 class DataScale:
-    """Measured inputs and the options of `Kernel.bounds`, handed down to the leaves.
-
-    Examples
-    --------
-    >>> scale = DataScale.measure([[0.0, 5.0], [1.0, 7.0], [3.0, 6.0]])
-    >>> scale.gap(0), scale.extent(0)
-    (1.0, 3.0)
-    """
+    """Measured inputs and the options of `Kernel.bounds`, handed down to the leaves."""
 
     X: Array
     names: tuple[str, ...]
@@ -115,13 +108,7 @@ class DataScale:
 
 
 def checked_matrix(X: Any, name: str = "X") -> Array:
-    """Return X as a finite float matrix, refusing a vector.
-
-    Examples
-    --------
-    >>> checked_matrix([[1, 2]])
-    array([[1., 2.]])
-    """
+    """Return X as a finite float matrix, refusing a vector."""
     if np.ndim(X) != 2:
         raise InvalidInputError(
             f"{name} must have two dimensions (rows, columns), got shape {np.shape(X)}; "

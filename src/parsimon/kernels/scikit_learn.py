@@ -16,19 +16,8 @@ from parsimon.kernels.base import Kernel
 class KernelAdapter(ScikitKernel):
     """Calls a parsimon kernel where scikit-learn wants one of its own.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        What computes; it is replaced, not changed, when theta is set.
-    theta_bounds : array of shape (p, 2), optional
-        Bounds of theta; 1e-5 to 1e5, as scikit-learn's, if not given.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> KernelAdapter(SquaredExponential(0))([[0.0], [1.0]]).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
+    kernel: What computes; it is replaced, not changed, when theta is set.
+    theta_bounds (p, 2): Bounds of theta; 1e-5 to 1e5, as scikit-learn's, if not given.
     """
 
     def __init__(self, kernel: Kernel, theta_bounds: Array | None = None) -> None:

@@ -111,14 +111,7 @@ def kind(kernel: Kernel) -> str:
 
 
 def name_theta(kernel: Kernel, names: Names = None) -> tuple[str, ...]:
-    """Return what each entry of `theta` is, no two alike.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> name_theta(SE(0), names=["glucose"])
-    ('lengthscale of glucose', 'variance of glucose')
-    """
+    """Return what each entry of `theta` is, no two alike."""
     seen: Counter[str] = Counter()
     unique = []
     for name in _theta_names(kernel, names, None):

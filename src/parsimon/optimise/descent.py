@@ -151,13 +151,7 @@ def minimise(
 
 
 def random_starts(bounds: Array, n_starts: int, random_state: Seed = None) -> Array:
-    """Draw points uniformly inside a box, shape (n_starts, p).
-
-    Examples
-    --------
-    >>> random_starts(np.array([[0.0, 1.0], [5.0, 5.0]]), 3, 0).shape
-    (3, 2)
-    """
+    """Draw points uniformly inside a box, shape (n_starts, p)."""
     low, high = bounds.T
     draws = generator(random_state).uniform(size=(n_starts, len(bounds)))
     drawn: Array = low + draws * (high - low)

@@ -36,26 +36,7 @@ def newton_descent(
     Variables at a bound that the slope pushes outwards are held there (Bertsekas 1982, SIAM J.
     Control Optim. 20:221-246); the rest takes BFGS steps (Nocedal and Wright 2006, section 6.1).
 
-    Parameters
-    ----------
-    evaluate : callable
-        Maps a point of shape (p,) to value and gradient. It remembers the best itself.
-    start : ndarray of shape (p,)
-        Inside the box.
-    bounds : ndarray of shape (p, 2)
-    tolerances : Tolerances
-    curvature : ndarray of shape (p, p)
-        Second derivatives at the start, as far as they are known.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> def bowl(x):
-    ...     seen.append(x)
-    ...     return float(np.sum((x - 3) ** 2)), 2 * (x - 3)
-    >>> bounds, tolerances = np.array([[-9.0, 9.0]] * 2), Tolerances(1e-9, 1e-5, 10)
-    >>> newton_descent(bowl, np.full(2, 2.5), bounds, tolerances, 2 * np.eye(2))[0], len(seen)
-    (True, 2)
+    Shapes: start (p,), bounds (p, 2), curvature (p, p).
     """
     H = _positive(curvature)
     x, found = start, evaluate(start)
@@ -81,21 +62,7 @@ def newton_descent(
 def promised_gain(evaluate: Evaluate, x: Array, gradient: Array, bounds: Array) -> float:
     """Return by how much Newton's step would lower the value, with differences of gradients.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Maps a point of shape (p,) to value and gradient.
-    x, gradient : ndarray of shape (p,)
-        A point inside the box, and the gradient there.
-    bounds : ndarray of shape (p, 2)
-
-    Examples
-    --------
-    >>> def bowl(x):
-    ...     return float(np.sum((x - 3) ** 2)), 2 * (x - 3)
-    >>> x = np.array([2.5])
-    >>> round(promised_gain(bowl, x, bowl(x)[1], np.array([[-9.0, 9.0]])), 6)
-    0.25
+    Shapes: x, gradient (p,), bounds (p, 2).
     """
     curvature = np.eye(len(x))
     for place, high in enumerate(bounds[:, 1]):
@@ -110,13 +77,7 @@ def promised_gain(evaluate: Evaluate, x: Array, gradient: Array, bounds: Array) 
 
 
 def projected(gradient: Array, x: Array, bounds: Array) -> Array:
-    """Return the gradient without the components that a bound holds back.
-
-    Examples
-    --------
-    >>> projected(np.array([1.0, -1.0]), np.zeros(2), np.array([[0.0, 1.0], [0.0, 1.0]]))
-    array([ 0., -1.])
-    """
+    """Return the gradient without the components that a bound holds back."""
     low, high = bounds.T
     held = ((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)) | (low == high)
     return np.where(held, 0.0, gradient)

@@ -79,15 +79,7 @@ def as_checkpoint(given: "Checkpoint | str | Path | None") -> Checkpoint | None:
 def write_checkpoint(
     path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]
 ) -> None:
-    """Write header and arrays to `path`, all or nothing.
-
-    Parameters
-    ----------
-    path : str or Path
-    header : mapping
-        Anything that JSON can hold.
-    arrays : mapping of str to ndarray
-    """
+    """Write header and arrays to `path`, all or nothing."""
     place = Path(path)
     beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     text = json.dumps({"format": FORMAT, **header})
@@ -102,17 +94,7 @@ def write_checkpoint(
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return what `write_checkpoint` wrote, refusing other files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_checkpoint(f"{folder}/a.npz", {"n": 1}, {"x": np.arange(3)})
-    ...     header, arrays = read_checkpoint(f"{folder}/a.npz")
-    >>> header["n"], arrays["x"]
-    (1, array([0, 1, 2]))
-    """
+    """Return what `write_checkpoint` wrote, refusing other files."""
     try:
         # Opened here, because NumPy leaves a broken archive open.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -149,13 +131,7 @@ def check_settings(path: str | Path, stored: Mapping[str, str], wanted: Mapping[
 
 
 def describe(value: Any) -> str:
-    """Return a text for an option that is the same in the next process.
-
-    Examples
-    --------
-    >>> describe(len), describe(None), describe(Checkpoint)
-    ('builtins.len', 'None', 'parsimon.pareto.checkpoint.Checkpoint')
-    """
+    """Return a text for an option that is the same in the next process."""
     if value is None or isinstance(value, (str, int, float, tuple)):
         return repr(value)
     if is_dataclass(value) and not isinstance(value, type):

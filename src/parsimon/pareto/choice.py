@@ -13,13 +13,7 @@ _TINY = 1e-12
 
 
 def unit_scaled(values: Array) -> Array:
-    """Return each column scaled to [0, 1]; a constant column becomes 0.
-
-    Examples
-    --------
-    >>> unit_scaled(np.array([[1.0, 5], [3, 5], [2, 5]]))[:, 0]
-    array([0. , 1. , 0.5])
-    """
+    """Return each column scaled to [0, 1]; a constant column becomes 0."""
     best = values.min(axis=0)
     width = values.max(axis=0) - best
     scaled: Array = (values - best) / np.where(width > 0, width, 1.0)
@@ -29,18 +23,11 @@ def unit_scaled(values: Array) -> Array:
 def chord_knee(values: Array) -> int:
     """Return the point that bulges furthest beyond the plane through the extreme points.
 
-    With two objectives the plane is the chord between both ends of the front [1]_. Where the
+    With two objectives the plane is the chord between both ends of the front [1]. Where the
     extremes do not span a plane, the point with the least sum of scaled objectives is taken,
     which is the same thing for a plane that meets all axes at 1.
 
-    References
-    ----------
-    .. [1] Das (1999), Structural Optimization 18:107-115.
-
-    Examples
-    --------
-    >>> chord_knee(np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]]))
-    1
+    [1] Das (1999), Structural Optimization 18:107-115.
     """
     scaled = unit_scaled(values)
     extremes = scaled[[_best_row(scaled, column) for column in range(scaled.shape[1])]]
@@ -58,17 +45,10 @@ def gain_knee(values: Array) -> int:
 
     The second objective is the price (complexity). Going from the cheapest point to dearer ones,
     the gain of a step is the fall of the first objective over the rise of the second, both scaled
-    to [0, 1] [1]_. Of the points whose step gained at least 1, the knee is the one after which the
+    to [0, 1] [1]. Of the points whose step gained at least 1, the knee is the one after which the
     gain falls by the largest factor. Without such a point the chord decides.
 
-    References
-    ----------
-    .. [1] Jin, Sendhoff and Koerner (2006), in Multi-Objective Machine Learning, Springer.
-
-    Examples
-    --------
-    >>> gain_knee(np.array([[0.30, 1], [0.20, 2], [0.15, 3], [0.14, 4], [0.138, 10]]))
-    2
+    [1] Jin, Sendhoff and Koerner (2006), in Multi-Objective Machine Learning, Springer.
     """
     if values.shape[1] != 2:
         raise InvalidInputError(
@@ -89,19 +69,12 @@ def tradeoff_knee(values: Array) -> int:
     """Return the point from which every move loses most for what it gains.
 
     The worth of a point is the least ratio, over its neighbours, of what moving there loses to
-    what it gains, in scaled objectives [1]_. The knee has the greatest worth. Neighbours are the
+    what it gains, in scaled objectives [1]. The knee has the greatest worth. Neighbours are the
     points within 0.125, an eighth of the front's width, and at least the nearest two for each
     objective. Taken over all points instead, the point with the least sum of scaled objectives
     would always win: every other loses less than it gains by moving there.
 
-    References
-    ----------
-    .. [1] Rachmawati and Srinivasan (2009), IEEE Trans. Evol. Comput. 13:810-824.
-
-    Examples
-    --------
-    >>> tradeoff_knee(np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]]))
-    1
+    [1] Rachmawati and Srinivasan (2009), IEEE Trans. Evol. Comput. 13:810-824.
     """
     scaled = unit_scaled(values)
     least = 2 * scaled.shape[1]
@@ -121,14 +94,7 @@ KNEES = {"chord": chord_knee, "gain": gain_knee, "tradeoff": tradeoff_knee}
 
 
 def nearest_point(values: Array, reference: Array, weights: Array) -> int:
-    """Return the point nearest to `reference`, in scaled objectives with weights.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 10], [1, 2], [5, 1], [10, 0]])
-    >>> nearest_point(values, np.array([6.0, 0]), np.ones(2))
-    2
-    """
+    """Return the point nearest to `reference`, in scaled objectives with weights."""
     width = np.ptp(values, axis=0)
     gaps = (values - reference) / np.where(width > 0, width, 1.0)
     return _first_minimum(np.sum(weights * gaps**2, axis=1))
@@ -140,21 +106,13 @@ def segment_borders(values: Array, k: int, *, literal: bool = False) -> Indices:
     Points are sorted from the best first objective to the worst. With the angle eta_p of the
     plotted slope (second objective over first, scaled) between the points p and p + 1, and
     eta_0 = pi / 2, the change at p is eta_p / eta_{p-1}; the borders are the points whose change
-    is furthest from 1 [1]_. Steep parts hold solutions that differ in the second objective alone.
+    is furthest from 1 [1]. Steep parts hold solutions that differ in the second objective alone.
 
     The source prints the inverse slope, unscaled and signed, although its reading (steep =
     redundant, eta_0 = pi / 2) is that of the plotted slope; ``literal=True`` computes what it
     prints.
 
-    References
-    ----------
-    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 8.4.1.
-
-    Examples
-    --------
-    >>> bend = np.array([[0.0, 4], [0.1, 2], [0.2, 0.4], [3, 0.2], [6, 0]])
-    >>> segment_borders(bend, 1)
-    array([2])
+    [1] Mierswa (2009), dissertation, TU Dortmund, section 8.4.1.
     """
     if values.shape[1] != 2:
         raise InvalidInputError(

@@ -22,14 +22,7 @@ _JOINT = re.compile(r"(?<=[0-9.])\s+and\s+")
 
 
 def condition_mask(values: Array, directions: Directions, conditions: Mapping[str, float]) -> Mask:
-    """Return which rows of values, shape (n, m), meet all conditions.
-
-    Examples
-    --------
-    >>> directions = Directions.of(["tpr", "fpr"])
-    >>> condition_mask(np.array([[0.9, 0.2], [0.7, 0.04]]), directions, {"fpr__le": 0.05})
-    array([False,  True])
-    """
+    """Return which rows of values, shape (n, m), meet all conditions."""
     mask = np.ones(len(values), dtype=np.bool_)
     for condition, bound in conditions.items():
         name, _, ending = condition.rpartition("__")
@@ -42,19 +35,7 @@ def condition_mask(values: Array, directions: Directions, conditions: Mapping[st
 
 
 def written_conditions(text: str, example: str = "fpr<=0.05") -> dict[str, float]:
-    """Return conditions joined by "and" as keywords.
-
-    Parameters
-    ----------
-    text : str
-    example : str
-        Of a condition, for the message about one that cannot be read.
-
-    Examples
-    --------
-    >>> written_conditions("fpr<=0.05 and n features > 3")
-    {'fpr__le': 0.05, 'n features__gt': 3.0}
-    """
+    """Return conditions joined by "and" as keywords."""
     found = {}
     for part in _JOINT.split(text.strip()):
         match = _WRITTEN.fullmatch(part)

@@ -60,12 +60,6 @@ class KPointCrossover:
     """Cut both parents at `k` random places and swap every other piece.
 
     The places are distinct; a vector too short for k of them is cut everywhere.
-
-    Examples
-    --------
-    >>> a, b = np.zeros((1, 8)), np.ones((1, 8))
-    >>> KPointCrossover(k=2, rate=1)(a, b, Box(0, 1, n_variables=8), np.random.default_rng(1))[0]
-    array([[0., 0., 0., 1., 1., 0., 0., 0.]])
     """
 
     k: int = 2

@@ -21,30 +21,9 @@ def crowding_distance(
     The distance is the sum over objectives of the gap between the row's two neighbours on the
     same level; the ends of a level are infinitely far.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    levels : ndarray of shape (n,), optional
-        Non-domination levels; one for all rows if left out.
-    normalise : bool
-        Divide each gap by the width of its objective on the level. Without this an objective with
-        large numbers decides alone.
+    Shapes: values (n, m), levels (n,) -> (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    .. [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 4], [1, 2], [3, 1], [4, 0]])
-    >>> crowding_distance(values)
-    array([ inf, 1.5 , 1.25,  inf])
-    >>> crowding_distance(values, normalise=False)
-    array([inf,  6.,  5., inf])
+    [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
     """
     n = len(values)
     distance = np.zeros(n)
@@ -105,33 +84,12 @@ def maximin_distance(
     """Return how far each row is from the rows of its level that are taken before it.
 
     On each level the rows are taken one by one, always the one farthest from those already taken
-    [1]_; the first are the best of each objective, which are infinitely far. The `n_keep` rows
+    [1]; the first are the best of each objective, which are infinitely far. The `n_keep` rows
     with the largest distances are hence spread over the whole level.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    levels : ndarray of shape (n,), optional
-        Non-domination levels; one for all rows if left out.
-    normalise : bool
-        Measure each objective in widths of the values.
-    n_keep : int, optional
-        How many rows are wanted in all, from the first level on; it saves time to say so. Rows
-        beyond them have their distance from the rows taken, which is shorter.
+    Shapes: values (n, m), levels (n,) -> (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    .. [1] Gonzalez (1985), Theor. Comput. Sci. 38:293-306.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 8], [1, 7], [4, 4], [8, 0]])
-    >>> maximin_distance(values, normalise=False).round(3)
-    array([  inf, 1.414, 5.657,   inf])
+    [1] Gonzalez (1985), Theor. Comput. Sci. 38:293-306.
     """
     n = len(values)
     if n == 0:
@@ -154,18 +112,7 @@ def maximin_distance(
 def farthest_first(points: Array, first: Indices, n_keep: int) -> Array:
     """Return the squared distance of each point from the points taken before it.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, m)
-    first : ndarray of shape (k,)
-        The points to begin with, which are infinitely far.
-    n_keep : int
-        How many points to take.
-
-    Examples
-    --------
-    >>> farthest_first(np.array([[0.0], [1.0], [4.0], [9.0]]), np.array([0]), 3)
-    array([inf,  1., 16., 81.])
+    Shapes: points (n, m), first (k,).
     """
     n = len(points)
     table = np.zeros((n, n))

@@ -153,23 +153,7 @@ def desirability_index(
 ) -> Array:
     """Join desirabilities by their weighted geometric mean.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-        One column for each function.
-    functions : sequence of m desirabilities
-    weights : sequence of m positive numbers, optional
-        Equal if left out.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> ramp = OneSided(worst=0, best=1)
-    >>> desirability_index(np.array([[0.25, 1.0], [0.9, 0.0]]), [ramp, ramp])
-    array([0.5, 0. ])
+    Shapes: values (n, m) -> (n,).
     """
     shares = np.column_stack([function(values[:, j]) for j, function in enumerate(functions)])
     share = np.ones(len(functions)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -182,13 +166,7 @@ def desirability_index(
 
 
 def as_desirability(wish: Any, name: str) -> Desirability:
-    """Return `wish` as a desirability: one already, (worst, best), or (low, target, high).
-
-    Examples
-    --------
-    >>> as_desirability((0.5, 1.0), "tpr")
-    OneSided(worst=0.5, best=1.0, shape=1.0)
-    """
+    """Return `wish` as a desirability: one already, (worst, best), or (low, target, high)."""
     if callable(wish):
         made: Desirability = wish
         return made

@@ -72,26 +72,9 @@ def check_ties(ties: str) -> bool:
 def dominance_ranks(values: Array, violation: Array | None = None) -> Indices:
     """Return the non-domination level of each row, 0 for the front.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-        Minimised, finite.
-    violation : ndarray of shape (n,), optional
-        How much each row breaks its constraints, 0 where it keeps them. Feasibility comes first:
-        every row that keeps its constraints ranks before any that does not, and those are ordered
-        by their violation [1]_.
+    Shapes: values (n, m), violation (n,).
 
-    References
-    ----------
-    .. [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
-
-    Examples
-    --------
-    >>> values = np.array([[1.0, 3], [2, 2], [3, 3]])
-    >>> dominance_ranks(values).tolist()
-    [0, 0, 1]
-    >>> dominance_ranks(values, violation=np.array([0.5, 0.0, 0.0])).tolist()
-    [2, 0, 1]
+    [1] Deb, Pratap, Agarwal and Meyarivan (2002), IEEE Trans. Evol. Comput. 6:182-197.
     """
     if violation is None or not violation.any():
         return _levels(values)

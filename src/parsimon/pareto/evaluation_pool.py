@@ -40,25 +40,11 @@ class OutOfTime(Exception):
 class EvaluationPool:
     """Calls the user's function on pieces of populations; a context that keeps its workers.
 
-    Parameters
-    ----------
-    evaluate : callable
-        ``evaluate(rows)``, or ``evaluate(rows, seeds)`` if `stochastic`.
-    seed : SeedSequence
-        From which each row of each generation gets its own child.
-    n_jobs : int or None
-        As in joblib; 1 works in this process without it.
-    chunk_size : int
-        Most rows in one call.
-    stochastic : bool
-        Whether the function needs chance.
-
-    Examples
-    --------
-    >>> with EvaluationPool(lambda x: x**2, np.random.SeedSequence(0)) as pool:
-    ...     pool(np.array([[1.0], [3.0]]), n_iter=0).values
-    array([[1.],
-           [9.]])
+    evaluate: ``evaluate(rows)``, or ``evaluate(rows, seeds)`` if `stochastic`.
+    seed: From which each row of each generation gets its own child.
+    n_jobs: As in joblib; 1 works in this process without it.
+    chunk_size: Most rows in one call.
+    stochastic: Whether the function needs chance.
     """
 
     def __init__(

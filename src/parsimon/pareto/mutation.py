@@ -144,21 +144,10 @@ class BitFlip:
 class IntegerReset:
     """Replace each variable, with probability `rate`, by a uniform integer.
 
-    Parameters
-    ----------
-    rate : float, optional
-        Probability of each variable, 1 / n_variables if left out.
-    within : {"bounds", "used"}
-        Draw between the bounds of the variable, or from its lower bound to one more than the
-        largest integer that the parent uses: the mutation of group labels of Mierswa (2009,
+    rate: Probability of each variable, 1 / n_variables if left out.
+    within: Draw between the bounds of the variable, or from its lower bound to one more than
+        the largest integer that the parent uses: the mutation of group labels of Mierswa (2009,
         section 9.3), which opens one new group at a time.
-
-    Examples
-    --------
-    >>> labels = np.array([[0, 0, 1, -1]])
-    >>> mutation = IntegerReset(rate=1, within="used")
-    >>> mutation(labels, Integers(-1, 4, n_variables=4), np.random.default_rng(0))
-    array([[-1,  2,  1,  2]])
     """
 
     rate: float | None = None
@@ -186,12 +175,6 @@ class SwitchMutation:
 
     A variable above its lower bound goes to the lower, one at the lower bound to the upper: the
     0-C switch of EvoSVM-S (Mierswa 2009, section 3.1).
-
-    Examples
-    --------
-    >>> space = Box(0, 10, n_variables=3)
-    >>> SwitchMutation(rate=1)(np.array([[0.0, 10, 4]]), space, np.random.default_rng(0))
-    array([[10.,  0.,  0.]])
     """
 
     rate: float | None = None
@@ -210,12 +193,6 @@ class HybridMutation:
 
     A variable above its lower bound goes to that bound; one at the bound is drawn uniformly
     between both: the sparsity mutation of EvoSVM-H (Mierswa 2009, figure 3.1).
-
-    Examples
-    --------
-    >>> space = Box(0, 10, n_variables=2)
-    >>> HybridMutation(rate=1)(np.array([[0.0, 4]]), space, np.random.default_rng(0)).round(1)
-    array([[0.4, 0. ]])
     """
 
     rate: float | None = None

@@ -8,13 +8,7 @@ T = TypeVar("T")
 
 
 def or_default(name: str, operator: T | str | None, default: T) -> T | None:
-    """Return the operator, or the default for "auto", refusing other words.
-
-    Examples
-    --------
-    >>> or_default("mutation", "auto", 1), or_default("mutation", None, 1)
-    (1, None)
-    """
+    """Return the operator, or the default for "auto", refusing other words."""
     if not isinstance(operator, str):
         return operator
     if operator != "auto":

@@ -36,27 +36,7 @@ def select_survivors(
 ) -> Survivors:
     """Return the best `n_keep` rows: by level, then by the guide if any, then by crowding.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    violation : ndarray of shape (n,)
-        Rows with a smaller one come first; 0 keeps all constraints.
-    n_keep : int
-    duplicates : ndarray of bool, shape (n,), optional
-        Rows that repeat another one; they come after all others.
-    crowding : {"gaps", "maximin"}
-        By `crowding_distance` or by `maximin_distance`.
-    normalise : bool
-        As in these.
-    guide : Guide, optional
-    signs : float or ndarray of shape (m,)
-        Turns minimised values into those the guide's user knows.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 4], [1, 2], [3, 1], [4, 0], [4, 4]])
-    >>> select_survivors(values, np.zeros(5), 3).rows
-    array([0, 3, 1])
+    Shapes: values (n, m), violation (n,), duplicates (n,), signs (m,).
     """
     levels = dominance_ranks(values, violation)
     if duplicates is not None and duplicates.any():
@@ -82,13 +62,7 @@ def select_survivors(
 
 
 def repeated_keys(keys: AnyArray) -> Mask:
-    """Return which keys are equal to an earlier one.
-
-    Examples
-    --------
-    >>> repeated_keys(row_keys(np.array([[1.0, 2], [3, 4], [1, 2]])))
-    array([False, False,  True])
-    """
+    """Return which keys are equal to an earlier one."""
     repeated = np.zeros(len(keys), dtype=np.bool_)
     order = keys.argsort(kind="stable")
     ordered = keys[order]

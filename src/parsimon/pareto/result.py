@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 class History:
     """One entry for each generation, the first population being entry 0.
 
-    Attributes
-    ----------
-    n_evaluations : ndarray of shape (n_iter + 1,)
-        Solutions evaluated so far.
-    n_solutions : ndarray of shape (n_iter + 1,)
-        Size of the front of the population; 0 while none keeps its constraints.
-    best : ndarray of shape (n_iter + 1, m)
-        The best value of each objective on that front; NaN while there is none.
+    n_evaluations (n_iter + 1,): Solutions evaluated so far.
+    n_solutions (n_iter + 1,): Size of the front of the population; 0 while none keeps its
+        constraints.
+    best (n_iter + 1, m): The best value of each objective on that front; NaN while there is
+        none.
     """
 
     n_evaluations: Indices

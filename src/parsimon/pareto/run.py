@@ -59,20 +59,7 @@ class RunOptions:
 
 
 def run(search: Search[S], evaluate: Evaluate, options: RunOptions) -> SearchResult:
-    """Run a search until a limit, a stall, a callback or Ctrl-C ends it.
-
-    Parameters
-    ----------
-    search : Search
-    evaluate : callable
-        Maps rows, shape (n, n_variables), to values, shape (n, m), or to (values, violation).
-    options : RunOptions
-
-    Returns
-    -------
-    SearchResult
-        Of the last complete generation.
-    """
+    """Run a search until a limit, a stall, a callback or Ctrl-C ends it."""
     if not callable(evaluate):
         raise InvalidInputError(f"evaluate must be callable, got {type(evaluate).__name__}.")
     return _Run(search, evaluate, options).result()

@@ -13,15 +13,7 @@ from parsimon.pareto.search import Best, State
 def better_first(values: Array, violation: Array) -> Indices:
     """Return the rows from best to worst: by violation, then by value, then by place.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, 1)
-    violation : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> better_first(np.array([[3.0], [1.0], [2.0]]), np.array([0.0, 0.5, 0.0]))
-    array([2, 0, 1])
+    Shapes: values (n, 1), violation (n,).
     """
     return np.lexsort((values[:, 0], violation))
 

@@ -13,20 +13,7 @@ def has_improved(before: Array, after: Array, tolerance: float) -> bool:
     the best value must fall; for several, the hypervolume must grow. Hypervolumes are measured
     from a point a tenth of their common width beyond both sets.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n, m + 1) and (k, m + 1)
-        Minimised values and, in the last column, violations.
-    tolerance : float
-        By which share the measure must change to count.
-
-    Examples
-    --------
-    >>> front = np.array([[0.0, 1, 0], [1, 0, 0]])
-    >>> has_improved(front, np.array([[0.0, 1, 0], [0.5, 0.4, 0], [1, 0, 0]]), 0.01)
-    True
-    >>> has_improved(front, front, 0.0)
-    False
+    Shapes: before, after (n, m + 1).
     """
     worst, now = before[:, -1].min(), after[:, -1].min()
     if worst > 0 or now > 0:

@@ -9,16 +9,7 @@ from parsimon.pareto.directions import Directions
 
 
 def describe(values: Array, directions: Directions, knee: int | None) -> str:
-    """Return a few sentences about a front; `knee` is None for an empty one.
-
-    Examples
-    --------
-    >>> directions = Directions.of(["accuracy", "features"], maximise=["accuracy"])
-    >>> print(describe(np.array([[0.91, 40], [0.9, 5], [0.8, 2]]), directions, knee=1))
-    3 solutions trade accuracy (higher is better, 0.8 to 0.91) against features (lower is better,
-    2 to 40). The knee is solution 1, with accuracy 0.9 and features 5. From there, the highest
-    accuracy (0.91) costs 35 in features, and the lowest features (2) costs 0.1 in accuracy.
-    """
+    """Return a few sentences about a front; `knee` is None for an empty one."""
     if knee is None:
         return f"The front is empty: no solution is left ({directions})."
     if len(values) == 1:
@@ -36,13 +27,7 @@ def describe(values: Array, directions: Directions, knee: int | None) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as a person would write it: four significant digits.
-
-    Examples
-    --------
-    >>> number(0.123456), number(1234567.0), number(40.0)
-    ('0.1235', '1,234,567', '40')
-    """
+    """Return a number as a person would write it: four significant digits."""
     if abs(value) >= 1e4 and abs(value) < 1e15 and float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:.4g}"

@@ -10,18 +10,6 @@ def random_halves(groups: list[Indices], rng: np.random.Generator) -> tuple[Indi
 
     A group of odd size gives its extra row to the first half. The rows of each class as groups
     make the split stratified, all rows as one group leave the classes to chance.
-
-    Parameters
-    ----------
-    groups : list of ndarray
-        Rows, disjoint.
-    rng : Generator
-
-    Examples
-    --------
-    >>> first, second = random_halves([np.arange(5)], np.random.default_rng(0))
-    >>> len(first), len(second)
-    (3, 2)
     """
     shuffled = [rng.permutation(rows) for rows in groups]
     first = [rows[: (len(rows) + 1) // 2] for rows in shuffled]

@@ -27,22 +27,7 @@ def nearest_neighbour_walk(X: Array, *, start: int, metric: MetricName = "euclid
     Of rows that are equally near, the first in the table is taken. Time is O(n^2), memory O(n)
     for each step: no n x n matrix is built.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-    start : int
-        The row where the walk begins.
-    metric : {"euclidean", "cityblock", "chebyshev", "hamming"}
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        A permutation of the rows.
-
-    Examples
-    --------
-    >>> nearest_neighbour_walk(np.array([[0.0], [5.0], [1.0], [2.5]]), start=0)
-    array([0, 2, 3, 1])
+    Shapes: X (n, m) -> (n,).
     """
     walk = np.empty(len(X), dtype=np.intp)
     walk[0] = start
@@ -74,34 +59,12 @@ def homogeneous_partition(
 
     Take a random row; the row furthest from it is the start, which is at the border of the table
     rather than between two classes. Walk from there through nearest neighbours and deal the rows
-    into the parts in turn [1]_. Part sizes differ by at most one.
+    into the parts in turn [1]. Part sizes differ by at most one.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, m)
-        Finite numbers. Columns count as they are: standardise them first if their units differ.
-    n_parts : int
-    labels : array-like of shape (n,), optional
-        Classes. If given, there is one walk within each class, in sorted order of the classes,
-        and the dealing goes on where the class before stopped: then class sizes, too, differ by
-        at most one between parts.
-    metric : {"euclidean", "cityblock", "chebyshev", "hamming"}
-    random_state : None, int, Generator, SeedSequence or RandomState
-        Chooses the first random row (one for each class).
+    Shapes: X (n, m), labels (n,) -> (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    .. [1] Aupetit (2009), Nearly homogeneous multi-partitioning with a deterministic generator,
-       Neurocomputing 72:1379-1389.
-
-    Examples
-    --------
-    >>> homogeneous_partition([[0], [1], [2], [3], [4], [5]], n_parts=3, random_state=0)
-    array([0, 1, 2, 0, 1, 2])
+    [1] Aupetit (2009), Nearly homogeneous multi-partitioning with a deterministic generator,
+    Neurocomputing 72:1379-1389.
     """
     if metric not in METRICS:
         raise InvalidInputError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}.")

@@ -10,13 +10,7 @@ from parsimon.exceptions import InvalidInputError
 
 
 def complete_vector(y: Any, n_rows: int, name: str = "y") -> AnyArray:
-    """Return numbers or text as a vector of n_rows values, none of them missing.
-
-    Examples
-    --------
-    >>> complete_vector(["a", "b"], n_rows=2).tolist()
-    ['a', 'b']
-    """
+    """Return numbers or text as a vector of n_rows values, none of them missing."""
     values = np.asarray(y)
     if values.ndim != 1:
         raise InvalidInputError(f"{name} must be one-dimensional, got shape {values.shape}.")
@@ -37,13 +31,7 @@ def complete_vector(y: Any, n_rows: int, name: str = "y") -> AnyArray:
 
 
 def class_rows(y: Any, *, n_rows: int, at_least: int) -> list[Indices]:
-    """Return the rows of each class, classes in sorted order.
-
-    Examples
-    --------
-    >>> [rows.tolist() for rows in class_rows(["b", "a", "b", "a"], n_rows=4, at_least=2)]
-    [[1, 3], [0, 2]]
-    """
+    """Return the rows of each class, classes in sorted order."""
     labels = complete_vector(y, n_rows)
     if type_of_target(labels) not in {"binary", "multiclass"}:
         raise InvalidInputError("y must hold classes to stratify by, but it holds real numbers.")

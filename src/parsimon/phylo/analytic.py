@@ -47,31 +47,7 @@ def analytic_lambda(
     sign: Sign,
     form: Form,
 ) -> float:
-    r"""Return the lambda after one update, as printed.
-
-    Parameters
-    ----------
-    share : float
-        The lambda before.
-    beta : float
-        Precision of the noise.
-    half_squares : float
-        Half the sum of squares of whitened residuals.
-    penalty : float
-        :math:`m^T A m`.
-    excess : float
-        :math:`c`, the sum of the well-determined weights less the number of rows.
-    sign : {"minus", "plus"}
-        Of the root.
-    form : {"5.48", "5.49"}
-        The second is the first with a factor of one half missing.
-
-    Examples
-    --------
-    >>> step = {"beta": 2.0, "half_squares": 2.0, "penalty": 2.0, "excess": -8.0}
-    >>> analytic_lambda(0.5, **step, sign="minus", form="5.48")
-    0.683...
-    """
+    r"""Return the lambda after one update, as printed."""
     if excess == 0 or share == 0:
         return share
     shared = share * half_squares

@@ -27,16 +27,9 @@ _MODELS: dict[str, dict[str, Any]] = {
 class AncestralStates:
     """Traits of all nodes; those of tips with data are the data.
 
-    Attributes
-    ----------
-    tree : Tree
-    traits : tuple of str
-    mean, sd, lower, upper : ndarray of shape (n_nodes, n_traits)
-        Row i is node i of the tree; node 0 is the root.
-    level : float
-        Of the intervals from `lower` to `upper`.
-    parameters : tuple of float
-        Lambda or alpha of each trait; 1 under Brownian motion.
+    mean, sd, lower, upper (n_nodes, n_traits): Row i is node i of the tree; node 0 is the root.
+    level: Of the intervals from `lower` to `upper`.
+    parameters: Lambda or alpha of each trait; 1 under Brownian motion.
     """
 
     tree: Tree

@@ -52,12 +52,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes it
         """Find the components, and lambda if it is to be estimated.
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, d)
-            With tips in the index or in a column: see `tips`. NaN is a missing cell.
-        y : None
-            Not used.
+        Shapes: X (n, d).
         """
         self._check_options()
         features, positions = split_tips(X, self.tree, self.tips)
@@ -84,13 +79,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> "Axes":
         """Draw the tips by two of their scores, joined by the tree, and the columns as arrows.
 
-        Parameters
-        ----------
-        components : tuple of int
-            Which scores, counted from zero.
-        colour : array-like of shape (n,), optional
-            A number for each training row; the name of a Series is written beside the scale.
-        ax : Axes, optional
+        Shapes: colour (n,).
         """
         from parsimon.phylo.biplot import biplot
 

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def children_lists(parent: Indices, wanted: Mask | None = None) -> list[list[int]]:
-    """Return the children of each node, ascending; those that are not wanted are left out.
-
-    Examples
-    --------
-    >>> children_lists(np.array([-1, 0, 0, 1]))
-    [[1, 2], [3], [], []]
-    """
+    """Return the children of each node, ascending; those that are not wanted are left out."""
     children: list[list[int]] = [[] for _ in parent]
     above = parent.tolist()
     nodes = range(1, len(above)) if wanted is None else np.flatnonzero(wanted)[1:].tolist()
@@ -28,13 +22,7 @@ def children_lists(parent: Indices, wanted: Mask | None = None) -> list[list[int
 
 
 def on_path_to(parent: Indices, chosen: Indices) -> Mask:
-    """Return which nodes are chosen or have a chosen node below them.
-
-    Examples
-    --------
-    >>> on_path_to(np.array([-1, 0, 0, 2, 2]), np.array([3]))
-    array([ True, False,  True,  True, False])
-    """
+    """Return which nodes are chosen or have a chosen node below them."""
     stay = [False] * len(parent)
     for node in chosen.tolist():
         stay[node] = True

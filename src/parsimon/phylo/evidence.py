@@ -44,25 +44,10 @@ class Whitened(NamedTuple):
 class TreeRegression:
     """Columns to choose from and targets, whose noise has the covariance of a tree.
 
-    Attributes
-    ----------
-    gaussian : TreeGaussian or None
-        None for independent noise of equal variance, whatever lambda.
-    design : ndarray of shape (n, p)
-    targets : ndarray of shape (n,)
-    max_iter : int
-    tolerance : float
-    prior : {"ard", "smooth"}
-    smoothness : {"aic", "bic", "ric"} or float
-        Of the sparse regression.
+    Shapes: design (n, p), targets (n,).
 
-    Examples
-    --------
-    >>> from parsimon.phylo import TreeGaussian, read_tree
-    >>> gaussian = TreeGaussian(read_tree("(A:1,(B:1,C:1):1,(D:1,E:1):1);"))
-    >>> problem = TreeRegression(gaussian, np.ones((5, 1)), np.array([3.0, 2.0, 2.5, 4.0, 3.5]))
-    >>> problem.fit(0.9).log_evidence > problem.fit(0.0).log_evidence
-    True
+    gaussian: None for independent noise of equal variance, whatever lambda.
+    smoothness: Of the sparse regression.
     """
 
     gaussian: TreeGaussian | None
@@ -110,20 +95,7 @@ class EvidenceCurve:
 
     Each fit begins where the fit at the nearest lambda ended.
 
-    Parameters
-    ----------
-    problem : TreeRegression
-    found : mapping of float to SparseBayes, optional
-        What is known already.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import TreeGaussian, read_tree
-    >>> gaussian = TreeGaussian(read_tree("(A:1,(B:1,C:1):1,(D:1,E:1):1);"))
-    >>> problem = TreeRegression(gaussian, np.ones((5, 1)), np.array([3.0, 2.0, 2.5, 4.0, 3.5]))
-    >>> curve = EvidenceCurve(problem)
-    >>> curve.height(0.5) > curve.height(0.0), sorted(curve.found)
-    (True, [0.0, 0.5])
+    found: What is known already.
     """
 
     def __init__(
@@ -163,14 +135,7 @@ class EvidenceCurve:
 
 
 def without_rounding(centred: Array, y: Array) -> Array:
-    """Return centred targets, zeros if what is left of them is rounding.
-
-    Examples
-    --------
-    >>> y = np.full(3, 0.1)
-    >>> without_rounding(y - y.mean(), y)
-    array([0., 0., 0.])
-    """
+    """Return centred targets, zeros if what is left of them is rounding."""
     constant = np.abs(centred).max(initial=0.0) <= _CONSTANT * np.abs(y).max(initial=0.0)
     return np.zeros_like(centred) if constant else centred
 

@@ -70,14 +70,7 @@ class Evolution(NamedTuple):
 
 
 def evolution(tree: "Tree", model: Model) -> Evolution:
-    """Return decay and variance of every branch.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> evolution(read_tree("(A:1,(B:1,C:1):1);"), Model(pagel_lambda=0.5)).variance
-    array([0. , 1. , 0.5, 1.5, 1.5])
-    """
+    """Return decay and variance of every branch."""
     length = transformed_lengths(tree, model)
     if model.alpha == 0:
         return Evolution(np.ones(len(length)), length)
@@ -119,14 +112,7 @@ def transformed_lengths(tree: "Tree", model: Model) -> Array:
 
 
 def greatest_lambda(tree: "Tree") -> float:
-    """Return the greatest lambda at which no tip branch is negative, kappa and delta being 1.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> greatest_lambda(read_tree("(A:3,(B:1,C:1):2);"))
-    1.5
-    """
+    """Return the greatest lambda at which no tip branch is negative, kappa and delta being 1."""
     above = tree.depth[tree.parent[tree.tips]]
     deep = above > 0
     return float(np.min(tree.depth[tree.tips][deep] / above[deep])) if deep.any() else np.inf

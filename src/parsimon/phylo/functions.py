@@ -18,24 +18,10 @@ FEATURES = "features"
 class Functions:
     """Functions of a row: its features, or its similarities with training rows.
 
-    Attributes
-    ----------
-    kernel : callable or None
-        ``kernel(X, Z)`` returns similarities, shape (n, m); None takes the features themselves.
-    centres : ndarray of shape (m, d) or None
-        Training rows whose similarities are the columns.
-    chosen : ndarray of shape (k,)
-        Which features, or which centres.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0, 1.0], [2.0, 3.0]])
-    >>> make_functions("linear", rows)(rows)
-    array([[ 1.,  3.],
-           [ 3., 13.]])
-    >>> make_functions("features", rows).take(np.array([1]))(rows)
-    array([[1.],
-           [3.]])
+    kernel: ``kernel(X, Z)`` returns similarities, shape (n, m); None takes the features
+        themselves.
+    centres (m, d): Training rows whose similarities are the columns.
+    chosen (k,): Which features, or which centres.
     """
 
     kernel: Callable[[Any, Any], Any] | None

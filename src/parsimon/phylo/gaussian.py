@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 class Conditional(NamedTuple):
     """Values of all nodes given those of the tips with data.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_nodes,) or (n_nodes, k)
-    variance : ndarray of shape (n_nodes,)
-        For unit rate.
+    Shapes: mean (n_nodes,).
+
+    variance (n_nodes,): For unit rate.
     """
 
     mean: Array

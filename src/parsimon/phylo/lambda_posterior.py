@@ -23,19 +23,11 @@ _FINE = 4001
 class LambdaPosterior:
     """The posterior of lambda under a prior that is flat between its bounds.
 
-    Attributes
-    ----------
-    values, weights : ndarray of shape (n_points,)
-        Nodes of the quadrature, and the probability that each stands for: a prediction averaged
-        with these weights is averaged over lambda.
-    density : ndarray of shape (n_points,)
-        At the nodes.
-    mode, mean, sd : float
-    interval : tuple of float
-        The shortest one of this probability that holds the mode, which may be at a bound.
-    level : float
-    log_evidence : float
-        Of the targets, lambda integrated out.
+    values, weights (n_points,): Nodes of the quadrature, and the probability that each stands
+        for: a prediction averaged with these weights is averaged over lambda.
+    density (n_points,): At the nodes.
+    interval: The shortest one of this probability that holds the mode, which may be at a bound.
+    log_evidence: Of the targets, lambda integrated out.
     """
 
     values: Array
@@ -78,16 +70,7 @@ def integrate(
     level: float,
     n_points: int,
 ) -> LambdaPosterior:
-    """Return the posterior of lambda from its log evidence, by Gauss and Legendre's rule.
-
-    Examples
-    --------
-    >>> found = integrate(
-    ...     lambda x: -0.5 * ((x - 0.4) / 0.05) ** 2, (0, 1), 0.4, level=0.95, n_points=40
-    ... )
-    >>> round(found.mean, 6), round(found.sd, 6), [round(end, 3) for end in found.interval]
-    (0.4, 0.05, [0.302, 0.498])
-    """
+    """Return the posterior of lambda from its log evidence, by Gauss and Legendre's rule."""
     top = height(mode)
     low, high = (_edge(height, mode, bound, top) for bound in bounds)
     nodes, rule = np.polynomial.legendre.leggauss(n_points)

@@ -16,21 +16,13 @@ _ROUNDING = 1e-28
 class LeastSquares(NamedTuple):
     """The best weights of the columns of a design, given the covariance up to its scale.
 
-    Attributes
-    ----------
-    coef : ndarray of shape (p,)
-        The shortest, in units of column norms, if columns depend on each other.
-    inverse_gram : ndarray of shape (p, p)
-        Of whitened columns: the covariance of `coef` for unit variance.
-    residual : float
-        Sum of squares of whitened residuals; zero if it is rounding.
-    n, rank : int
-        Rows, and columns that are independent.
-    log_determinant : float
-        Of the covariance of the rows.
-    log_gram : float
-        Log determinant of the whitened columns' products, of independent combinations if columns
-        depend on each other.
+    coef (p,): The shortest, in units of column norms, if columns depend on each other.
+    inverse_gram (p, p): Of whitened columns: the covariance of `coef` for unit variance.
+    residual: Sum of squares of whitened residuals; zero if it is rounding.
+    n, rank: Rows, and columns that are independent.
+    log_determinant: Of the covariance of the rows.
+    log_gram: Log determinant of the whitened columns' products, of independent combinations if
+        columns depend on each other.
     """
 
     coef: Array
@@ -60,14 +52,7 @@ class LeastSquares(NamedTuple):
 
 
 def least_squares(gaussian: TreeGaussian | None, design: Array, y: Array) -> LeastSquares:
-    """Fit y by the columns of a design, with the covariance of a tree or with unit covariance.
-
-    Examples
-    --------
-    >>> fit = least_squares(None, np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 6.0]))
-    >>> fit.coef.round(6), round(fit.residual, 6), round(fit.variance, 6)
-    (array([3.]), 14.0, 4.666667)
-    """
+    """Fit y by the columns of a design, with the covariance of a tree or with unit covariance."""
     both = np.column_stack([design, y])
     white, log_determinant = (both, 0.0) if gaussian is None else gaussian.whitened_columns(both)
     n, p = design.shape

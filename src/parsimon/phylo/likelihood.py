@@ -39,17 +39,12 @@ class Estimate(NamedTuple):
 class Profile:
     """How the log likelihood depends on one parameter, all else at its best.
 
-    Attributes
-    ----------
-    name : str
-    values, log_likelihood : ndarray of shape (n_points,)
-    estimate, maximum : float
-        The best value and its log likelihood.
-    interval : tuple of float
-        Values that a likelihood-ratio test at this level does not reject; an end may be a bound.
-    level : float
-    scale : str
-        What the heights are: a log-likelihood, or a log evidence.
+    Shapes: values, log_likelihood (n_points,).
+
+    estimate, maximum: The best value and its log likelihood.
+    interval: Values that a likelihood-ratio test at this level does not reject; an end may be a
+        bound.
+    scale: What the heights are: a log-likelihood, or a log evidence.
     """
 
     name: str
@@ -84,12 +79,6 @@ def maximise(function: LogLikelihood, bounds: Bounds) -> Estimate:
     """Return the parameters of greatest log likelihood inside the bounds.
 
     A scan finds all hills, so that a second one is not missed; the best are then climbed.
-
-    Examples
-    --------
-    >>> best = maximise(lambda p: -((p["lambda"] - 0.3) ** 2), {"lambda": (0.0, 1.0)})
-    >>> round(best.values["lambda"], 6)
-    0.3
     """
     best = (
         _maximise_one(function, *next(iter(bounds.items())))
@@ -136,15 +125,7 @@ def profile(
 
 
 def scan_points(name: str, limits: tuple[float, float], n_points: int) -> Array:
-    """Return points between bounds: even, or for the rate `alpha` even in its logarithm.
-
-    Examples
-    --------
-    >>> scan_points("lambda", (0.0, 1.0), 3)
-    array([0. , 0.5, 1. ])
-    >>> scan_points("alpha", (0.0, 100.0), 3)
-    array([  0. ,   0.1, 100. ])
-    """
+    """Return points between bounds: even, or for the rate `alpha` even in its logarithm."""
     low, high = limits
     if name != "alpha":
         return np.linspace(low, high, n_points)
@@ -247,12 +228,7 @@ def _safe(function: LogLikelihood, values: dict[str, float]) -> float:
 
 
 def check_estimable(design: Array, y: Array, names: Iterable[str]) -> None:
-    """Refuse targets that no parameter of evolution can be estimated from.
-
-    Examples
-    --------
-    >>> check_estimable(np.ones((3, 1)), np.array([1.0, 2.0, 2.0]), ["lambda"])
-    """
+    """Refuse targets that no parameter of evolution can be estimated from."""
     listed, n = " and ".join(names), len(y)
     if n <= design.shape[1] and n <= np.linalg.matrix_rank(design):
         raise InvalidInputError(

@@ -21,11 +21,6 @@ def row_names(table: Any, column: str | None = None) -> list[str]:
     """Return the name of each row: from a column, the index, the keys, or the sequence itself.
 
     Without `column` it is the one called "tip", if it is text, before the index.
-
-    Examples
-    --------
-    >>> row_names({"A": 1, "B": 2}), row_names(["C", "D"])
-    (['A', 'B'], ['C', 'D'])
     """
     column = tip_column(table) if column is None else column
     if column is not None:
@@ -52,14 +47,7 @@ def index_names(table: Any) -> list[str]:
 
 
 def tip_column(table: Any) -> str | None:
-    """Return the name of the column that holds tips without being named: "tip", if it is text.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> tip_column(pd.DataFrame({"tip": ["A"], "x": [1]})), tip_column(pd.DataFrame({"tip": [1]}))
-    ('tip', None)
-    """
+    """Return the name of the column that holds tips without being named: "tip", if it is text."""
     if TIP not in list(getattr(table, "columns", ())):
         return None
     labels = np.asarray(table[TIP])
@@ -68,14 +56,7 @@ def tip_column(table: Any) -> str | None:
 
 
 def match_names(tree: "Tree", names: list[str]) -> Indices:
-    """Return the position among the tips of each name, or say which are not there.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> match_names(read_tree("(A:1,B:1);"), ["B"])
-    array([1])
-    """
+    """Return the position among the tips of each name, or say which are not there."""
     position = tree.position
     unknown = [label for label in names if label not in position]
     if unknown:
@@ -110,14 +91,7 @@ def _column(table: Any, column: str) -> list[str]:
 
 
 def trait_table(values: Any) -> tuple[list[str], Array, tuple[str, ...]]:
-    """Return the names of rows, the numbers, shape (n, k), and the names of columns.
-
-    Examples
-    --------
-    >>> trait_table({"A": 1.0, "B": 2.0})
-    (['A', 'B'], array([[1.],
-           [2.]]), ('trait',))
-    """
+    """Return the names of rows, the numbers, shape (n, k), and the names of columns."""
     traits: tuple[str, ...] = ("trait",)
     if isinstance(values, dict):
         names, numbers = [str(key) for key in values], list(values.values())

@@ -21,15 +21,11 @@ _ROUNDING = 1e-13
 class Moments(NamedTuple):
     """What a table says about its columns, given how its rows are related.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (d,)
-    scatter : ndarray of shape (d, d)
-        Products of whitened columns around the mean.
-    log_determinant : float
-        Of the rows' covariance.
-    n : int
-        Rows.
+    Shapes: mean (d,).
+
+    scatter (d, d): Products of whitened columns around the mean.
+    log_determinant: Of the rows' covariance.
+    n: Rows.
     """
 
     mean: Array
@@ -41,15 +37,9 @@ class Moments(NamedTuple):
 class LowRank(NamedTuple):
     """A columns' covariance of a few directions and equal noise in all others.
 
-    Attributes
-    ----------
-    directions : ndarray of shape (d, m)
-        Orthonormal, the greatest first.
-    variances : ndarray of shape (m,)
-        Along them, noise included.
-    noise : float
-        Variance along every other direction.
-    n_columns : int
+    directions (d, m): Orthonormal, the greatest first.
+    variances (m,): Along them, noise included.
+    noise: Variance along every other direction.
     """
 
     directions: Array
@@ -82,23 +72,7 @@ class LowRank(NamedTuple):
 def moments(gaussian: TreeGaussian | None, X: Array, centre: Centre = "phylogenetic") -> Moments:
     """Return mean, scatter and log determinant of a table, shape (n, d), in linear time.
 
-    Parameters
-    ----------
-    gaussian : TreeGaussian or None
-        None for independent rows.
-    X : ndarray of shape (n, d)
-    centre : {"phylogenetic", "sample"}
-        The mean that generalised least squares gives, the value at the root (Revell 2009), or
-        the mean of the rows.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import TreeGaussian, read_tree
-    >>> tree = read_tree("(A:2,(B:1,C:1):1);")
-    >>> moments(TreeGaussian(tree), np.array([[1.0], [4.0], [4.0]])).mean.round(4)
-    array([2.7143])
-    >>> moments(None, np.array([[1.0], [4.0], [4.0]])).scatter
-    array([[6.]])
+    Shapes: X (n, d).
     """
     both = np.column_stack([np.ones(len(X)), X])
     white, log_determinant = (both, 0.0) if gaussian is None else gaussian.whitened_columns(both)
@@ -112,15 +86,7 @@ def moments(gaussian: TreeGaussian | None, X: Array, centre: Centre = "phylogene
 
 
 def directions(matrix: Array) -> tuple[Array, Array]:
-    """Return eigenvalues, the greatest first, and eigenvectors with their largest entry positive.
-
-    Examples
-    --------
-    >>> values, vectors = directions(np.array([[2.0, 0.0], [0.0, 3.0]]))
-    >>> values, vectors
-    (array([3., 2.]), array([[0., 1.],
-           [1., 0.]]))
-    """
+    """Return eigenvalues, greatest first, and eigenvectors with their largest entry positive."""
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
     values = np.where(values > _ROUNDING * values[0], values, 0.0)
@@ -130,14 +96,7 @@ def directions(matrix: Array) -> tuple[Array, Array]:
 
 
 def low_rank(covariance: Array, n_components: int) -> LowRank:
-    """Return the most likely covariance of this form (Tipping and Bishop 1999, eq 7 and 8).
-
-    Examples
-    --------
-    >>> found = low_rank(np.diag([4.0, 1.0, 2.0]), 1)
-    >>> found.variances, found.noise, found.loadings.ravel().round(4)
-    (array([4.]), 1.5, array([1.5811, 0.    , 0.    ]))
-    """
+    """Return the most likely covariance of this form (Tipping and Bishop 1999, eq 7 and 8)."""
     values, vectors = directions(covariance)
     rest = values[n_components:]
     return LowRank(
@@ -149,22 +108,7 @@ def low_rank(covariance: Array, n_components: int) -> LowRank:
 
 
 def log_likelihood(found: Moments, column_log_determinant: float, trace: float) -> float:
-    """Return the log density of a table.
-
-    Parameters
-    ----------
-    found : Moments
-    column_log_determinant : float
-        Of the columns' covariance C.
-    trace : float
-        Of the inverse of C times the scatter over n.
-
-    Examples
-    --------
-    >>> found = moments(None, np.array([[-1.0], [1.0]]))
-    >>> round(log_likelihood(found, 0.0, 1.0), 6)
-    -2.837877
-    """
+    """Return the log density of a table."""
     d = len(found.mean)
     inside = d * float(np.log(2.0 * np.pi)) + column_log_determinant + trace
     return -0.5 * (d * found.log_determinant + found.n * inside)

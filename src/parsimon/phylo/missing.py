@@ -33,9 +33,7 @@ from parsimon.phylo.tree import Tree
 class PartialTable:
     """A table in which NaN is a missing cell.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, d)
+    Shapes: values (n, d).
     """
 
     values: Array
@@ -67,18 +65,12 @@ class PartialTable:
 class Expectation(NamedTuple):
     """What the cells that are there say, for one covariance of the columns.
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Of the cells that are there.
-    mean : ndarray of shape (d,)
-        The given one, or the most likely one.
-    scatter : ndarray of shape (d, d)
-        Expected products of whitened columns around the mean, of rows with at least one cell.
-    completed : ndarray of shape (n, d)
-        The table with the expectations of missing cells.
-    slope : float
-        Derivative of the log likelihood by Pagel's lambda.
+    log_likelihood: Of the cells that are there.
+    mean (d,): The given one, or the most likely one.
+    scatter (d, d): Expected products of whitened columns around the mean, of rows with at least
+        one cell.
+    completed (n, d): The table with the expectations of missing cells.
+    slope: Derivative of the log likelihood by Pagel's lambda.
     """
 
     log_likelihood: float
@@ -105,15 +97,7 @@ class _Messages(NamedTuple):
 
 
 def branches_of(gaussian: TreeGaussian, table: PartialTable) -> Branches:
-    """Return the branches of a tree under its lambda; tips that show cells must have some length.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> gaussian = TreeGaussian(read_tree("((A:1,B:1):1,C:2);"), Model(pagel_lambda=0.5))
-    >>> branches_of(gaussian, PartialTable(np.zeros((3, 1)))).variance
-    array([1.5, 1.5, 0.5, 2. , 0. ])
-    """
+    """Return a tree's branches under its lambda; tips that show cells must have some length."""
     schedule = gaussian._schedule
 
     def variance(share: float) -> Array:
@@ -132,14 +116,7 @@ def branches_of(gaussian: TreeGaussian, table: PartialTable) -> Branches:
 
 
 def star(n: int) -> TreeGaussian:
-    """Return n independent rows of unit variance as a tree.
-
-    Examples
-    --------
-    >>> star(2).covariance()
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return n independent rows of unit variance as a tree."""
     names = ("", *(str(row) for row in range(n)))
     return TreeGaussian(Tree(np.r_[-1, np.zeros(n)], np.r_[0.0, np.ones(n)], names))
 
@@ -149,22 +126,7 @@ def expectation(
 ) -> Expectation:
     """Return likelihood and expectations under one covariance of the columns.
 
-    Parameters
-    ----------
-    branches : Branches
-    table : PartialTable
-    covariance : ndarray of shape (d, d)
-        Of the columns, positive definite.
-    mean : ndarray of shape (d,), optional
-        Value at the root; the most likely one if left out.
-
-    Examples
-    --------
-    >>> table = PartialTable(np.array([[1.0, 2.0], [-1.0, np.nan]]))
-    >>> found = expectation(branches_of(star(2), table), table, np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> found.mean.round(6), found.completed.round(6)
-    (array([0. , 1.5]), array([[ 1.,  2.],
-           [-1.,  1.]]))
+    Shapes: covariance (d, d), mean (d,).
     """
     factor = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
     up = _upwards(branches, table, factor)
@@ -187,20 +149,7 @@ def expectation(
 def completed_rows(values: Array, mean: Array, covariance: Array) -> Array:
     """Return rows with missing cells as expected from their other cells, without relatives.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m, d)
-        NaN is a missing cell.
-    mean : ndarray of shape (d,)
-    covariance : ndarray of shape (d, d)
-        May be singular.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, np.nan], [np.nan, np.nan]])
-    >>> completed_rows(rows, np.zeros(2), np.array([[1.0, 0.5], [0.5, 1.0]]))
-    array([[1. , 0.5],
-           [0. , 0. ]])
+    Shapes: values (m, d), mean (d,), covariance (d, d).
     """
     table = PartialTable(values)
     # In units of each column, so that none is taken for rounding.

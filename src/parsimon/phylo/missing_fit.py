@@ -35,15 +35,9 @@ _ROUNDING = 1e-12
 class Options(NamedTuple):
     """What is fitted, and how long.
 
-    Attributes
-    ----------
-    form : callable
-        From an expected covariance of the columns to the most likely one of the model.
-    centre : ndarray of shape (d,) or None
-        Mean of the columns; the most likely one if None.
-    max_iter : int
-    tolerance : float
-        Steps end when the log likelihood rises by less.
+    form: From an expected covariance of the columns to the most likely one of the model.
+    centre (d,): Mean of the columns; the most likely one if None.
+    tolerance: Steps end when the log likelihood rises by less.
     """
 
     form: Form
@@ -55,15 +49,9 @@ class Options(NamedTuple):
 class Fit(NamedTuple):
     """Where the steps ended.
 
-    Attributes
-    ----------
-    found : Expectation
-        Under the covariance ``form(expected)``.
-    expected : ndarray of shape (d, d)
-        The expected scatter over the number of rows with cells.
-    heights : tuple of float
-        The log likelihood in each step.
-    converged : bool
+    found: Under the covariance ``form(expected)``.
+    expected (d, d): The expected scatter over the number of rows with cells.
+    heights: The log likelihood in each step.
     """
 
     found: Expectation
@@ -73,22 +61,7 @@ class Fit(NamedTuple):
 
 
 def check_cells(table: PartialTable, n_free: int, names: Sequence[Any] | None = None) -> None:
-    """Refuse columns without cells, and fewer rows with cells than the likelihood needs.
-
-    Parameters
-    ----------
-    table : PartialTable
-    n_free : int
-        Directions whose variances are free.
-    names : sequence of str, optional
-        Of the columns; their numbers if left out.
-
-    Examples
-    --------
-    >>> check_cells(PartialTable(np.array([[1.0, np.nan], [2.0, np.nan], [0.0, np.nan]])), 1)
-    Traceback (most recent call last):
-    parsimon.exceptions.InvalidInputError: These columns have no cells: 1. Leave them out.
-    """
+    """Refuse columns without cells, and fewer rows with cells than the likelihood needs."""
     empty = np.flatnonzero(~table.observed.any(axis=0)).tolist()
     if empty:
         said = empty if names is None else [names[column] for column in empty]
@@ -106,21 +79,7 @@ def fit_cells(
 ) -> Fit:
     """Return the most likely covariance of the columns, for the lambda of a tree.
 
-    Parameters
-    ----------
-    gaussian : TreeGaussian
-    table : PartialTable
-    options : Options
-    start : ndarray of shape (d, d), optional
-        The expected covariance to begin with.
-
-    Examples
-    --------
-    >>> from parsimon.phylo.missing import star
-    >>> table = PartialTable(np.array([[1.0, 2.0], [-1.0, np.nan], [0.5, 0.0], [0.0, 1.0]]))
-    >>> fit = fit_cells(star(4), table, Options(lambda expected: expected))
-    >>> fit.found.mean.round(4), fit.converged
-    (array([0.125, 0.625]), True)
+    Shapes: start (d, d).
     """
     branches = branches_of(gaussian, table)
     expected = _begin(gaussian, table) if start is None else start

@@ -27,25 +27,13 @@ _SHOWN = 30
 def parse_newick(
     text: str, *, underscores: str = "keep", default_length: float | None = None
 ) -> "Tree":
-    """Return the first tree in a Newick text.
-
-    Examples
-    --------
-    >>> parse_newick("((A:1, 'B c':1)x:0.5[a comment], C:1.5);").name
-    ('', 'x', 'A', 'B c', 'C')
-    """
+    """Return the first tree in a Newick text."""
     tokens = _TOKEN.findall(without_comments(text))
     return _Builder(underscores == "space", default_length).build(tokens)
 
 
 def without_comments(text: str) -> str:
-    """Return text without what is in square brackets outside quotes; brackets may nest.
-
-    Examples
-    --------
-    >>> without_comments("(A[&x=[1]],'B[2]');")
-    "(A,'B[2]');"
-    """
+    """Return text without what is in square brackets outside quotes; brackets may nest."""
     if "[" not in text:
         return text
     kept, depth, start = [], 0, 0
@@ -161,13 +149,7 @@ def write_tree(tree: "Tree", path: "str | Path | None", form: str) -> str:
 
 
 def newick(tree: "Tree") -> str:
-    """Return the tree as Newick; the root's own length is written if it is not zero.
-
-    Examples
-    --------
-    >>> newick(parse_newick("(A:1,(B:1,C:2)x:3);"))
-    '(A:1,(B:1,C:2)x:3);'
-    """
+    """Return the tree as Newick; the root's own length is written if it is not zero."""
     from parsimon.phylo.editing import children_lists
 
     children, pieces = children_lists(tree.parent), []

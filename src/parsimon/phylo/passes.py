@@ -29,18 +29,14 @@ _NARROW = 8
 class Upwards(NamedTuple):
     """Messages of all slots and the contrasts.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_slots, k)
-    below, above : ndarray of shape (n_slots,)
-        Variance of the message at the lower and at the upper end of a branch.
-    gain : ndarray of shape (n_slots,)
-        That at the lower end: 1 for a message, 0 where nothing is known.
-    contrasts : ndarray of shape (n, k)
-        Whitened data; the last row is what the root adds.
-    variances : ndarray of shape (n,)
-        Of the contrasts before they were divided by their standard deviations: their product is
-        the determinant of the covariance. Zero where two tips coincide.
+    Shapes: mean (n_slots, k).
+
+    below, above (n_slots,): Variance of the message at the lower and at the upper end of a
+        branch.
+    gain (n_slots,): That at the lower end: 1 for a message, 0 where nothing is known.
+    contrasts (n, k): Whitened data; the last row is what the root adds.
+    variances (n,): Of the contrasts before they were divided by their standard deviations:
+        their product is the determinant of the covariance. Zero where two tips coincide.
     """
 
     mean: Array
@@ -56,15 +52,7 @@ def upwards(
 ) -> Upwards:
     """Send the data of the tips to the root.
 
-    Parameters
-    ----------
-    schedule : Schedule
-    branches : Evolution
-        Of the nodes of the tree.
-    values : ndarray of shape (n, k)
-        In the order of ``schedule.tips``.
-    known : ndarray of bool, shape (n,), optional
-        Tips without data send nothing.
+    Shapes: values (n, k), known (n,).
     """
     decay, variance = slot_branches(schedule, branches)
     n_slots, k, tips = len(schedule.node), values.shape[1], schedule.tips

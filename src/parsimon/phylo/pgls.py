@@ -328,14 +328,7 @@ class PGLS(TreeRegressor):
 
 
 def checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
-    """Return where a parameter is sought, "max" as the number it stands for.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> checked_limits("lambda", (0, "max"), read_tree("(A:3,(B:1,C:1):2);"))
-    (0.0, 1.5)
-    """
+    """Return where a parameter is sought, "max" as the number it stands for."""
     low, high = limits
     if isinstance(high, str) and high == "max" and name == "lambda":
         high = min(greatest_lambda(tree), 1e3)

@@ -19,14 +19,9 @@ from parsimon.phylo.gaussian import TreeGaussian
 class Relatives(NamedTuple):
     """What relatives add to a regression line.
 
-    Attributes
-    ----------
-    shift : ndarray of shape (m,)
-        To be added to the line.
-    spread : ndarray of shape (m,)
-        Variance of the residual, over its rate.
-    unsure : ndarray of shape (m,)
-        Variance from the weights; it may be negative for a line beside relatives.
+    shift (m,): To be added to the line.
+    spread (m,): Variance of the residual, over its rate.
+    unsure (m,): Variance from the weights; it may be negative for a line beside relatives.
     """
 
     shift: Array
@@ -46,32 +41,7 @@ def relatives(
 ) -> Relatives:
     """Return what is known about new rows at nodes beyond the regression line.
 
-    Parameters
-    ----------
-    gaussian : TreeGaussian or None
-        Of the training rows; None if they are independent.
-    rest : ndarray of shape (n,)
-        Residuals of the training rows.
-    columns : ndarray of shape (n, p)
-        Of the training rows.
-    new : ndarray of shape (m, p)
-        Columns of the new rows.
-    covariance : ndarray of shape (p, p)
-        Of the weights.
-    nodes : ndarray of shape (m,) or None
-        Of the new rows.
-    kind : {"conditional", "marginal"}
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("(A:2,(B:1,C:1):1);")
-    >>> gaussian = TreeGaussian(tree, tips=np.array([0, 1]))
-    >>> one = np.ones((2, 1))
-    >>> found = relatives(gaussian, np.array([0.0, 4.0]), one, one[:1], np.zeros((1, 1)),
-    ...     nodes=tree.tips[[2]], kind="conditional")
-    >>> found.shift, found.spread
-    (array([2.]), array([1.5]))
+    Shapes: rest (n,), columns (n, p), new (m, p), covariance (p, p), nodes (m,).
     """
     if gaussian is None:
         unsure = np.einsum("ij,jk,ik->i", new, covariance, new)
@@ -90,20 +60,7 @@ def relatives(
 def mean_unsure(gaussian: TreeGaussian, *, nodes: Indices | None, kind: str) -> Array:
     """Return the variance, over the rate, from a constant that is the plain mean of the rows.
 
-    Parameters
-    ----------
-    gaussian : TreeGaussian
-        Of the training rows.
-    nodes : ndarray of shape (m,)
-    kind : {"conditional", "marginal"}
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("(A:2,B:2,C:2);")
-    >>> gaussian = TreeGaussian(tree, tips=np.array([0, 1]))
-    >>> mean_unsure(gaussian, nodes=tree.tips, kind="marginal")
-    array([-1.,  -1.,   1.])
+    Shapes: nodes (m,).
     """
     with_mean = gaussian.covariance_with_mean()
     variance = float(np.mean(with_mean[gaussian.nodes]))

@@ -21,23 +21,10 @@ _HEADS = ("relevance", "weight", "sd", "evidence lost")
 class Ranking:
     """The columns in a model, the most relevant first.
 
-    Attributes
-    ----------
-    names : tuple of str
-    relevance : ndarray of shape (m,)
-        Prior standard deviation of the weight times the standard deviation of the column: how
-        much of y it may move, in the units of y.
-    coef, sd : ndarray of shape (m,)
-        Posterior mean and standard deviation of the weight.
-    loss : ndarray of shape (m,)
-        What the log evidence loses without the column, all else as it is.
-
-    Examples
-    --------
-    >>> table = Ranking(("a",), np.array([2.0]), np.array([1.5]), np.array([0.1]), np.array([9.0]))
-    >>> print(table)
-       relevance  weight   sd  evidence lost
-    a          2     1.5  0.1              9
+    relevance (m,): Prior standard deviation of the weight times the standard deviation of the
+        column: how much of y it may move, in the units of y.
+    coef, sd (m,): Posterior mean and standard deviation of the weight.
+    loss (m,): What the log evidence loses without the column, all else as it is.
     """
 
     names: tuple[str, ...]

@@ -24,22 +24,7 @@ _HOW = (
 def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any, Indices | None]:
     """Return the features, and the position among the tips of the tree of each row.
 
-    Parameters
-    ----------
-    X : DataFrame or array of shape (n, d)
-    tree : Tree or None
-        Without one there are no positions, but the column of tips is still taken out.
-    tips : str, int or None
-        Where the tips are: in a column of this name or number; for None in a column of text
-        called "tip", or else in the index.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("(A:1,B:1);")
-    >>> features, positions = split_tips(np.array([[1, 0.5], [0, 0.7]]), tree, 0)
-    >>> features.tolist(), positions.tolist()
-    ([[0.5], [0.7]], [1, 0])
+    Shapes: X (n, d).
     """
     features, positions = find_tips(X, tree, tips)
     _check_numbers(features)

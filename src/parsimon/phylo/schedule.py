@@ -22,22 +22,15 @@ if TYPE_CHECKING:
 class Schedule:
     """Joins of branches, children first.
 
-    Attributes
-    ----------
-    left, right, out : ndarray of shape (n_joins,)
-        Slots whose branches meet, and the slot they meet at; `right` is -1 for a single child.
-    row : ndarray of shape (n_joins,)
-        Which contrast a join gives, -1 for a single child.
-    by_level : ndarray of shape (n_joins,)
-        The joins by levels.
-    starts : ndarray of shape (n_levels + 1,)
-        Joins ``by_level[starts[i]:starts[i + 1]]`` need only joins of levels before them.
-    node : ndarray of shape (n_slots,)
-        The node of the tree in each slot, -1 for an extra one.
-    slot : ndarray of shape (n_nodes,)
-        The slot of each node, -1 for nodes that lead to no data.
-    tips : ndarray of shape (n,)
-        The slots with data, in the order of the rows.
+    left, right, out (n_joins,): Slots whose branches meet, and the slot they meet at; `right`
+        is -1 for a single child.
+    row (n_joins,): Which contrast a join gives, -1 for a single child.
+    by_level (n_joins,): The joins by levels.
+    starts (n_levels + 1,): Joins ``by_level[starts[i]:starts[i + 1]]`` need only joins of
+        levels before them.
+    node (n_slots,): The node of the tree in each slot, -1 for an extra one.
+    slot (n_nodes,): The slot of each node, -1 for nodes that lead to no data.
+    tips (n,): The slots with data, in the order of the rows.
     """
 
     left: Indices
@@ -52,18 +45,7 @@ class Schedule:
 
 
 def make_schedule(tree: "Tree", tips: Indices) -> Schedule:
-    """Return the joins for data at these nodes; branches that lead to no data are left out.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("(A:1,B:1,(C:1,D:1):1);")
-    >>> schedule = make_schedule(tree, tree.tips)
-    >>> schedule.node.tolist()
-    [1, 2, 4, 5, 3, -1, 0]
-    >>> list(zip(schedule.left.tolist(), schedule.right.tolist(), schedule.out.tolist()))
-    [(2, 3, 4), (0, 1, 5), (5, 4, 6)]
-    """
+    """Return the joins for data at these nodes; branches that lead to no data are left out."""
     wanted = None if len(tips) == tree.n_tips else on_path_to(tree.parent, tips)
     joins, level, node = _joins(tree.parent, wanted)
     left, right, out = np.ascontiguousarray(np.array(joins, dtype=np.intp).reshape(-1, 3).T)

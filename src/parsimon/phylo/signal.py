@@ -22,24 +22,16 @@ _CELLS = 4_000_000
 class Signal:
     """How strongly a trait follows the tree.
 
-    Attributes
-    ----------
-    pagel_lambda : float
-        0 if relatives are no more alike than others, 1 if as alike as Brownian motion makes them.
-    lambda_interval : tuple of float
-        At 95 %, by likelihood ratios.
-    log_likelihood, log_likelihood_without : float
-        At the best lambda, and at 0.
-    likelihood_ratio, lambda_p_value : float
-        Twice their difference, and its probability under a chi-squared distribution with one
-        degree of freedom: the usual test, cautious because 0 is the end of the range.
-    K : float
-        Blomberg's K: 1 is expected under Brownian motion, 0 without signal.
-    K_p_value : float
-        Share of permutations with a K as great, the data themselves counted as one.
-    n_permutations : int
-    n : int
-        Tips with data.
+    pagel_lambda: 0 if relatives are no more alike than others, 1 if as alike as Brownian motion
+        makes them.
+    lambda_interval: At 95 %, by likelihood ratios.
+    log_likelihood, log_likelihood_without: At the best lambda, and at 0.
+    likelihood_ratio, lambda_p_value: Twice their difference, and its probability under a
+        chi-squared distribution with one degree of freedom: the usual test, cautious because 0
+        is the end of the range.
+    K: Blomberg's K: 1 is expected under Brownian motion, 0 without signal.
+    K_p_value: Share of permutations with a K as great, the data themselves counted as one.
+    n: Tips with data.
     """
 
     pagel_lambda: float
@@ -124,15 +116,7 @@ def phylogenetic_signal(
 
 
 def blomberg_k(gaussian: TreeGaussian, columns: Array) -> Array:
-    """Return Blomberg's K of each column, shape (k,).
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> gaussian = TreeGaussian(read_tree("(A:1,B:1,C:1);"))
-    >>> blomberg_k(gaussian, np.array([[1.0], [2.0], [4.0]])).round(6)
-    array([1.])
-    """
+    """Return Blomberg's K of each column, shape (k,)."""
     n = len(columns)
     white = gaussian.whiten(np.column_stack([np.ones(n), columns]))
     one, rest = white[:, 0], white[:, 1:]

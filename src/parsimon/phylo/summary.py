@@ -17,15 +17,11 @@ _LEAKS = "Random folds leak through the tree: judge predictions of new clades wi
 class Summary:
     """What a regression found; its text is in R's form.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the coefficients.
-    estimates, standard_errors, t_values, p_values : ndarray of shape (p,)
-    intervals : ndarray of shape (p, 2)
-        At 95 %.
-    lines : tuple of str
-        What is printed above and below the table.
+    Shapes: estimates, standard_errors, t_values, p_values (p,).
+
+    names: Of the coefficients.
+    intervals (p, 2): At 95 %.
+    lines: What is printed above and below the table.
     """
 
     names: tuple[str, ...]

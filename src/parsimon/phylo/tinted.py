@@ -30,23 +30,7 @@ def draw_tinted(
     Pieces of nearly the same value are one path, and those that go straight on are one line,
     which has no seams: the picture is a tenth as large as with a path for each.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    pieces : ndarray of shape (m, 2, 2)
-        Ends of each.
-    values : ndarray of shape (m,)
-    linewidth : float
-    rasterised : bool
-        Draw pixels, for very many pieces.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> row = np.array([[[0, 1], [1, 1]], [[1, 1], [3, 1]], [[3, 1], [4, 1]]])
-    >>> drawn = draw_tinted(Figure().add_subplot(), row, np.array([0, 0, 9]), linewidth=1)
-    >>> [path.vertices.tolist() for path in drawn.lines.get_paths()]
-    [[[0.0, 1.0], [3.0, 1.0]], [[3.0, 1.0], [4.0, 1.0]]]
+    Shapes: pieces (m, 2, 2), values (m,).
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import PathCollection
@@ -76,14 +60,7 @@ def draw_tinted(
 
 
 def joined(ends: Array) -> Array:
-    """Return pieces, shape (m, 2, 2); those that go straight on where the last one ended are one.
-
-    Examples
-    --------
-    >>> row = np.array([[[0, 1], [1, 1]], [[1, 1], [3, 1]], [[3, 1], [3, 2]], [[5, 1], [6, 1]]])
-    >>> joined(row).tolist()
-    [[[0, 1], [3, 1]], [[3, 1], [3, 2]], [[5, 1], [6, 1]]]
-    """
+    """Return pieces, shape (m, 2, 2); those that go straight on become one."""
     x, y = (ends[:, 1] - ends[:, 0]).T
     goes_on = (ends[1:, 0] == ends[:-1, 1]).all(axis=1)
     goes_on &= np.abs(x[1:] * y[:-1] - y[1:] * x[:-1]) <= 1e-12

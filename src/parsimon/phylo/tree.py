@@ -301,13 +301,7 @@ class Tree:
 
 
 def depths(parent: Indices, length: Array) -> Array:
-    """Return the path length from the root to each node.
-
-    Examples
-    --------
-    >>> depths(np.array([-1, 0, 1]), np.array([5.0, 1.0, 2.0]))
-    array([0., 1., 3.])
-    """
+    """Return the path length from the root to each node."""
     # Plain lists: one addition a node, and a caterpillar has as many levels as tips.
     above, depth = parent.tolist(), length.tolist()
     depth[0] = 0.0

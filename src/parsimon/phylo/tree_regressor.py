@@ -24,20 +24,7 @@ class TreeRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: Any, return_std: bool = False, *, prediction: str | None = None) -> Any:
         """Predict the target of tips, new or not.
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (m, d)
-            With tips as in `fit`.
-        return_std : bool
-            Return standard deviations of new observations as well: they count the evolution since
-            the relatives and the uncertainty of the coefficients. `PhyRVM` also counts that of the
-            mean of y, if there is a tree and the evidence wants no other constant.
-        prediction : {"conditional", "marginal"}, optional
-            Instead of the option of this name.
-
-        Returns
-        -------
-        mean, sd : ndarray of shape (m,)
+        Shapes: X (m, d) -> (m,).
         """
         check_is_fitted(self)
         kind = self.prediction if prediction is None else prediction

@@ -32,23 +32,6 @@ def to_json(findings: Findings, *, pictures: bool = False) -> str:
     counted from 1. A number that does not exist (NaN, infinity) and a part that is missing are
     null. A version of the format only ever gains fields; `format_version` changes if one goes or
     changes its meaning.
-
-    Parameters
-    ----------
-    findings : Findings
-    pictures : bool
-        Put the drawings themselves in as SVG text, in the field ``svg`` of each picture.
-
-    Returns
-    -------
-    str
-        The same findings give the same text.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import Interval
-    >>> as_data(Interval(estimate=0.25, low=0.2, high=float("inf")))
-    {'estimate': 0.25, 'low': 0.2, 'high': None, 'confidence': 0.95}
     """
     return as_text(FORMAT, FORMAT_VERSION, findings, pictures=pictures)
 
@@ -65,27 +48,7 @@ def as_text(name: str, version: int, findings: Any, *, pictures: bool) -> str:
 
 
 def as_data(value: Any) -> Any:
-    """Return a finding as dictionaries, lists, texts and numbers.
-
-    Parameters
-    ----------
-    value : object
-        A class of `parsimon.report.findings`, or anything that one of them holds.
-
-    Returns
-    -------
-    dict, list, str, int, float, bool or None
-
-    Raises
-    ------
-    TypeError
-        If there is something inside that has no form in JSON.
-
-    Examples
-    --------
-    >>> as_data(("yes", 3, float("nan")))
-    ['yes', 3, None]
-    """
+    """Return a finding as dictionaries, lists, texts and numbers."""
     if is_dataclass(value):
         return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):

@@ -29,32 +29,7 @@ _NOTES = {"note": "Note", "caution": "Caution"}
 
 
 def to_markdown(document: Document, folder: str | None = None) -> str:
-    r"""Return a document as Markdown (CommonMark with tables).
-
-    Parameters
-    ----------
-    document : Document
-    folder : str, optional
-        Where pictures are, seen from the file: they are linked as ``folder/name.svg``. Without it
-        only their captions are written.
-
-    Returns
-    -------
-    str
-        Ends with a line break. Text that came from a table is escaped.
-
-    Examples
-    --------
-    >>> from parsimon.report.document import Paragraph, Section
-    >>> page = Document("Title", "", (), (), (Section("a", "First", (Paragraph(("Text *.",)),)),))
-    >>> print(to_markdown(page))
-    # Title
-    <BLANKLINE>
-    ## 1. First
-    <BLANKLINE>
-    Text \*.
-    <BLANKLINE>
-    """
+    r"""Return a document as Markdown (CommonMark with tables)."""
     writer = _Writer(document.numbers(), folder)
     parts = [f"# {escaped(document.title)}"]
     parts += [f"*{escaped(document.subtitle)}*"] if document.subtitle else []
@@ -69,25 +44,13 @@ def to_markdown(document: Document, folder: str | None = None) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text that Markdown shows as it is, on one line.
-
-    Examples
-    --------
-    >>> print(escaped("<b> a_b | 5 * 3"))
-    \<b\> a\_b \| 5 \* 3
-    """
+    r"""Return text that Markdown shows as it is, on one line."""
     line = " ".join(text.splitlines())
     return _SPECIAL.sub(r"\\\1", line)
 
 
 def code(text: str) -> str:
-    """Return text between as many backticks as it needs.
-
-    Examples
-    --------
-    >>> code("a"), code("a`b")
-    ('`a`', '`` a`b ``')
-    """
+    """Return text between as many backticks as it needs."""
     line = " ".join(text.splitlines())
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
     if not longest:

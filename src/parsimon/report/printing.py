@@ -36,24 +36,7 @@ class Drawing:
 
 
 def drawing(svg: str) -> Drawing:
-    """Return a drawing of a page as one for paper.
-
-    Parameters
-    ----------
-    svg : str
-        As `parsimon.report.figures.svg` writes it.
-
-    Returns
-    -------
-    Drawing
-
-    Examples
-    --------
-    >>> page = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200" width="400"/>'
-    >>> paper = drawing(page)
-    >>> paper.width, paper.height
-    (300.0, 150.0)
-    """
+    """Return a drawing of a page as one for paper."""
     root = ElementTree.fromstring(svg)
     for element in root.iter():
         style = element.get("style")
@@ -84,23 +67,6 @@ def fitting(table: Table, width: float) -> Setting:
 
     Headings of numbers are first broken into lines, since numbers are narrow; then letters become
     smaller.
-
-    Parameters
-    ----------
-    table : Table
-    width : float
-        Points between the margins.
-
-    Returns
-    -------
-    Setting
-
-    Examples
-    --------
-    >>> from parsimon.report.document import Cell, Heading
-    >>> table = Table("t", "", (Heading("rows outside", numeric=True),), ((Cell("145"),),))
-    >>> fitting(table, 453).headings, fitting(table, 50).headings
-    ((('rows outside',),), (('rows', 'outside'),))
     """
     cells = [[len(row[k].text) for row in table.rows] for k in range(len(table.headings))]
     longest = [min(max(lengths, default=0), _LINE) for lengths in cells]
@@ -127,14 +93,6 @@ def put_fonts(folder: Path) -> None:
 
     matplotlib's own folder cannot be used: it also holds a font of placeholders for every letter
     there is, which would be taken before a font of the reader's machine that has the letter.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     put_fonts(Path(folder))
-    ...     (Path(folder) / "DejaVuSans-Bold.ttf").exists()
-    True
     """
     import matplotlib as mpl
 

@@ -53,22 +53,6 @@ def to_typst(document: Document, *, date: str = "") -> str:
 
     Its drawings are files ``figure-1.svg``, ``figure-2.svg`` and so on, in the order of the
     figures, which `to_pdf` writes beside it.
-
-    Parameters
-    ----------
-    document : Document
-    date : str
-        Of the analysis, such as "2026-01-31", for the properties of the PDF; empty for none.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> report = Document(title="Pima", subtitle="", facts=(), lead=(), sections=())
-    >>> to_typst(report, date="2026-01-31").splitlines()[-1]
-    '#show: report.with(title: "Pima", subtitle: "", ... month: 1, day: 31), foot: "Pima")'
     """
     template = (files("parsimon.report") / "report.typ").read_text(encoding="utf-8")
     setter = _Setter(document)
@@ -81,29 +65,7 @@ def to_typst(document: Document, *, date: str = "") -> str:
 
 
 def to_pdf(document: Document, path: str | os.PathLike[str], *, date: str = "") -> None:
-    """Write a report as a PDF file.
-
-    Parameters
-    ----------
-    document : Document
-    path : str or Path
-        A file of that name is replaced, once the new one is complete.
-    date : str
-        As in `to_typst`; the same document and date give the same bytes.
-
-    Raises
-    ------
-    MissingDependencyError
-        If typst is not installed.
-
-    Examples
-    --------
-    >>> report = Document(title="Pima", subtitle="", facts=(), lead=(), sections=())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     to_pdf(report, Path(folder) / "pima.pdf")
-    ...     (Path(folder) / "pima.pdf").read_bytes()[:5]
-    b'%PDF-'
-    """
+    """Write a report as a PDF file."""
     check_typst()
     import typst
 
@@ -136,11 +98,6 @@ def text(words: str) -> str:
 
     Control characters are left out. A word that is too long for a line gets places where it may
     be broken.
-
-    Examples
-    --------
-    >>> print(text('#let "b"'))
-    "#let \"b\""
     """
     visible = "".join(_visible(character) for character in words)
     broken = " ".join(_breakable(word) for word in visible.split(" "))

@@ -15,12 +15,9 @@ from parsimon.roc.samples import class_scores
 class RocBand(NamedTuple):
     """Bounds of the true positive rate at each false positive rate.
 
-    Attributes
-    ----------
-    fpr, lower, upper : ndarray of shape (n,)
-        Staircases: between two false positive rates each bound keeps its worse value.
-    confidence : float
-        Coverage at each false positive rate.
+    fpr, lower, upper (n,): Staircases: between two false positive rates each bound keeps its
+        worse value.
+    confidence: Coverage at each false positive rate.
     """
 
     fpr: Array
@@ -84,14 +81,7 @@ def roc_band(
 
 
 def wilson_bounds(share: Array, n: int, confidence: float = 0.95) -> tuple[Array, Array]:
-    """Return Wilson's score interval of binomial shares out of `n`.
-
-    Examples
-    --------
-    >>> lower, upper = wilson_bounds(np.array([0.0, 0.5]), 10)
-    >>> lower.round(3), upper.round(3)
-    (array([0.   , 0.237]), array([0.278, 0.763]))
-    """
+    """Return Wilson's score interval of binomial shares out of `n`."""
     square = float(ndtri((1 + confidence) / 2)) ** 2
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = np.sqrt(square * (share * (1 - share) / n + square / (4 * n**2))) / (1 + square / n)

@@ -23,21 +23,13 @@ Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 class AucComparison:
     """Two AUCs, their difference, and how surprising it is if they were equal.
 
-    Attributes
-    ----------
-    first, second, difference : float
-        The AUCs and first - second.
-    lower, upper : float
-        Confidence interval of the difference.
-    standard_error, statistic : float
-        Of the difference; the statistic is their ratio.
-    degrees_of_freedom : float
-        Infinite (a normal statistic) for a paired test.
-    p_value : float
-        For the alternative asked for.
-    method : str
-        ``"paired DeLong"``, ``"unpaired DeLong"`` or, where the data leave the difference no
-        variance, ``"newcombe"``.
+    first, second, difference: The AUCs and first - second.
+    lower, upper: Confidence interval of the difference.
+    standard_error, statistic: Of the difference; the statistic is their ratio.
+    degrees_of_freedom: Infinite (a normal statistic) for a paired test.
+    p_value: For the alternative asked for.
+    method: ``"paired DeLong"``, ``"unpaired DeLong"`` or, where the data leave the difference
+        no variance, ``"newcombe"``.
     """
 
     first: float

@@ -14,12 +14,8 @@ from parsimon.roc.samples import as_numbers
 class OperatingPoint(NamedTuple):
     """One threshold of a classifier: call positive what scores above it.
 
-    Attributes
-    ----------
-    threshold, fpr, tpr, cost : float
-        The threshold, its rates and their expected cost.
-    row : int
-        Its place among the points it was chosen from.
+    threshold, fpr, tpr, cost: The threshold, its rates and their expected cost.
+    row: Its place among the points it was chosen from.
     """
 
     threshold: float
@@ -105,28 +101,7 @@ def cheapest_point(
     cost_fn: float = 1.0,
     prevalence: float | None = None,
 ) -> OperatingPoint:
-    """Return the point of a ROC curve whose errors cost least.
-
-    Parameters
-    ----------
-    points : RocPoints
-        From `roc_points`.
-    cost_fp, cost_fn, prevalence : float
-        As in `expected_cost`.
-
-    Returns
-    -------
-    OperatingPoint
-        Among equally cheap points, the one with the fewest false positives.
-
-    Examples
-    --------
-    >>> points = roc_points([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8])
-    >>> cheapest_point(points, cost_fp=1, cost_fn=3).tpr
-    1.0
-    >>> cheapest_point(points, cost_fp=3, cost_fn=1).tpr
-    0.5
-    """
+    """Return the point of a ROC curve whose errors cost least."""
     if len(points.fpr) == 0:
         raise InvalidInputError("There are no points to choose from.")
     costs = expected_cost(

@@ -18,12 +18,9 @@ from parsimon.roc.samples import ClassScores, as_numbers, class_scores
 class RocPoints(NamedTuple):
     """Rates at each threshold; unpacks like scikit-learn's `roc_curve`.
 
-    Attributes
-    ----------
-    fpr, tpr : ndarray of shape (n_thresholds,)
-        Share of negatives and of positives with a score above the threshold.
-    thresholds : ndarray of shape (n_thresholds,)
-        A row is called positive if its score is *greater* than this.
+    fpr, tpr (n_thresholds,): Share of negatives and of positives with a score above the
+        threshold.
+    thresholds (n_thresholds,): A row is called positive if its score is *greater* than this.
     """
 
     fpr: Array
@@ -34,12 +31,9 @@ class RocPoints(NamedTuple):
 class RocHull(NamedTuple):
     """Vertices of the upper convex hull, from (0, 0) to (1, 1).
 
-    Attributes
-    ----------
-    fpr, tpr : ndarray of shape (n_vertices,)
-        The vertices.
-    rows : ndarray of shape (n_vertices,)
-        Which of the given points each vertex is; -1 for (0, 0) or (1, 1) if it was not given.
+    fpr, tpr (n_vertices,): The vertices.
+    rows (n_vertices,): Which of the given points each vertex is; -1 for (0, 0) or (1, 1) if it
+        was not given.
     """
 
     fpr: Array
@@ -111,13 +105,7 @@ def roc_points(
 
 
 def points_at(sample: ClassScores, thresholds: Array) -> RocPoints:
-    """Return the rates of the rule *score > threshold* at the given thresholds.
-
-    Examples
-    --------
-    >>> points_at(class_scores([0, 1], [0.2, 0.9]), np.array([0.5])).tpr
-    array([1.])
-    """
+    """Return the rates of the rule *score > threshold* at the given thresholds."""
     fpr = _share_above(thresholds, sample.negative, sample.negative_weight)
     tpr = _share_above(thresholds, sample.positive, sample.positive_weight)
     points = RocPoints(fpr, tpr, np.array(thresholds))
@@ -171,23 +159,9 @@ def reverse_below_diagonal(fpr: Any, tpr: Any) -> Reversed:
     Such a classifier has learnt something and applies it the wrong way round: (F, T) below the
     diagonal becomes (1 - F, 1 - T) above it.
 
-    Parameters
-    ----------
-    fpr, tpr : array-like of shape (n,)
+    Shapes: fpr, tpr (n,).
 
-    Returns
-    -------
-    Reversed
-        The new rates and a mask of the classifiers that were reversed.
-
-    References
-    ----------
     Clark (2011), section 2.2.2, classifiers E and F of figure 2.1.
-
-    Examples
-    --------
-    >>> reverse_below_diagonal([0.75, 0.25], [0.5, 0.5])
-    Reversed(fpr=array([0.25, 0.25]), tpr=array([0.5, 0.5]), reversed=array([ True, False]))
     """
     fpr, tpr = checked_rates(fpr, tpr)
     below = tpr < fpr
@@ -195,13 +169,7 @@ def reverse_below_diagonal(fpr: Any, tpr: Any) -> Reversed:
 
 
 def checked_rates(fpr: Any, tpr: Any) -> tuple[Array, Array]:
-    """Return two vectors of rates of equal length, refusing what is not in [0, 1].
-
-    Examples
-    --------
-    >>> checked_rates([0, 1], [1, 1])
-    (array([0., 1.]), array([1., 1.]))
-    """
+    """Return two vectors of rates of equal length, refusing what is not in [0, 1]."""
     rates = finite_vector(fpr, "fpr"), finite_vector(tpr, "tpr")
     if len(rates[0]) != len(rates[1]):
         raise InvalidInputError(f"fpr has {len(rates[0])} entries and tpr has {len(rates[1])}.")

@@ -131,22 +131,8 @@ def auc_interval(
 def delong_covariance(above: Array, below: Array) -> Array:
     """Return DeLong's covariance matrix of the AUCs of several classifiers on the same rows.
 
-    Parameters
-    ----------
-    above : ndarray of shape (n_classifiers, n_positive)
-        For each classifier and positive, the share of negatives below it (`placements`).
-    below : ndarray of shape (n_classifiers, n_negative)
-        For each classifier and negative, the share of positives above it.
-
-    Returns
-    -------
-    ndarray of shape (n_classifiers, n_classifiers)
-        NaN if a class has one row: one row has no variance.
-
-    Examples
-    --------
-    >>> delong_covariance(np.array([[0.5, 1.0]]), np.array([[1.0, 0.5]]))
-    array([[0.125]])
+    Shapes: above (n_classifiers, n_positive), below (n_classifiers, n_negative) ->
+        (n_classifiers, n_classifiers).
     """
     if min(above.shape[1], below.shape[1]) < 2:
         return np.full((len(above),) * 2, np.nan)
@@ -162,12 +148,6 @@ def newcombe_bounds(
     The bounds solve (A - a)^2 = z^2 V(a), where V is Hanley and McNeil's variance with both
     class sizes in its numerator replaced by their mean (Newcombe's method 5): a quartic with
     one root on each side of A.
-
-    Examples
-    --------
-    >>> lower, upper = newcombe_bounds(1.0, 10, 10)
-    >>> round(lower, 3), upper
-    (0.8, 1.0)
     """
     quantile = ndtri((1 + confidence) / 2)
     a = Polynomial([0.0, 1.0])
@@ -180,24 +160,13 @@ def newcombe_bounds(
 
 
 def model_variance(area: float, n_positive: int, n_negative: int) -> float:
-    """Return the variance of an AUC under the model of `newcombe_bounds`.
-
-    Examples
-    --------
-    >>> round(model_variance(0.75, 10, 10), 6)
-    0.012482
-    """
+    """Return the variance of an AUC under the model of `newcombe_bounds`."""
     numerator, denominator = _variance_ratio(area, n_positive, n_negative)
     return float(numerator / denominator)
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that is not a share strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> check_confidence(0.95)
-    """
+    """Refuse a confidence that is not a share strictly between 0 and 1."""
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence}.")
 

@@ -80,27 +80,7 @@ def multiclass_auc(
 def pairwise_auc(y_true: Any, y_score: Any, *, labels: Any = None, ties: Ties = "mid") -> Array:
     """Return how well each class's own score tells it from each other class.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-    y_score : array-like of shape (n, n_classes)
-    labels : array-like of shape (n_classes,), optional
-    ties : {"mid", "strict"}, default="mid"
-        All as in `multiclass_auc`.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_classes)
-        Entry (i, j) is Hand and Till's A(i|j): the chance that a row of class i has more of
-        score i than a row of class j. The diagonal is 0.5.
-
-    Examples
-    --------
-    >>> scores = [[0.9, 0.1, 0.0], [0.2, 0.6, 0.2], [0.3, 0.4, 0.3], [0.5, 0.2, 0.3]]
-    >>> pairwise_auc(["ash", "elm", "oak", "elm"], scores)
-    array([[0.5 , 1.  , 1.  ],
-           [1.  , 0.5 , 0.5 ],
-           [1.  , 0.75, 0.5 ]])
+    Shapes: y_true (n,), y_score (n, n_classes), labels (n_classes,) -> (n_classes, n_classes).
     """
     columns = _checked_columns(y_true, y_score, labels)
     table = np.full((len(columns.labels),) * 2, 0.5)

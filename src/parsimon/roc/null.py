@@ -116,14 +116,9 @@ class AucNull:
 class RankSumTest(NamedTuple):
     """The Mann-Whitney-Wilcoxon test: effect first, then how surprising it is.
 
-    Attributes
-    ----------
-    auc : float
-        Chance that a value of the first sample exceeds one of the second, ties counting half.
-    p_value : float
-        For the alternative asked for.
-    exact : bool
-        Counted exactly (no ties, few values) or normal with a correction for ties.
+    auc: Chance that a value of the first sample exceeds one of the second, ties counting half.
+    p_value: For the alternative asked for.
+    exact: Counted exactly (no ties, few values) or normal with a correction for ties.
     """
 
     auc: float

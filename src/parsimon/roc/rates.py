@@ -15,13 +15,10 @@ from parsimon.roc.samples import checked_weight, label_vector, sorted_labels
 class ConfusionRates:
     """A confusion table of any number of classes and the rates read off it.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n_classes, n_classes)
-        ``counts[i, j]`` is the weight of rows of class i that were predicted as class j: rows
-        are true, columns predicted, as in scikit-learn. `table` turns it round.
-    labels : ndarray of shape (n_classes,)
-        The class of each row and column.
+    counts (n_classes, n_classes): ``counts[i, j]`` is the weight of rows of class i that were
+        predicted as class j: rows are true, columns predicted, as in scikit-learn. `table`
+        turns it round.
+    labels (n_classes,): The class of each row and column.
     """
 
     counts: Array
@@ -62,14 +59,7 @@ class ConfusionRates:
     def cost(self, costs: Any, *, priors: Any = None) -> float:
         """Return what the predictions cost.
 
-        Parameters
-        ----------
-        costs : array-like of shape (n_classes, n_classes)
-            ``costs[i, j]`` is paid when class i is predicted as class j.
-        priors : array-like of shape (n_classes,), optional
-            How common each class is where the classifier will be used: the cost expected per
-            row, (2.40) for two classes. Without priors the classes' costs are added with equal
-            weight, as in (2.39).
+        Shapes: costs (n_classes, n_classes), priors (n_classes,).
         """
         matrix = cost_matrix(costs, len(self.labels))
         if (self.counts.sum(axis=1) == 0).any():
@@ -134,23 +124,8 @@ def confusion_rates(
 def cheapest_labels(probabilities: Any, costs: Any, *, labels: Any = None) -> AnyArray:
     """Predict, for each row, the class with the least expected cost.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n, n_classes)
-        Probability of each class, such as `predict_proba` gives.
-    costs : array-like of shape (n_classes, n_classes)
-        ``costs[i, j]`` is paid when class i is predicted as class j.
-    labels : array-like of shape (n_classes,), optional
-        Names of the classes; without it, column numbers are returned.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> cheapest_labels([[0.8, 0.2], [0.9, 0.1]], [[0, 1], [5, 0]], labels=["well", "ill"])
-    array(['ill', 'well'], dtype='<U4')
+    Shapes: probabilities (n, n_classes), costs (n_classes, n_classes), labels (n_classes,) ->
+        (n,).
     """
     matrix = finite_matrix(probabilities, "probabilities")
     expected = matrix @ cost_matrix(costs, matrix.shape[1])
@@ -165,13 +140,7 @@ def cheapest_labels(probabilities: Any, costs: Any, *, labels: Any = None) -> An
 
 
 def cost_matrix(costs: Any, n_classes: int) -> Array:
-    """Return `costs` as a matrix of one row and one column per class.
-
-    Examples
-    --------
-    >>> cost_matrix([[0, 1], [5, 0]], 2).shape
-    (2, 2)
-    """
+    """Return `costs` as a matrix of one row and one column per class."""
     matrix = finite_matrix(costs, "costs")
     if matrix.shape != (n_classes, n_classes):
         raise InvalidInputError(

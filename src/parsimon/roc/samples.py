@@ -28,13 +28,7 @@ class ClassScores(NamedTuple):
 def class_scores(
     y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None
 ) -> ClassScores:
-    """Split scores by class, refusing what cannot be ranked.
-
-    Examples
-    --------
-    >>> class_scores(["no", "yes", "yes"], [0.1, 0.8, 0.6]).positive
-    array([0.8, 0.6])
-    """
+    """Split scores by class, refusing what cannot be ranked."""
     codes, label = binary_labels(label_vector(y_true, "y_true"), pos_label)
     scores = finite_vector(y_score, "y_score")
     if len(scores) != len(codes):
@@ -56,13 +50,7 @@ def class_scores(
 
 
 def checked_weight(sample_weight: Any, n: int) -> Array:
-    """Return weights of `n` rows, ones without any, refusing negative ones.
-
-    Examples
-    --------
-    >>> checked_weight(None, 2)
-    array([1., 1.])
-    """
+    """Return weights of `n` rows, ones without any, refusing negative ones."""
     if sample_weight is None:
         return np.ones(n)
     weight = finite_vector(sample_weight, "sample_weight")
@@ -76,13 +64,7 @@ def checked_weight(sample_weight: Any, n: int) -> Array:
 
 
 def label_vector(values: Any, name: str) -> AnyArray:
-    """Return labels as a vector, refusing missing ones and kinds that have no common order.
-
-    Examples
-    --------
-    >>> label_vector(["ash", "elm"], "y_true").tolist()
-    ['ash', 'elm']
-    """
+    """Return labels as a vector, refusing missing ones and kinds that have no common order."""
     labels = np.asarray(values)
     if labels.ndim != 1 or len(labels) == 0:
         raise InvalidInputError(f"{name} must be one list of labels, got shape {labels.shape}.")
@@ -94,13 +76,7 @@ def label_vector(values: Any, name: str) -> AnyArray:
 
 
 def sorted_labels(seen: set[Any]) -> AnyArray:
-    """Return distinct labels in order.
-
-    Examples
-    --------
-    >>> sorted_labels({2, 1})
-    array([1, 2])
-    """
+    """Return distinct labels in order."""
     try:
         return np.array(sorted(seen))
     except TypeError as error:
@@ -110,13 +86,7 @@ def sorted_labels(seen: set[Any]) -> AnyArray:
 
 
 def as_numbers(values: Any, name: str) -> Array:
-    """Return an array of floats of any shape, which may hold infinities but not NaN.
-
-    Examples
-    --------
-    >>> as_numbers([1, float("inf")], "thresholds")
-    array([ 1., inf])
-    """
+    """Return an array of floats of any shape, which may hold infinities but not NaN."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -130,11 +100,6 @@ def weight_below(values: Array, sample: Array, weight: Array, ties: Ties = "mid"
     """Return, for each value, the weight of `sample` below it, in O(n log n).
 
     A tie counts half with ``ties="mid"`` and nothing with ``ties="strict"``.
-
-    Examples
-    --------
-    >>> weight_below(np.array([2.0]), np.array([1.0, 2.0, 3.0]), np.ones(3))
-    array([1.5])
     """
     if ties not in ("mid", "strict"):
         raise InvalidInputError(f'ties must be "mid" or "strict", got {ties!r}.')
@@ -152,11 +117,6 @@ def placements(positive: Array, negative: Array, ties: Ties = "mid") -> tuple[Ar
     The first array has, for each positive, the share of negatives below it; the second, for each
     negative, the share of positives above it. Both average to the AUC; they are DeLong's
     structural components, by ranks in O(n log n) as in Sun and Xu (2014).
-
-    Examples
-    --------
-    >>> placements(np.array([1.0, 3.0]), np.array([0.0, 2.0]))
-    (array([0.5, 1. ]), array([1. , 0.5]))
     """
     above = weight_below(-negative, -positive, np.ones(len(positive)), ties) / len(positive)
     return weight_below(positive, negative, np.ones(len(negative)), ties) / len(negative), above

@@ -12,16 +12,11 @@ from parsimon.rvm.columns import BumpColumns, DictionaryColumns, KernelColumns, 
 class Shown(NamedTuple):
     """Weights and precisions by row or feature, for k functions; one function has no first axis.
 
-    Attributes
-    ----------
-    relevance : ndarray of shape (n_relevant,)
-        Row, feature or centre of each function in the model, without the bias.
-    relevance_vectors : ndarray of shape (n_relevant, d)
-        No rows where functions are no places.
-    coef : ndarray of shape (k, n_relevant), or (k, d) for features
-    intercept : ndarray of shape (k,)
-    alpha : ndarray of the shape of `coef`
-    bias_alpha : ndarray of shape (k,)
+    Shapes: coef (k, n_relevant), intercept (k,), bias_alpha (k,).
+
+    relevance (n_relevant,): Row, feature or centre of each function in the model, without the
+        bias.
+    relevance_vectors (n_relevant, d): No rows where functions are no places.
     """
 
     relevance: Indices
@@ -35,25 +30,7 @@ class Shown(NamedTuple):
 def shown(basis: Basis, weights: Array, alpha: Array, n_features: int) -> Shown:
     """Return what is shown of the functions in a model.
 
-    Parameters
-    ----------
-    basis : Basis
-        Of the columns in the model.
-    weights, alpha : ndarray of shape (k, n_columns)
-    n_features : int
-        Number of columns of X.
-
-    Returns
-    -------
-    Shown
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> basis = make_basis("features", np.zeros((2, 3))).columns([0, 2])
-    >>> found = shown(basis, np.array([[0.5, 4.0]]), np.ones((1, 2)), 3)
-    >>> found.relevance, found.coef, found.intercept
-    (array([1]), array([0., 4., 0.]), 0.5)
+    Shapes: weights, alpha (k, n_columns).
     """
     first = int(basis.has_bias)
     intercept = weights[:, 0] if first else np.zeros(len(weights))
@@ -72,16 +49,7 @@ def shown(basis: Basis, weights: Array, alpha: Array, n_features: int) -> Shown:
 
 
 def source(basis: Basis) -> Any:
-    """Return what the functions come from: a kernel, a dictionary, or the name of a table.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> source(make_basis("linear", np.zeros((2, 1))))
-    Linear(...)
-    >>> source(make_basis("features", np.zeros((2, 1))))
-    'features'
-    """
+    """Return what the functions come from: a kernel, a dictionary, or the name of a table."""
     functions = basis.functions
     if isinstance(functions, KernelColumns):
         return functions.kernel

@@ -35,21 +35,8 @@ TABLES = ("features", "precomputed")
 class Basis:
     """Basis functions, a column of ones first if there is a bias.
 
-    Attributes
-    ----------
-    functions : Columns
-        All functions but the bias.
-    places : ndarray of shape (n_functions,)
-        The row, feature or centre that each function belongs to.
-    has_bias : bool
-
-    Examples
-    --------
-    >>> basis = make_basis("rbf", np.array([[0.0], [1.0], [3.0]]), gamma=1.0)
-    >>> basis.design(np.array([[0.0]])).round(4)
-    array([[1.000e+00, 1.000e+00, 3.679e-01, 1.000e-04]])
-    >>> basis.columns([0, 2]).labels
-    ('bias', 'row 1')
+    functions: All functions but the bias.
+    places (n_functions,): The row, feature or centre that each function belongs to.
     """
 
     functions: Columns
@@ -114,43 +101,9 @@ def make_basis(
 ) -> Basis:
     """Return the basis that a kernel, a name, a dictionary or a callable stands for.
 
-    Parameters
-    ----------
-    kernel : Kernel, str, MultiResolution, callable or object with ``basis(X, centres)``
-        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVC.
-        "features" takes the columns of X themselves, "precomputed" takes X as similarities with
-        the training rows. A callable ``k(X, Z)`` returns similarities of shape (n, m). An object
-        with a method ``basis(X, centres)`` returns any functions, shape (n, M).
-    X : ndarray of shape (n, d)
-        Training rows.
-    gamma, degree, coef0
-        Of the named kernels.
-    bias : bool
-        Begin with a column of ones.
-    centres : array of shape (c, d), int or None
-        Where the functions sit: at these points, at so many of the training rows, spread over
-        them by the seeding of k-means [1]_, or at all of them.
-    row_weights : ndarray of shape (n,), optional
-        How many times each row counts, for ``gamma="scale"`` and for the choice of centres.
-    places : ndarray of shape (n,), optional
-        Numbers by which the training rows are known outside; by default 0, 1, ...
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Chooses the centres if `centres` is a number.
+    Shapes: X (n, d), centres (c, d), row_weights (n,), places (n,).
 
-    Returns
-    -------
-    Basis
-
-    References
-    ----------
-    .. [1] Arthur and Vassilvitskii (2007), "k-means++: the advantages of careful seeding".
-
-    Examples
-    --------
-    >>> from parsimon.kernels import MultiResolution
-    >>> X = np.arange(6.0).reshape(3, 2)
-    >>> make_basis(MultiResolution(2.0), X).n_columns, make_basis("features", X).n_columns
-    (10, 3)
+    [1] Arthur and Vassilvitskii (2007), "k-means++: the advantages of careful seeding".
     """
     if isinstance(kernel, str) and kernel in TABLES:
         _refuse_centres(kernel, centres)
@@ -194,24 +147,7 @@ def named_kernel(
 ) -> Kernel:
     """Return the kernel of scikit-learn's name, with the meaning it has in SVC.
 
-    Parameters
-    ----------
-    name : {"rbf", "linear", "poly", "sigmoid", "laplacian"}
-    X : ndarray of shape (n, d)
-    gamma : float, "scale" or "auto"
-    degree, coef0
-        Of "poly" and "sigmoid".
-    row_weights : ndarray of shape (n,), optional
-        The variance in "scale" counts each row so many times.
-
-    Returns
-    -------
-    Kernel
-
-    Examples
-    --------
-    >>> named_kernel("rbf", np.array([[0.0], [2.0]])).lengthscale
-    0.707...
+    Shapes: X (n, d), row_weights (n,).
     """
     if name not in NAMES:
         raise InvalidInputError(
@@ -268,12 +204,6 @@ def choose_centres(
 
     Parameters are those of `make_basis`. Centres that are given as points are numbered by
     `places` if it has their length, and 0, 1, ... otherwise.
-
-    Examples
-    --------
-    >>> points, numbers = choose_centres(2, np.arange(10.0)[:, None], random_state=0)
-    >>> points.shape, bool((points[:, 0] == numbers).all())
-    ((2, 1), True)
     """
     numbers = np.arange(len(X)) if places is None else places
     if centres is None or centres is X:

@@ -33,19 +33,7 @@ def class_targets(codes: Indices, n_classes: int) -> Array:
 
     Two classes are one problem, whose positive class is the second.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-
-    Examples
-    --------
-    >>> class_targets(np.array([0, 1, 1]), 2).ravel()
-    array([0., 1., 1.])
+    Shapes: codes (n,) -> (n, k).
     """
     positives = np.arange(n_classes) if n_classes > 2 else np.array([1])
     return np.asfortranarray(codes[:, None] == positives, dtype=np.float64)
@@ -62,33 +50,7 @@ def fit_classes(
 ) -> list[SparseBayes | SparseSoftmax]:
     """Return one sparse fit of all classes, or one for each class against the rest.
 
-    Parameters
-    ----------
-    estimator : RVC
-        With checked options.
-    made : Dictionary
-    codes : ndarray of shape (n,)
-    n_classes : int
-    row_weights : ndarray of shape (n,)
-    deadline : float or None
-        Of `time.monotonic`.
-
-    Returns
-    -------
-    list of SparseBayes, or of one SparseSoftmax
-
-    Examples
-    --------
-    >>> from parsimon.rvm.classifier import RVC
-    >>> from parsimon.rvm.fit import make_dictionary
-    >>> from parsimon.rvm.rows import training_rows
-    >>> codes = np.array([0, 0, 1, 1, 2, 2])
-    >>> rows = training_rows(np.arange(6.0)[:, None], codes * 1.0, np.ones(6))
-    >>> made = make_dictionary(
-    ...     RVC(), rows, codes, task="classification", deadline=None, options={}
-    ... )
-    >>> len(fit_classes(RVC(), made, codes, 3, row_weights=rows.weights, deadline=None))
-    3
+    Shapes: codes (n,), row_weights (n,).
     """
     options = sparse_options(estimator)
     left = None if deadline is None else max(deadline - time.monotonic(), _LEAST_TIME)

@@ -40,11 +40,9 @@ class Columns(Protocol):
 class KernelColumns:
     """One function for each centre: the kernel's similarity with it.
 
-    Attributes
-    ----------
-    kernel : Kernel or callable
-        ``kernel(X, Z)`` returns the similarities, shape (n, m).
-    centres : ndarray of shape (m, d)
+    Shapes: centres (m, d).
+
+    kernel: ``kernel(X, Z)`` returns the similarities, shape (n, m).
     """
 
     kernel: Callable[[Any, Any], Any]
@@ -73,13 +71,11 @@ class KernelColumns:
 class BumpColumns:
     r"""Gaussian bumps, each with its own width: :math:`\exp(-\|x - z_m\|^2 / r_m^2)`.
 
-    Attributes
-    ----------
-    centres : ndarray of shape (m, d)
-        One for each function, so that a centre with three widths is there three times.
-    widths : ndarray of shape (m,)
-    dictionary : MultiResolution
-        Where they come from; it knows the columns of X that a distance is of.
+    Shapes: widths (m,).
+
+    centres (m, d): One for each function, so that a centre with three widths is there three
+        times.
+    dictionary: Where they come from; it knows the columns of X that a distance is of.
     """
 
     centres: Array
@@ -114,11 +110,9 @@ class BumpColumns:
 class TableColumns:
     """Columns of X themselves: features, or similarities that were computed before.
 
-    Attributes
-    ----------
-    indices : ndarray of shape (m,)
-    word : str
-        What an index counts: "feature" or "row".
+    Shapes: indices (m,).
+
+    word: What an index counts: "feature" or "row".
     """
 
     indices: Indices
@@ -143,13 +137,11 @@ class TableColumns:
 class DictionaryColumns:
     """The functions of an object with ``basis(X, centres)``, of which some are kept.
 
-    Attributes
-    ----------
-    dictionary : object
-        ``dictionary.basis(X, centres)`` returns all functions at X, shape (n, m).
-    centres : ndarray of shape (c, d)
-    kept : ndarray of shape (k,)
-        Indices among the m functions. All m are computed, since nothing is known of them.
+    Shapes: centres (c, d).
+
+    dictionary: ``dictionary.basis(X, centres)`` returns all functions at X, shape (n, m).
+    kept (k,): Indices among the m functions. All m are computed, since nothing is known of
+        them.
     """
 
     dictionary: Any
@@ -174,14 +166,7 @@ class DictionaryColumns:
 
 
 def similarities(kernel: Callable[[Any, Any], Any], X: Array, centres: Array) -> Array:
-    """Return ``kernel(X, centres)``, checked: shape (n, m), numbers, all finite.
-
-    Examples
-    --------
-    >>> similarities(lambda X, Z: X @ Z.T, np.ones((2, 3)), np.ones((1, 3)))
-    array([[3.],
-           [3.]])
-    """
+    """Return ``kernel(X, centres)``, checked: shape (n, m), numbers, all finite."""
     values = np.asarray(kernel(X, centres), dtype=np.float64)
     if values.shape != (len(X), len(centres)):
         raise InvalidInputError(
@@ -192,14 +177,7 @@ def similarities(kernel: Callable[[Any, Any], Any], X: Array, centres: Array) ->
 
 
 def dictionary_values(dictionary: Any, X: Array, centres: Array) -> Array:
-    """Return ``dictionary.basis(X, centres)``, checked: n rows, all finite.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import MultiResolution
-    >>> dictionary_values(MultiResolution(), np.zeros((2, 1)), np.zeros((1, 1))).shape
-    (2, 3)
-    """
+    """Return ``dictionary.basis(X, centres)``, checked: n rows, all finite."""
     values = np.asarray(dictionary.basis(X, centres), dtype=np.float64)
     if values.ndim != 2 or len(values) != len(X):
         raise InvalidInputError(
@@ -210,13 +188,7 @@ def dictionary_values(dictionary: Any, X: Array, centres: Array) -> Array:
 
 
 def finite(values: Array, source: Any) -> Array:
-    """Return the values, refusing NaN and infinity.
-
-    Examples
-    --------
-    >>> finite(np.ones(2), "kernel")
-    array([1., 1.])
-    """
+    """Return the values, refusing NaN and infinity."""
     if not np.isfinite(values).all():
         name = getattr(source, "__name__", type(source).__name__)
         raise InvalidInputError(

@@ -41,14 +41,7 @@ class Column(Protocol):
 
 @dataclass(frozen=True)
 class CallableColumn:
-    """A plain function ``k(X, Z)`` of two tables as a `Column`.
-
-    Examples
-    --------
-    >>> column = CallableColumn(lambda X, Z: X @ Z.T)
-    >>> column.diagonal(np.array([[1.0, 2.0], [0.0, 3.0]]))
-    array([5., 9.])
-    """
+    """A plain function ``k(X, Z)`` of two tables as a `Column`."""
 
     function: Callable[[Any, Any], Any]
 
@@ -68,21 +61,6 @@ def new_column(kernel: Any) -> Column | None:
     Kernels and callables have one, and of a `MultiResolution` dictionary it is the widest. Columns
     that belong to no row (the features themselves, a precomputed matrix, a dictionary of any
     other kind) have none: far from the data there is then only the plain variance.
-
-    Parameters
-    ----------
-    kernel : Kernel, MultiResolution, callable or anything else
-
-    Returns
-    -------
-    Column or None
-
-    Examples
-    --------
-    >>> print(new_column(MultiResolution(width=2.0)))
-    SE
-    >>> new_column("precomputed") is None
-    True
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -99,7 +77,7 @@ class FarVariance:
     r"""The variance that a relevance vector machine forgets far from its data.
 
     For each new row :math:`x_*` the model is given one more basis function, centred on that row,
-    :math:`\phi_* = k(X, x_*)`, with prior precision :math:`\alpha_*` [1]_. With :math:`\Phi` the
+    :math:`\phi_* = k(X, x_*)`, with prior precision :math:`\alpha_*` [1]. With :math:`\Phi` the
     columns in the model, B the precisions of the training rows and :math:`\Sigma` the covariance
     of the weights, the variance grows by :math:`e_*^2 / (\alpha_* + s_*)`, where
 
@@ -110,23 +88,13 @@ class FarVariance:
     Near the data :math:`s_*` is large and hardly anything is added; far away :math:`\phi_*`
     vanishes, and :math:`k(x_*, x_*)^2 / \alpha_*` is.
 
-    Attributes
-    ----------
-    column : Column
-        The function that is centred on a new row.
-    anchors : ndarray of shape (a, d)
-        Training rows.
-    precision : ndarray of shape (a,)
-        B there, scaled so that the anchors stand for all rows.
-    whitening : ndarray of shape (m, m)
-        W with :math:`W W^T = \Sigma`.
-    projection : ndarray of shape (m, a)
-        :math:`W^T \Phi^T B`.
-    alpha : float
-        :math:`\alpha_*`.
+    column: The function that is centred on a new row.
+    anchors (a, d): Training rows.
+    precision (a,): B there, scaled so that the anchors stand for all rows.
+    whitening (m, m): W with :math:`W W^T = \Sigma`.
+    projection (m, a): :math:`W^T \Phi^T B`.
+    alpha: :math:`\alpha_*`.
 
-    Notes
-    -----
     **The prior of the new weight.** :math:`1 / \alpha_*` is chosen so that the new function is as
     large as the fitted one: the mean over training rows of its posterior second moment,
     without the bias, over the mean of :math:`k(x, x)^2`. For a single column that is the prior
@@ -147,24 +115,8 @@ class FarVariance:
     to stand for all; :math:`\Sigma` in the formulas above is then theirs, so that :math:`s_*`
     cannot be negative. The plain part of the variance is not touched.
 
-    References
-    ----------
-    .. [1] Rasmussen and Quiñonero-Candela (2005), "Healing the relevance vector machine through
-       augmentation", ICML 22:689-696.
-
-    Examples
-    --------
-    >>> X, kernel = np.linspace(0.0, 4.0, 20)[:, None], SquaredExponential()
-    >>> design, alpha = kernel.gram(X, X[[5, 14]]), np.ones(2)
-    >>> covariance = np.linalg.inv(design.T @ design / 0.01 + np.diag(alpha))
-    >>> mean = covariance @ design.T @ np.sin(X[:, 0]) / 0.01
-    >>> far = FarVariance.fit(kernel, X, design, alpha=alpha, mean=mean, noise_variance=0.01)
-    >>> new = np.array([[2.0], [6.0], [60.0]])
-    >>> columns = kernel.gram(new, X[[5, 14]])
-    >>> np.diagonal(columns @ covariance @ columns.T).round(3)
-    array([0.001, 0.   , 0.   ])
-    >>> far.added(new, columns).round(3)
-    array([0.001, 0.187, 0.31 ])
+    [1] Rasmussen and Quiñonero-Candela (2005), "Healing the relevance vector machine through
+    augmentation", ICML 22:689-696.
     """
 
     column: Column
@@ -192,33 +144,7 @@ class FarVariance:
     ) -> Self:
         """Prepare what new rows need.
 
-        Parameters
-        ----------
-        column : Column
-            From `new_column`.
-        X : ndarray of shape (n, d)
-            Training rows.
-        design : ndarray of shape (n, m)
-            The columns in the model at these rows; m may be zero.
-        alpha, mean : ndarray of shape (m,)
-            Prior precisions and posterior mean of the weights.
-        noise_variance : float, optional
-            Of regression; None means classification.
-        precision : ndarray of shape (n,), optional
-            B of single observations. By default one over the noise variance, or p (1 - p) at the
-            mean in classification.
-        row_weights : ndarray of shape (n,), optional
-            How often each row counts; rows of weight zero are left out.
-        has_bias : bool
-            Whether the first column of `design` is the bias.
-        max_anchors : int
-            Most training rows to keep.
-        random_state : int, Generator, SeedSequence, RandomState or None
-            Draws them.
-
-        Returns
-        -------
-        FarVariance
+        Shapes: X (n, d), design (n, m), alpha, mean (m,), precision (n,), row_weights (n,).
         """
         weights = np.ones(len(X)) if row_weights is None else np.asarray(row_weights, np.float64)
         if precision is None:
@@ -237,17 +163,7 @@ class FarVariance:
     def added(self, X: Array, design: Array) -> Array:
         """Return what the plain variance of each new row lacks.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            New rows.
-        design : ndarray of shape (n, m)
-            The columns in the model at these rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Not negative; add it to `latent_variance`.
+        Shapes: X (n, d), design (n, m) -> (n,).
         """
         size = max(1, MOST_ENTRIES // max(len(self.anchors), 1))
         blocks = [self._added(X[rows], design[rows]) for rows in _blocks(len(X), size)]

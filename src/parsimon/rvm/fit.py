@@ -27,14 +27,10 @@ _MOST_CENTRES = 2000
 class Dictionary(NamedTuple):
     """All columns that a machine may choose from, at its training rows.
 
-    Attributes
-    ----------
-    basis : Basis
-    design : ndarray of shape (n, M)
-    widths : WidthFit or None
-        How the kernel's width was chosen, if it was.
-    starts : tuple of SparseBayes or None
-        Where the fits may begin, one for each problem.
+    Shapes: design (n, M).
+
+    widths: How the kernel's width was chosen, if it was.
+    starts: Where the fits may begin, one for each problem.
     """
 
     basis: Basis
@@ -44,13 +40,7 @@ class Dictionary(NamedTuple):
 
 
 def check_options(estimator: Any) -> None:
-    """Refuse options of `RVC` or `RVR` that cannot be used.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.regressor import RVR
-    >>> check_options(RVR())
-    """
+    """Refuse options of `RVC` or `RVR` that cannot be used."""
     check_choice("algorithm", estimator.algorithm, ALGORITHMS)
     check_choice("prior", estimator.prior, ["ard", "smooth"])
     check_choice("input_relevance", estimator.input_relevance, [True, False])
@@ -68,14 +58,7 @@ def check_options(estimator: Any) -> None:
 
 
 def sparse_options(estimator: Any) -> dict[str, Any]:
-    """Return the keyword arguments of a sparse fit that the options of an estimator ask for.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.regressor import RVR
-    >>> sparse_options(RVR(max_iter=7, prior="smooth"))["max_iter"]
-    7
-    """
+    """Return the keyword arguments of a sparse fit that the options of an estimator ask for."""
     options = {"max_iter": estimator.max_iter, "tolerance": estimator.tolerance}
     if estimator.prior == "smooth":
         options |= {"prior": "smooth", "smoothness": estimator.smoothness}
@@ -83,26 +66,12 @@ def sparse_options(estimator: Any) -> dict[str, Any]:
 
 
 def is_precomputed(estimator: Any) -> bool:
-    """Return whether X holds similarities with the training rows instead of features.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.regressor import RVR
-    >>> is_precomputed(RVR("precomputed"))
-    True
-    """
+    """Return whether X holds similarities with the training rows instead of features."""
     return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
 
 
 def prepared_rows(estimator: Any, X: Array, y: Array, weights: Array) -> TrainingRows:
-    """Return the rows with weight, equal ones merged unless X holds similarities.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.regressor import RVR
-    >>> prepared_rows(RVR(), np.zeros((3, 1)), np.ones(3), np.ones(3)).weights
-    array([3.])
-    """
+    """Return the rows with weight, equal ones merged unless X holds similarities."""
     if not is_precomputed(estimator):
         return training_rows(X, y, weights)
     if X.shape[0] != X.shape[1]:
@@ -125,32 +94,7 @@ def make_dictionary(
 ) -> Dictionary:
     """Return the dictionary that the options of an estimator stand for.
 
-    Parameters
-    ----------
-    estimator : RVC or RVR
-        With checked options.
-    rows : TrainingRows
-    targets : ndarray of shape (n,) or (n, k)
-        For a width that is chosen by evidence; k problems share it.
-    task : {"regression", "classification"}
-    deadline : float or None
-        Of `time.monotonic`; half of the time until then is for the width.
-    options : dict
-        Keyword arguments of the sparse fit, for the choice of the width.
-
-    Returns
-    -------
-    Dictionary
-
-    Examples
-    --------
-    >>> from parsimon.rvm.regressor import RVR
-    >>> rows = training_rows(np.array([[0.0], [1.0]]), np.zeros(2), np.ones(2))
-    >>> made = make_dictionary(
-    ...     RVR(), rows, rows.y, task="regression", deadline=None, options={}
-    ... )
-    >>> made.design.shape
-    (2, 3)
+    Shapes: targets (n,).
     """
     by_evidence = estimator.input_relevance or (
         isinstance(estimator.gamma, str) and estimator.gamma == "evidence"
@@ -236,17 +180,7 @@ def _widths(
 
 
 def warn_unless_converged(fits: Sequence[Any]) -> None:
-    """Warn the caller of an estimator's `fit` if some of its fits stopped early.
-
-    Parameters
-    ----------
-    fits : sequence
-        Each with `converged` and `reason`.
-
-    Examples
-    --------
-    >>> warn_unless_converged([])
-    """
+    """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
     reasons = [fit.reason for fit in fits if not fit.converged]
     if reasons:
         of_how_many = f" for {len(reasons)} of {len(fits)} classes" if len(fits) > 1 else ""

@@ -22,20 +22,13 @@ from parsimon.rvm.settling import Labelled, refitted
 class Setting:
     """What every solution of a search is fitted to.
 
-    Attributes
-    ----------
-    options : RVC
-        Parameters of the classifiers that rows become.
-    basis : Basis
-        The whole dictionary.
-    X : ndarray of shape (n, d)
-        Training rows.
-    codes : ndarray of shape (n,)
-        Index of each row's class.
-    classes : ndarray of shape (n_classes,)
-    weights : ndarray of shape (n,)
-        How many times each row counts.
-    feature_names : ndarray of shape (d,), optional
+    Shapes: classes (n_classes,), feature_names (d,).
+
+    options: Parameters of the classifiers that rows become.
+    basis: The whole dictionary.
+    X (n, d): Training rows.
+    codes (n,): Index of each row's class.
+    weights (n,): How many times each row counts.
     """
 
     options: RVC
@@ -87,19 +80,11 @@ class Setting:
 class Found:
     """The solutions of a front, in its order.
 
-    Attributes
-    ----------
-    setting : Setting
-    values : ndarray of shape (k, m)
-        Objectives, as they guided the search.
-    cutoffs : ndarray of shape (k,) or (k, n_classes)
-        As in `RVC`.
-    which : ndarray of shape (k,)
-        The model behind each solution.
-    models : tuple of Model
-    training_rates : ndarray of shape (k, n_classes)
-        Share of each class that is predicted right among the training rows, all of which the
-        weights are fitted to.
+    values (k, m): Objectives, as they guided the search.
+    cutoffs (k,): As in `RVC`.
+    which (k,): The model behind each solution.
+    training_rates (k, n_classes): Share of each class that is predicted right among the
+        training rows, all of which the weights are fitted to.
     """
 
     setting: Setting
@@ -178,16 +163,6 @@ def found_in(outcome: Outcome, setting: Setting, rows: Labelled) -> Found:
 
     The classifiers that give every row to one class are among them: they need no column, and
     every other solution must beat them in something.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    setting : Setting
-    rows : Labelled
-
-    Returns
-    -------
-    Found
     """
     n_classes = len(setting.classes)
     measured = refitted(outcome, rows, class_values(outcome.values, n_classes))
@@ -212,13 +187,7 @@ def found_in(outcome: Outcome, setting: Setting, rows: Labelled) -> Found:
 
 
 def objective_values(rates: Array) -> Array:
-    """Return class rates, shape (k, n_classes), as objectives: tpr and fpr for two classes.
-
-    Examples
-    --------
-    >>> objective_values(np.array([[0.75, 0.5]]))
-    array([[0.5 , 0.25]])
-    """
+    """Return class rates, shape (k, n_classes), as objectives: tpr and fpr for two classes."""
     if rates.shape[1] > 2:
         return rates
     # One minus a rate such as 0.9 has digits that nobody measured.
@@ -226,13 +195,7 @@ def objective_values(rates: Array) -> Array:
 
 
 def class_values(values: Array, n_classes: int) -> Array:
-    """Return the class rates behind objectives, shape (k, n_classes).
-
-    Examples
-    --------
-    >>> class_values(np.array([[0.5, 0.25, 3.0]]), 2)
-    array([[0.75, 0.5 ]])
-    """
+    """Return the class rates behind objectives, shape (k, n_classes)."""
     if n_classes > 2:
         return values[:, :-1]
     return np.column_stack([1.0 - values[:, 1], values[:, 0]])

@@ -36,46 +36,8 @@ def classifier_with(
     classes share. The result is an ordinary `RVC`: it predicts, can be saved, and `clone` makes
     an unfitted one with the options, which `fit` would fit by evidence.
 
-    Parameters
-    ----------
-    options : RVC
-        Whose parameters the result has, but for `cutoff` and ``response="plug_in"``: a cutoff
-        from a search is one of the latent mean, which is then the decision function.
-    basis : Basis
-        The whole dictionary, M columns.
-    X : ndarray of shape (n, d)
-        Training rows; of similarities, shape (n, n), for a precomputed kernel.
-    codes : ndarray of shape (n,)
-        Index of each row's label.
-    classes : ndarray of shape (n_classes,)
-        The labels, sorted.
-    alpha : ndarray of shape (M,)
-        Prior precisions, infinite for columns that are not in the model.
-    cutoff : float or array of shape (n_classes,)
-        As in `RVC`.
-    sample_weight : array-like of shape (n,), optional
-    design : ndarray of shape (n, M), optional
-        ``basis.design(X)``, if it is known already.
-    feature_names : array-like of shape (d,), optional
-        Names of the columns of X, which `predict` then checks.
-    largest_score : float
-        For two classes, where to stop on the way to a mode far out: a score of 30 is certainty,
-        and with hardly any prior on separable rows there is no end. As searches do.
-
-    Returns
-    -------
-    RVC
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> X, codes = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> basis = make_basis("features", X)
-    >>> model = classifier_with(
-    ...     RVC("features"), basis, X, codes, np.array(["no", "yes"]), np.array([0.1, 0.1])
-    ... )
-    >>> model.predict([[0.5], [2.5]]).tolist()
-    ['no', 'yes']
+    Shapes: X (n, d), codes (n,), classes (n_classes,), alpha (M,), cutoff (n_classes,),
+        sample_weight (n,), design (n, M), feature_names (d,).
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     if alpha.shape != (basis.n_columns,) or np.isnan(alpha).any() or (alpha < 0).any():

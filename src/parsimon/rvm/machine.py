@@ -20,14 +20,9 @@ from parsimon.rvm.prediction import latent_variance
 class Machine:
     """A linear function of a few columns, with the posterior of its weights.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (m,)
-        Its columns among those of the basis that all functions of a model share.
-    posterior : SparseBayes
-        Of its m weights; `posterior.active` counts the columns of the whole dictionary.
-    far : FarVariance or None
-        What is added to the variance far from the data.
+    columns (m,): Its columns among those of the basis that all functions of a model share.
+    posterior: Of its m weights; `posterior.active` counts the columns of the whole dictionary.
+    far: What is added to the variance far from the data.
     """
 
     columns: Indices
@@ -49,11 +44,7 @@ class Machine:
 class Shared(NamedTuple):
     """The columns that at least one of several functions uses.
 
-    Attributes
-    ----------
-    basis : Basis
-    order : ndarray of shape (m,)
-        Indices in the whole dictionary, the bias first, then by row or feature.
+    order (m,): Indices in the whole dictionary, the bias first, then by row or feature.
     """
 
     basis: Basis
@@ -67,16 +58,7 @@ class Shared(NamedTuple):
 
 
 def shared_columns(basis: Basis, actives: list[Indices]) -> Shared:
-    """Return the basis of all columns that are active somewhere.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> basis = make_basis("rbf", np.zeros((3, 1)), places=np.array([7, 2, 5]))
-    >>> shared = shared_columns(basis, [np.array([0, 1]), np.array([1, 3])])
-    >>> shared.basis.labels, shared.positions(np.array([1, 3]))
-    (('bias', 'row 5', 'row 7'), array([2, 1]))
-    """
+    """Return the basis of all columns that are active somewhere."""
     used = np.unique(np.concatenate([np.empty(0, np.intp), *actives]).astype(np.intp))
     first = int(basis.has_bias)
     places = np.append(np.full(first, -1), basis.places)
@@ -85,14 +67,7 @@ def shared_columns(basis: Basis, actives: list[Indices]) -> Shared:
 
 
 def far_column(basis: Basis) -> Column | None:
-    """Return the function that would be centred on a new row, None if the basis has none.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> far_column(make_basis("features", np.zeros((3, 1)))) is None
-    True
-    """
+    """Return the function that would be centred on a new row, None if the basis has none."""
     functions = basis.functions
     if isinstance(functions, KernelColumns):
         return new_column(functions.kernel)
@@ -112,35 +87,7 @@ def make_machine(
 ) -> Machine:
     """Return the function of a posterior, with its variance far from the data if it has any.
 
-    Parameters
-    ----------
-    shared : Shared
-    posterior : SparseBayes
-    column : Column or None
-        From `far_column`; None leaves the plain variance.
-    X : ndarray of shape (n, d)
-        Training rows.
-    design : ndarray of shape (n, M)
-        The whole dictionary at them.
-    row_weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    Machine
-
-    Examples
-    --------
-    >>> from parsimon.rvm.basis import make_basis
-    >>> X, labels = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0, 1, 1])
-    >>> basis = make_basis("features", X)
-    >>> design = basis.design(X)
-    >>> posterior = posterior_given(design, labels, np.array([np.inf, 1.0]))
-    >>> shared = shared_columns(basis, [posterior.active])
-    >>> machine = make_machine(
-    ...     shared, posterior, column=None, X=X, design=design, row_weights=np.ones(4)
-    ... )
-    >>> machine.mean(shared.basis.design(X)).round(1)
-    array([-2., -1.,  1.,  2.])
+    Shapes: X (n, d), design (n, M), row_weights (n,).
     """
     columns = shared.positions(posterior.active)
     if column is None:
@@ -171,27 +118,7 @@ def posterior_given(
     The mode is found by iteratively reweighted least squares and the covariance is
     :math:`(\Phi^T B \Phi + A)^{-1}` there (Tipping 2001, eq 25 to 27).
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, M)
-        The whole dictionary.
-    labels : ndarray of shape (n,)
-        0 or 1.
-    alpha : ndarray of shape (M,)
-        Infinite for columns that are not in the model.
-    row_weights : ndarray of shape (n,), optional
-    largest_score : float
-        Where to stop on the way to a mode far out, as in `logistic_mode`.
-
-    Returns
-    -------
-    SparseBayes
-
-    Examples
-    --------
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> posterior_given(design, np.array([0.0, 1, 0, 1]), np.array([np.inf, 1.0])).mean.round(4)
-    array([0.2273])
+    Shapes: design (n, M), labels (n,), alpha (M,), row_weights (n,).
     """
     active = np.flatnonzero(np.isfinite(alpha))
     own, precision = design[:, active], alpha[active]
@@ -245,10 +172,5 @@ def printed_complexity(alpha: Any) -> float:
     r"""Return :math:`C(\alpha) = \sum_m 1 / (1 + \alpha_m)`, infinite precisions adding nothing.
 
     Clark (2011), eq 3.18 with unit noise. It is at most the number of columns in the model.
-
-    Examples
-    --------
-    >>> printed_complexity([1.0, np.inf])
-    0.5
     """
     return float(np.sum(1.0 / (1.0 + np.asarray(alpha, dtype=np.float64))))

@@ -98,13 +98,8 @@ class OneVsRest:
 class SoftmaxClasses:
     """One posterior of all classes.
 
-    Attributes
-    ----------
-    result : SparseSoftmax
-        Its pairs count the columns of the shared basis.
-    n_classes : int
-    far : tuple of FarVariance
-        One for each class, or none.
+    result: Its pairs count the columns of the shared basis.
+    far: One for each class, or none.
     """
 
     result: SparseSoftmax
@@ -202,36 +197,7 @@ def class_model(
     design: Array,
     row_weights: Array,
 ) -> ClassModel:
-    """Return the model of some fits: one of all classes, or one for each.
-
-    Parameters
-    ----------
-    fits : sequence of SparseBayes, or of one SparseSoftmax
-    shared : Shared
-    n_classes : int
-    column, X, design, row_weights
-        As in `parsimon.rvm.machine.make_machine`.
-
-    Returns
-    -------
-    ClassModel
-
-    Examples
-    --------
-    >>> from parsimon.inference.sparse_bayes import sparse_classification
-    >>> from parsimon.rvm.basis import make_basis
-    >>> from parsimon.rvm.machine import shared_columns
-    >>> X, labels = np.linspace(0, 1, 20)[:, None], np.repeat([0.0, 1.0], 10)
-    >>> basis = make_basis("features", X)
-    >>> design = basis.design(X)
-    >>> fit = sparse_classification(design, labels)
-    >>> shared = shared_columns(basis, [fit.active])
-    >>> model = class_model(
-    ...     [fit], shared, 2, column=None, X=X, design=design, row_weights=np.ones(20)
-    ... )
-    >>> model.probability(X, shared.basis.design(X), plug_in=True).argmax(axis=1).tolist()
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
-    """
+    """Return the model of some fits: one of all classes, or one for each."""
     if isinstance(fits[0], SparseSoftmax):
         return SoftmaxClasses.fit(
             fits[0],
@@ -254,19 +220,7 @@ def class_model(
 def checked_cutoff(cutoff: Any, n_classes: int) -> Array:
     """Return a cutoff as a number for two classes and as one for each class otherwise.
 
-    Parameters
-    ----------
-    cutoff : float or array-like of shape (n_classes,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape () or (n_classes,)
-
-    Examples
-    --------
-    >>> checked_cutoff(0, 3)
-    array([0., 0., 0.])
+    Shapes: cutoff (n_classes,) -> ().
     """
     shape = () if n_classes == 2 else (n_classes,)
     try:
@@ -282,11 +236,5 @@ def checked_cutoff(cutoff: Any, n_classes: int) -> Array:
 
 
 def flat(values: Array) -> Array:
-    """Return a single column as a vector, and more columns as they are.
-
-    Examples
-    --------
-    >>> flat(np.ones((2, 1)))
-    array([1., 1.])
-    """
+    """Return a single column as a vector, and more columns as they are."""
     return values[:, 0] if values.shape[1] == 1 else values

@@ -30,32 +30,7 @@ def plot_roc_levels(
     chosen: int | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the rates that solutions up to a complexity attain, for rising complexities.
-
-    Parameters
-    ----------
-    front : Front
-        With objectives ``tpr``, ``fpr`` and ``complexity``.
-    levels : sequence of float, optional
-        Greatest complexities; at most five of those that occur, closer together where small, if
-        left out.
-    chosen : int, optional
-        Index of a solution to mark.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Examples
-    --------
-    >>> values = [[0, 0, 0], [0.6, 0.2, 1], [0.8, 0.2, 3], [1, 1, 0]]
-    >>> front = Front(values, ["tpr", "fpr", "complexity"], maximise=["tpr"])
-    >>> axes = plot_roc_levels(front)
-    >>> [text.get_text() for text in axes.get_legend().get_texts()]
-    ['chance', 'up to 3: area 0.64', 'up to 1: area 0.48']
-    """
+    """Draw the rates that solutions up to a complexity attain, for rising complexities."""
     tpr, fpr, complexity = _rates(front)
     if levels is None:
         chosen_levels = complexity_levels(complexity)
@@ -89,13 +64,7 @@ def plot_roc_levels(
 
 
 def complexity_levels(complexity: Array) -> Array:
-    """Return at most five complexities that occur, spread evenly over the logarithm of their rank.
-
-    Examples
-    --------
-    >>> complexity_levels(np.array([0.0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 20]))
-    array([ 1.,  2.,  3.,  6., 20.])
-    """
+    """Return at most five complexities that occur, spread evenly over log rank."""
     occurring = np.unique(complexity[complexity > 0])
     if not len(occurring):
         return np.zeros(1)
@@ -105,13 +74,7 @@ def complexity_levels(complexity: Array) -> Array:
 
 
 def staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:
-    """Return the edge of what points strictly dominate, from (0, 0) to (1, 1).
-
-    Examples
-    --------
-    >>> staircase(np.array([0.5, 0.2]), np.array([0.9, 0.6]))
-    (array([0. , 0.2, 0.2, 0.5, 0.5, 1. , 1. ]), array([0. , 0. , 0.6, 0.6, 0.9, 0.9, 1. ]))
-    """
+    """Return the edge of what points strictly dominate, from (0, 0) to (1, 1)."""
     order = np.lexsort((tpr, fpr))
     across = np.concatenate([[0.0], fpr[order], [1.0]])
     up = np.maximum.accumulate(np.concatenate([[0.0], tpr[order], [1.0]]))

@@ -24,25 +24,9 @@ def latent_variance(design: Array, covariance: Array) -> Array:
     With basis functions that vanish far from their centres it tends to zero far from the data,
     where it should be largest; `FarVariance.added` is what is missing.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, m)
-        The columns in the model, at new rows.
-    covariance : ndarray of shape (m, m)
-        Of the weights.
+    Shapes: design (n, m), covariance (m, m) -> (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", eq 22.
-
-    Examples
-    --------
-    >>> latent_variance(np.array([[1.0, 2.0]]), np.diag([1.0, 0.5]))
-    array([3.])
     """
     variance: Array = np.einsum("nm,nm->n", design @ covariance, design)
     return np.maximum(variance, 0.0)
@@ -52,28 +36,14 @@ def moderated_probability(mean: Array, variance: Array) -> Array:
     r"""Return the logistic function averaged over a Gaussian latent value.
 
     :math:`\int (1 + e^{-f})^{-1} N(f | m, v) df` by quadrature, to about 1e-12; MacKay's
-    :math:`(1 + e^{-m / \sqrt{1 + \pi v / 8}})^{-1}` [1]_ is wrong by up to 0.02. The answer is
+    :math:`(1 + e^{-m / \sqrt{1 + \pi v / 8}})^{-1}` [1] is wrong by up to 0.02. The answer is
     one half where the mean is zero, exactly, and on the mean's side of one half everywhere else,
     so that it never contradicts a prediction from the mean.
 
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n,) or any other
-        Of the latent value.
+    Shapes: mean, variance (n,).
 
-    Returns
-    -------
-    ndarray of the shape of `mean`
-
-    References
-    ----------
-    .. [1] MacKay (1992), "The evidence framework applied to classification networks", Neural
-       Computation 4:720-736.
-
-    Examples
-    --------
-    >>> moderated_probability(np.array([0.0, 2.0, 2.0]), np.array([9.0, 0.0, 9.0])).round(4)
-    array([0.5   , 0.8808, 0.7174])
+    [1] MacKay (1992), "The evidence framework applied to classification networks", Neural
+    Computation 4:720-736.
     """
     mean = np.asarray(mean, dtype=np.float64)
     spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), mean.shape)

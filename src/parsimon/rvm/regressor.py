@@ -339,20 +339,7 @@ class RVR(RegressorMixin, BaseEstimator):
 def target_scale(y: Array, weights: Array, *, centred: bool) -> tuple[float, float]:
     """Return the mean of the targets, zero if not centred, and their root mean square from it.
 
-    Parameters
-    ----------
-    y, weights : ndarray of shape (n,)
-    centred : bool
-
-    Returns
-    -------
-    centre, unit : float
-        The unit is one where all targets are the centre.
-
-    Examples
-    --------
-    >>> target_scale(np.array([1.0, 3.0]), np.ones(2), centred=True)
-    (2.0, 1.0)
+    Shapes: y, weights (n,).
     """
     largest = float(np.abs(y).max())
     if largest == 0.0:

@@ -16,18 +16,13 @@ from parsimon._typing import Array, Indices, Mask
 class TrainingRows(NamedTuple):
     """Rows with weight.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Class codes or targets.
-    weights : ndarray of shape (n,)
-        All positive.
-    places : ndarray of shape (n,)
-        The first given row that is equal.
-    is_new : ndarray of shape (n,)
-        False where the row before has the same inputs and only another target, so that a basis
-        function there would be the same again.
+    Shapes: X (n, d).
+
+    y (n,): Class codes or targets.
+    weights (n,): All positive.
+    places (n,): The first given row that is equal.
+    is_new (n,): False where the row before has the same inputs and only another target, so that
+        a basis function there would be the same again.
     """
 
     X: Array
@@ -40,23 +35,7 @@ class TrainingRows(NamedTuple):
 def training_rows(X: Array, y: Array, weights: Array) -> TrainingRows:
     """Merge rows that are equal in X and y, leave out those without weight, and sort.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_given, d)
-    y : ndarray of shape (n_given,)
-    weights : ndarray of shape (n_given,)
-        Not negative.
-
-    Returns
-    -------
-    TrainingRows
-
-    Examples
-    --------
-    >>> X, y = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    >>> rows = training_rows(X, y, np.array([1.0, 1.0, 3.0, 0.0]))
-    >>> rows.X.tolist(), rows.weights.tolist(), rows.places.tolist()
-    ([[1.0], [2.0]], [1.0, 4.0], [1, 0])
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,).
     """
     places, totals = merged_rows(X, y, weights)
     X = np.ascontiguousarray(X[places])
@@ -70,22 +49,7 @@ def weighted_rows(X: Array, y: Array, weights: Array) -> TrainingRows:
     Nothing is merged or sorted: the table is as large as the design itself and not copied
     without need.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n)
-        Similarities of the training rows.
-    y, weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    TrainingRows
-        X still has all n columns; `places` are the rows with weight.
-
-    Examples
-    --------
-    >>> rows = weighted_rows(np.eye(3), np.zeros(3), np.array([1.0, 0.0, 2.0]))
-    >>> rows.X.shape, rows.places.tolist()
-    ((2, 3), [0, 2])
+    Shapes: X (n, n), y, weights (n,).
     """
     used = np.flatnonzero(weights > 0)
     every = np.ones(len(used), dtype=np.bool_)

@@ -32,14 +32,7 @@ from parsimon.rvm.splits import Split, given_split, homogeneous_split, merged_pl
 
 
 def shared_options(estimator: Any) -> RVC:
-    """Return the unfitted classifier with the options that both have.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.pareto_classifier import ParetoRVC
-    >>> shared_options(ParetoRVC(gamma=2.0))
-    RVC(gamma=2.0)
-    """
+    """Return the unfitted classifier with the options that both have."""
     return RVC(
         estimator.kernel,
         gamma=estimator.gamma,
@@ -52,13 +45,7 @@ def shared_options(estimator: Any) -> RVC:
 
 
 def check_search_options(estimator: Any) -> None:
-    """Refuse options of `ParetoRVC` that cannot be used.
-
-    Examples
-    --------
-    >>> from parsimon.rvm.pareto_classifier import ParetoRVC
-    >>> check_search_options(ParetoRVC(cv="swap"))
-    """
+    """Refuse options of `ParetoRVC` that cannot be used."""
     check_options(shared_options(estimator))
     check_complexity(estimator.complexity)
     check_choice("start", estimator.start, ("random", "rvm"))
@@ -106,11 +93,6 @@ def search_seeds(random_state: Seed) -> Seeds:
 
     Without a seed only the search is left to chance: resamples and folds must be the same when it
     resumes.
-
-    Examples
-    --------
-    >>> search_seeds(7).folds.spawn_key, search_seeds(None)
-    ((2,), Seeds(search=None, resamples=0, folds=0))
     """
     if random_state is None:
         return Seeds(None, 0, 0)
@@ -128,19 +110,7 @@ def split_for(
 ) -> Split:
     """Return the rows of the search and their folds, if `cv` asks for any.
 
-    Parameters
-    ----------
-    estimator : ParetoRVC
-        With checked options.
-    rows : TrainingRows
-    design : ndarray of shape (n, M)
-    given : tuple of X, class codes and weights
-        All rows as they were given to `fit`.
-    seeds : Seeds
-
-    Returns
-    -------
-    Split
+    Shapes: design (n, M).
     """
     if estimator.cv is None or isinstance(estimator.cv, str):
         return single_rows(rows.weights)
@@ -164,25 +134,7 @@ def search_for(
 ) -> Outcome:
     """Run the search that the options of a `ParetoRVC` ask for.
 
-    Parameters
-    ----------
-    estimator : ParetoRVC
-        With checked options and `classes_`.
-    options : RVC
-        From `shared_options`.
-    made : Dictionary
-    rows : TrainingRows
-    codes : ndarray of shape (n,)
-        Class of each training row.
-    split : Split
-        From `split_for`.
-    seeds : Seeds
-    deadline : float or None
-        Of `time.monotonic`.
-
-    Returns
-    -------
-    Outcome
+    Shapes: codes (n,).
     """
     each, weights, folds = split
     n_classes = len(estimator.classes_)

@@ -37,18 +37,14 @@ _DIGITS = 12
 class Figures:
     """What is known of each solution of a front besides its objectives, in its order.
 
-    Attributes
-    ----------
-    accuracy : ndarray of shape (n_solutions,)
-        That follows from the rates that guided the search, or that on the training rows if it is
-        lower.
-    training_accuracy : ndarray of shape (n_solutions,)
-        On all training rows, with weights refitted to all of them.
-    complexity : ndarray of shape (n_solutions,)
-    n_columns : ndarray of shape (n_solutions,)
-        Columns in the model, without the bias.
-    n_rows : int
-        How many rows `accuracy` was measured on.
+    Shapes: complexity (n_solutions,).
+
+    accuracy (n_solutions,): That follows from the rates that guided the search, or that on the
+        training rows if it is lower.
+    training_accuracy (n_solutions,): On all training rows, with weights refitted to all of
+        them.
+    n_columns (n_solutions,): Columns in the model, without the bias.
+    n_rows: How many rows `accuracy` was measured on.
     """
 
     accuracy: Array
@@ -72,31 +68,7 @@ class Figures:
 
 
 def choose(front: Front, figures: Figures, rule: Rule) -> int:
-    """Return the index that a rule chooses.
-
-    Parameters
-    ----------
-    front : Front
-    figures : Figures
-        In the order of the front.
-    rule : int, str or callable
-        An index, one of the texts above, or a function of the front.
-
-    Examples
-    --------
-    >>> front = Front(
-    ...     [[0.9, 0.2, 9], [0.8, 0.1, 3], [0.8, 0.2, 2], [0.0, 0.0, 0]],
-    ...     ["tpr", "fpr", "complexity"],
-    ...     maximise=["tpr"],
-    ... )
-    >>> accuracy = (front.values[:, 0] + 1 - front.values[:, 1]) / 2
-    >>> complexity = front.values[:, 2]
-    >>> figures = Figures(accuracy, accuracy, complexity, complexity, n_rows=40)
-    >>> choose(front, figures, "accuracy"), choose(front, figures, "one_se")
-    (1, 2)
-    >>> choose(front, figures, "best:tpr where complexity<9")
-    1
-    """
+    """Return the index that a rule chooses."""
     if not isinstance(rule, str):
         return choose_from_front(front, rule)
     text, _, conditions = rule.partition(" where ")
@@ -137,19 +109,9 @@ def _chosen(front: Front, figures: Figures, text: str) -> int:
 def most_accurate(accuracy: Array, complexity: Array, n_columns: Array) -> int:
     """Return the most accurate; ties go to the least complex, then to the fewest columns.
 
-    Parameters
-    ----------
-    accuracy, complexity, n_columns : ndarray of shape (n_solutions,)
+    Shapes: accuracy, complexity, n_columns (n_solutions,).
 
-    References
-    ----------
     Clark (2011), section 3.6.
-
-    Examples
-    --------
-    >>> accuracy, size = np.array([0.8, 0.9, 0.9]), np.array([1.0, 9.0, 5.0])
-    >>> most_accurate(accuracy, size, size)
-    2
     """
     return int(np.lexsort((n_columns, complexity, -accuracy.round(_DIGITS)))[0])
 
@@ -165,29 +127,13 @@ def within_standard_error(
     r"""Return the least complex solution nearly as accurate as the best.
 
     The standard error is that of the best accuracy, binomial: :math:`\sqrt{p (1 - p) / n}` with
-    :math:`p = (n a + 1) / (n + 2)`, so that a faultless solution has one too [1]_. Ties go to the
+    :math:`p = (n a + 1) / (n + 2)`, so that a faultless solution has one too [1]. Ties go to the
     more accurate, then to the fewest columns.
 
-    Parameters
-    ----------
-    accuracy, complexity, n_columns : ndarray of shape (n_solutions,)
-    n_rows : int
-        How many rows the accuracies were measured on.
-    n_errors : float
-        How many standard errors may be lost.
+    Shapes: accuracy, complexity, n_columns (n_solutions,).
 
-    References
-    ----------
-    .. [1] Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees,
-       section 3.4.3.
-
-    Examples
-    --------
-    >>> accuracy, size = np.array([0.5, 0.88, 0.9]), np.array([0.0, 2.0, 30.0])
-    >>> within_standard_error(accuracy, size, size, n_rows=100)
-    1
-    >>> within_standard_error(accuracy, size, size, n_rows=10_000)
-    2
+    [1] Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees,
+    section 3.4.3.
     """
     check_positive("n_errors", n_errors, or_zero=True)
     best = float(accuracy.max())
@@ -206,17 +152,7 @@ def error_knee(error: Array, complexity: Array, *, method: str = "chord") -> int
     Of each complexity only the least error counts; of these points those that are not dominated
     form a front of two objectives, whose knee is taken.
 
-    Parameters
-    ----------
-    error, complexity : ndarray of shape (n_solutions,)
-    method : {"chord", "gain", "tradeoff"}
-        As in `parsimon.pareto.Front.knee`; "gain" is the normalised performance gain of Jin et
-        al. (2006), which Clark (2011) proposes.
-
-    Examples
-    --------
-    >>> error_knee(np.array([0.5, 0.3, 0.12, 0.11, 0.1]), np.array([0.0, 2.0, 2.0, 9.0, 20.0]))
-    2
+    Shapes: error, complexity (n_solutions,).
     """
     check_choice("method", method, tuple(KNEES))
     points = np.column_stack([error.round(_DIGITS), complexity])

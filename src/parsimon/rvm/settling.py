@@ -25,17 +25,10 @@ _DECIMALS = 12
 class Labelled(NamedTuple):
     """Training rows for a refit.
 
-    Attributes
-    ----------
-    design : ndarray of shape (n, M)
-        The whole dictionary.
-    codes : ndarray of shape (n,)
-        Class of each row.
-    n_classes : int
-    weights : ndarray of shape (n,)
-        How many times each row counts.
-    held : ndarray of shape (n_folds, n), optional
-        How much of it is held out in each fold, if the search had folds.
+    design (n, M): The whole dictionary.
+    codes (n,): Class of each row.
+    weights (n,): How many times each row counts.
+    held (n_folds, n): How much of it is held out in each fold, if the search had folds.
     """
 
     design: Array
@@ -48,14 +41,12 @@ class Labelled(NamedTuple):
 class Refitted(NamedTuple):
     """Solutions in the order of the outcome.
 
-    Attributes
-    ----------
-    rates : ndarray of shape (k, n_classes)
-        Share of each class that is predicted right: means over held-out folds if there are any,
-        else on the training rows.
-    training_rates : ndarray of shape (k, n_classes)
-        On the training rows, by the model that is fitted to all of them.
-    cutoffs : ndarray of shape (k,) or (k, n_classes)
+    Shapes: cutoffs (k,).
+
+    rates (k, n_classes): Share of each class that is predicted right: means over held-out folds
+        if there are any, else on the training rows.
+    training_rates (k, n_classes): On the training rows, by the model that is fitted to all of
+        them.
     """
 
     rates: Array
@@ -66,16 +57,7 @@ class Refitted(NamedTuple):
 def refitted(outcome: Outcome, rows: Labelled, held_rates: Array) -> Refitted:
     """Fit all models of a search to all rows and measure their solutions.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    rows : Labelled
-    held_rates : ndarray of shape (k, n_classes)
-        Class rates as the search measured them in folds; with three classes or more they stay.
-
-    Returns
-    -------
-    Refitted
+    Shapes: held_rates (k, n_classes).
     """
     cutoffs = np.array(outcome.cutoffs)
     gains = rate_gains(rows.codes, rows.weights, None, rows.n_classes)
@@ -112,19 +94,7 @@ def settled_cutoffs(cutoffs: Array, scores: Array) -> Array:
 
     The rows above it stay the same. Beyond the greatest and the least score it is infinite.
 
-    Parameters
-    ----------
-    cutoffs : ndarray of shape (c,)
-    scores : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> settled_cutoffs(np.array([1.9, -5.0, 3.0]), np.array([1.0, 2.0, 3.0]))
-    array([ 1.5, -inf,  inf])
+    Shapes: cutoffs (c,), scores (n,) -> (c,).
     """
     ordered = np.unique(scores)
     middles = 0.5 * ordered[:-1] + 0.5 * ordered[1:]
@@ -136,18 +106,7 @@ def settled_cutoffs(cutoffs: Array, scores: Array) -> Array:
 def held_out_rates(model: Model, rows: Labelled, held: Array, cutoffs: Array) -> Array:
     """Return the rates of both classes, means over the folds in which a class occurs.
 
-    Parameters
-    ----------
-    model : Model
-    rows : Labelled
-        Of two classes.
-    held : ndarray of shape (n_folds, n)
-        How much of each row is held out in each fold.
-    cutoffs : ndarray of shape (c,)
-
-    Returns
-    -------
-    ndarray of shape (c, 2)
+    Shapes: held (n_folds, n), cutoffs (c,) -> (c, 2).
     """
     scores = logistic_modes(
         rows.design[:, model.active],

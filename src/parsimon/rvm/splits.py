@@ -20,14 +20,9 @@ MOST_SINGLE_ROWS = 100_000
 class Split(NamedTuple):
     """The rows of a search, in terms of the merged rows.
 
-    Attributes
-    ----------
-    each : ndarray of shape (n_rows,)
-        Which merged row each row is.
-    weights : ndarray of shape (n_rows,)
-        How many times it counts.
-    folds : ndarray of shape (n_rows,), optional
-        In which fold it is held out.
+    each (n_rows,): Which merged row each row is.
+    weights (n_rows,): How many times it counts.
+    folds (n_rows,): In which fold it is held out.
     """
 
     each: Indices
@@ -35,14 +30,7 @@ class Split(NamedTuple):
     folds: Indices | None = None
 
     def held(self, n_merged: int) -> Array | None:
-        """Return how much of each merged row is held out in each fold, if there are folds.
-
-        Examples
-        --------
-        >>> Split(np.array([0, 0, 1]), np.ones(3), np.array([0, 1, 1])).held(2)
-        array([[1., 0.],
-               [1., 1.]])
-        """
+        """Return how much of each merged row is held out in each fold, if there are folds."""
         if self.folds is None:
             return None
         table = np.zeros((int(self.folds.max()) + 1, n_merged))
@@ -55,17 +43,7 @@ def single_rows(weights: Array) -> Split:
 
     Weights that are no whole numbers, or that stand for very many rows, stay weights.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_merged,)
-        Positive.
-
-    Examples
-    --------
-    >>> single_rows(np.array([2.0, 1.0])).each
-    array([0, 0, 1])
-    >>> single_rows(np.array([0.5, 1.0])).each
-    array([0, 1])
+    Shapes: weights (n_merged,).
     """
     if (weights != weights.round()).any() or weights.sum() > max(MOST_SINGLE_ROWS, len(weights)):
         return Split(np.arange(len(weights)), weights)
@@ -78,21 +56,7 @@ def homogeneous_split(
 ) -> Split:
     """Return single rows in folds that look alike.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_merged, d)
-        Distances between them tell what looks alike.
-    weights : ndarray of shape (n_merged,)
-    n_folds : int
-        Fewer if there are fewer rows: a fold needs one.
-    random_state : int, Generator, SeedSequence, RandomState or None
-
-    Examples
-    --------
-    >>> split = homogeneous_split(np.array([[0.0], [1.0]]), np.array([2.0, 2.0]), 2, 0)
-    >>> split.held(2)
-    array([[1., 1.],
-           [1., 1.]])
+    Shapes: inputs (n_merged, d), weights (n_merged,).
     """
     rows = single_rows(weights)
     n_folds = min(n_folds, len(rows.each))
@@ -103,23 +67,7 @@ def homogeneous_split(
 def given_split(cv: Any, X: Array, y: AnyArray, weights: Array, merged: Indices) -> Split:
     """Return the rows in the folds of a splitter.
 
-    Parameters
-    ----------
-    cv : splitter, or iterable of (train, test)
-        As in scikit-learn; every row is held out exactly once.
-    X : ndarray of shape (n_given, d)
-    y : ndarray of shape (n_given,)
-    weights : ndarray of shape (n_given,)
-    merged : ndarray of shape (n_given,)
-        Which merged row each given row went to; -1 for one without weight.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import KFold
-    >>> X, y = np.zeros((4, 1)), np.array([0, 1, 0, 1])
-    >>> split = given_split(KFold(2), X, y, np.ones(4), np.array([0, 1, 0, 1]))
-    >>> split.each, split.folds, split.weights
-    (array([0, 1, 0, 1]), array([0, 0, 1, 1]), array([1., 1., 1., 1.]))
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,), merged (n_given,).
     """
     from sklearn.model_selection import check_cv
 
@@ -152,19 +100,7 @@ def given_split(cv: Any, X: Array, y: AnyArray, weights: Array, merged: Indices)
 def merged_places(X: Array, codes: Indices, weights: Array, *, merge: bool) -> Indices:
     """Return which of the merged rows each given row went to; -1 for one without weight.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_given, d)
-    codes : ndarray of shape (n_given,)
-    weights : ndarray of shape (n_given,)
-    merge : bool
-        Whether equal rows were merged, and sorted, or kept as they were.
-
-    Examples
-    --------
-    >>> X = np.array([[2.0], [1.0], [2.0], [5.0]])
-    >>> merged_places(X, np.zeros(4, int), np.array([1.0, 1, 1, 0]), merge=True)
-    array([ 1,  0,  1, -1])
+    Shapes: X (n_given, d), codes (n_given,), weights (n_given,).
     """
     used = weights > 0
     places = np.full(len(X), -1, dtype=np.intp)

@@ -29,17 +29,10 @@ INNER_FOLDS = 5
 class Answer:
     """What came of one question on one part of the table.
 
-    Attributes
-    ----------
-    preparer, screener : estimators
-        From cells to the numbers that were searched.
-    search : KernelSearch
-    model : estimator
-        The structure that was found, fitted to all rows of the part.
-    X : DataFrame of shape (n, d)
-        All rows of the part, as numbers.
-    searched : ndarray
-        Places of the rows that were searched.
+    preparer, screener: From cells to the numbers that were searched.
+    model: The structure that was found, fitted to all rows of the part.
+    X (n, d): All rows of the part, as numbers.
+    searched: Places of the rows that were searched.
     """
 
     preparer: "Preparer"
@@ -66,20 +59,7 @@ def answer(
 ) -> Answer:
     """Answer one question on one part of a table.
 
-    Parameters
-    ----------
-    table : DataFrame of shape (n, ...)
-        The columns as they were read, without the target.
-    groups : ndarray of shape (n,)
-        The outcome with all its classes: what variables are screened by, so that all questions of
-        a table share them.
-    y : ndarray of shape (n,)
-        1 and 0 for the question, or numbers.
-    task : {"classification", "regression"}
-    options : Options
-    seed : SeedSequence
-    time_limit : float, optional
-        Seconds for the search.
+    Shapes: table (n, ...), groups (n,), y (n,).
     """
     from parsimon.statistician.preparing.preparation import Preparer
     from parsimon.statistician.preparing.screening import Screener
@@ -111,15 +91,7 @@ def answer(
 
 
 def sampled_rows(y: Array, task: Task, most: int, seed: np.random.SeedSequence) -> Indices:
-    """Return the places of at most `most` rows, in order; classes keep their shares.
-
-    Examples
-    --------
-    >>> y = np.repeat([0.0, 1.0], [90, 10])
-    >>> rows = sampled_rows(y, "classification", 20, np.random.SeedSequence(0))
-    >>> len(rows), int(y[rows].sum())
-    (20, 2)
-    """
+    """Return the places of at most `most` rows, in order; classes keep their shares."""
     if len(y) <= most:
         return np.arange(len(y))
     rng = np.random.default_rng(seed)

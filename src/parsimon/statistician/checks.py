@@ -28,12 +28,9 @@ _SURE = 1e-6
 class OutsidePredictions:
     """Predictions of rows by models of the outer folds, which never saw them.
 
-    Attributes
-    ----------
-    probability_or_value : ndarray of shape (n,)
-        Of the positive class, or the predicted number; any value where `seen` is False.
-    seen : ndarray of shape (n,)
-        False where the fold of a row failed.
+    probability_or_value (n,): Of the positive class, or the predicted number; any value where
+        `seen` is False.
+    seen (n,): False where the fold of a row failed.
     """
 
     probability_or_value: Array
@@ -45,34 +42,6 @@ def check_findings(subject: Subject, outside: OutsidePredictions | None = None) 
 
     Calibration, curve and Brier score come from `outside` if it is given, otherwise from
     leave-one-out; surprising and influential rows always belong to the subject's own model.
-
-    Parameters
-    ----------
-    subject : Subject
-    outside : OutsidePredictions, optional
-        Without it, or if no fold of it succeeded, rows are left out one at a time.
-
-    Returns
-    -------
-    Checks
-        Without pictures.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from types import SimpleNamespace
-    >>> from parsimon.gp import GPRegressor
-    >>> X = pd.DataFrame({"dose": np.linspace(0, 6, 40)})
-    >>> y = np.sin(X["dose"].to_numpy()) + 0.1 * np.random.default_rng(0).normal(size=40)
-    >>> search = SimpleNamespace(best_candidate_=SimpleNamespace(columns=(0,)))
-    >>> subject = Subject(
-    ...     X=X, y=y, task="regression", target="answer", positive="", negative="",
-    ...     search=search, model=GPRegressor(random_state=0).fit(X, y), table=X,
-    ...     rows=np.arange(1, 41), key="study-1", seed=np.random.SeedSequence(0),
-    ... )
-    >>> checks = check_findings(subject)
-    >>> checks.source, checks.coverage, len(checks.surprising)
-    ('leave-one-out', 0.975, 10)
     """
     own = own_predictions(subject)
     checks = Checks(
@@ -105,26 +74,9 @@ def calibration_table(y: Array, probability: Array) -> tuple[CalibrationBin, ...
 
     About ten groups of equal size, fewer for few rows, with Wilson's interval of each share.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        0 and 1.
-    probability : ndarray of shape (n,)
+    Shapes: y (n,), probability (n,).
 
-    Returns
-    -------
-    tuple of CalibrationBin
-
-    References
-    ----------
-    .. [1] Wilson (1927), J. Am. Stat. Assoc. 22:209-212.
-
-    Examples
-    --------
-    >>> chances = np.repeat([0.1, 0.8], 10)
-    >>> table = calibration_table((chances > 0.5) * 1.0, chances)
-    >>> [(round(one.predicted, 2), one.n_rows) for one in table]
-    [(0.1, 10), (0.8, 10)]
+    [1] Wilson (1927), J. Am. Stat. Assoc. 22:209-212.
     """
     n_bins = int(np.clip(len(y) // ROWS_FOR_A_BIN, 2, MOST_BINS))
     bins = calibration_bins(y, probability, n_bins=n_bins, confidence=CONFIDENCE)
@@ -141,32 +93,14 @@ def calibration_table(y: Array, probability: Array) -> tuple[CalibrationBin, ...
 def calibration_line(y: Array, probability: Array) -> tuple[float | None, float | None]:
     """Return slope and intercept of the outcome's log odds on those of the prediction.
 
-    A logistic regression with one predictor [1]_: slope 1 and intercept 0 are perfect, a slope
+    A logistic regression with one predictor [1]: slope 1 and intercept 0 are perfect, a slope
     below 1 says that predictions are too extreme. Both are None if no finite estimate exists:
     one class only, equal predictions, or a threshold that separates the classes.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        0 and 1.
-    probability : ndarray of shape (n,)
+    Shapes: y (n,), probability (n,).
 
-    Returns
-    -------
-    slope, intercept : float or None
-
-    References
-    ----------
-    .. [1] Cox (1958), "Two further applications of a model for binary regression",
-       Biometrika 45:562-565.
-
-    Examples
-    --------
-    >>> odds = np.array([-1.0, 1.0])
-    >>> y = np.concatenate([np.repeat([1, 0], [25, 75]), np.repeat([1, 0], [75, 25])])
-    >>> slope, intercept = calibration_line(y, np.repeat([0.1, 0.9], 100))
-    >>> round(slope, 3), round(abs(intercept), 3)
-    (0.5, 0.0)
+    [1] Cox (1958), "Two further applications of a model for binary regression",
+    Biometrika 45:562-565.
     """
     odds = logit(np.clip(probability, _SURE, 1 - _SURE))
     positive, negative = odds[y == 1], odds[y == 0]

@@ -35,31 +35,6 @@ def component_findings(subject: Subject) -> tuple[ComponentFinding, ...]:
     six parts only the first six are found that way; the others follow by strength. A constant
     is no part of its own: it goes with the lines, whose height it is. All parts together are the
     best structure itself, with its numbers.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    tuple of ComponentFinding
-        Empty if no structure was found.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from parsimon.gp import KernelSearch
-    >>> rng = np.random.default_rng(0)
-    >>> X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["dose", "age"])
-    >>> y = (3 * X["dose"] + np.sin(2 * X["age"]) + 0.1 * rng.normal(size=40)).to_numpy()
-    >>> search = KernelSearch(depth=2, random_state=0).fit(X, y)
-    >>> subject = Subject(
-    ...     X=X, y=y, task="regression", target="effect", positive="", negative="",
-    ...     search=search, model=search.best_estimator_, table=X, rows=np.arange(1, 41),
-    ...     key="effect", seed=np.random.SeedSequence(0),
-    ... )
-    >>> [(one.alone.words, one.direction) for one in component_findings(subject)]
-    [('dose alone', 'rising'), ('age alone', 'turning')]
     """
     search = subject.search
     if not search.structure_found_:
@@ -97,29 +72,6 @@ def growing_sums(
 
     Algorithm 5.1 of He (2016): greedy by error, rounded to 0.01 % as in the search, ties by
     evidence. From the seventh part on the strongest of the rest comes next.
-
-    Parameters
-    ----------
-    judged : callable
-        Maps places of parts to the candidate of their sum.
-    strengths : sequence of float
-        Of each part.
-
-    Yields
-    ------
-    places : list of int
-        The last is new.
-    candidate : Candidate
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> errors = {(0,): 0.4, (1,): 0.3, (1, 0): 0.2}
-    >>> def judged(places):
-    ...     error = errors[tuple(places)]
-    ...     return Candidate(kernel=SE(0), depth=1, parent=None, columns=(0,), error=error)
-    >>> [places for places, candidate in growing_sums(judged, strengths=[1.0, 1.0])]
-    [[1], [1, 0]]
     """
     places: list[int] = []
     rest = list(range(len(strengths)))
@@ -135,28 +87,14 @@ def growing_sums(
 
 
 def split(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
-    """Return the summands that see variables, and those that are constants.
-
-    Examples
-    --------
-    >>> parts, constants = split(Constant() + Linear(0) + Linear(1))
-    >>> [str(part) for part in parts], [str(constant) for constant in constants]
-    (['LIN_1', 'LIN_2'], ['C'])
-    """
+    """Return the summands that see variables, and those that are constants."""
     summands = sum_of_products(kernel)
     constants: list[Kernel] = [part for part in summands if isinstance(part, Constant)]
     return [part for part in summands if not isinstance(part, Constant)], constants
 
 
 def joined(parts: Sequence[Kernel], constants: Sequence[Kernel]) -> Kernel:
-    """Return the sum of some parts, with the constants if a line among them needs its height.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> print(joined([Linear(0), SE(1)], [Constant()]), "|", joined([SE(1)], [Constant()]))
-    C + LIN_1 + SE_2 | SE_2
-    """
+    """Return the sum of some parts, with the constants if a line among them needs its height."""
     terms = [*constants, *parts] if any(map(_has_line, parts)) else list(parts)
     return terms[0] if len(terms) == 1 else canonical(Sum(tuple(terms)))
 

@@ -27,10 +27,7 @@ _DRAWS = int.from_bytes(b"draw", "big")
 class Direction(NamedTuple):
     """Probabilities that a function rises, and that it falls, throughout.
 
-    Attributes
-    ----------
-    rising, falling : float
-        Between 0 and 1; with what remains the function turns.
+    rising, falling: Between 0 and 1; with what remains the function turns.
     """
 
     rising: float
@@ -63,34 +60,7 @@ def direction_of(
     probabilities of the positive class, or as the numbers of a regression: where nearly all rows
     have one class, the latent function may wander without a difference to anyone.
 
-    Parameters
-    ----------
-    posterior : LatentPosterior
-        Of the whole function.
-    part : Kernel
-        The whole kernel or a term of its sum; it acts on one column.
-    column : int
-    values : ndarray of shape (n,)
-        The data in this column.
-    seed : SeedSequence
-        Of the draws, along with the column.
-    level : float
-        What the other parts add to the latent function, on average.
-
-    Returns
-    -------
-    Direction
-
-    Examples
-    --------
-    >>> from parsimon.gp import fit_classifier
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.linspace(0, 9, 40)[:, None]
-    >>> y = np.where(X[:, 0] > 4, 1.0, -1.0)
-    >>> posterior = fit_classifier(SquaredExponential(0, lengthscale=4.0), X, y).posterior
-    >>> seed = np.random.SeedSequence(0)
-    >>> direction_of(posterior, posterior.kernel, 0, X[:, 0], seed=seed).shape
-    'rising'
+    Shapes: values (n,).
     """
     if is_indicator(values) or line_of(part) is not None:
         ends = _rows(posterior, column, np.array([values.min(), values.max()]))
@@ -104,35 +74,14 @@ def direction_of(
 
 
 def judged_part(values: Array) -> tuple[float, float]:
-    """Return the ends of the part of a column's range in which draws are looked at.
-
-    Examples
-    --------
-    >>> judged_part(np.array([0.0, 10.0]))
-    (1.5, 8.5)
-    """
+    """Return the ends of the part of a column's range in which draws are looked at."""
     low, high = float(values.min()), float(values.max())
     reach = _IGNORED * (high - low)
     return low + reach, high - reach
 
 
 def step_direction(latent: Latent) -> Direction:
-    """Return the probability that the second of two values is the greater, and the smaller.
-
-    Parameters
-    ----------
-    latent : Latent
-        Mean of shape (2,) and covariance of shape (2, 2).
-
-    Returns
-    -------
-    Direction
-
-    Examples
-    --------
-    >>> step_direction(Latent(np.array([0.0, 2.0]), np.array([[3.0, 1.0], [1.0, 3.0]])))
-    Direction(rising=0.841..., falling=0.158...)
-    """
+    """Return the probability that the second of two values is the greater, and the smaller."""
     mean, covariance = latent
     step = float(mean[1] - mean[0])
     variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
@@ -152,25 +101,6 @@ def drawn_direction(
     """Return the shares of joint draws that rise, and that fall, from end to end.
 
     A draw rises if it never lies below an earlier value of its own by more than 1 % of its range.
-
-    Parameters
-    ----------
-    latent : Latent
-        Mean of shape (m,) and covariance of shape (m, m), at places in increasing order.
-    rng : Generator
-    response : callable, optional
-        An increasing function of the draws, whose values are looked at instead.
-    n_draws : int
-
-    Returns
-    -------
-    Direction
-
-    Examples
-    --------
-    >>> sure = Latent(np.array([0.0, 1.0, 4.0]), np.zeros((3, 3)))
-    >>> drawn_direction(sure, np.random.default_rng(0))
-    Direction(rising=1.0, falling=0.0)
     """
     variances, directions = np.linalg.eigh(latent.variance)
     # A covariance of differences has rounding of this size, which would draw a rough function.
@@ -182,35 +112,17 @@ def drawn_direction(
 
 
 def repeats(period: float, values: Array) -> bool:
-    """Say whether the range of the data holds enough of a period to see it repeat.
-
-    Examples
-    --------
-    >>> repeats(2.0, np.array([0.0, 3.0])), repeats(2.1, np.array([0.0, 3.0]))
-    (True, False)
-    """
+    """Say whether the range of the data holds enough of a period to see it repeat."""
     return bool(np.ptp(values) >= _LEAST_PERIODS * period)
 
 
 def is_indicator(values: Array) -> bool:
-    """Say whether a column has two distinct values.
-
-    Examples
-    --------
-    >>> is_indicator(np.array([0.0, 1.0, 0.0])), is_indicator(np.array([0.0, 1.0, 2.0]))
-    (True, False)
-    """
+    """Say whether a column has two distinct values."""
     return len(np.unique(values)) == 2
 
 
 def line_of(kernel: Kernel) -> Linear | None:
-    """Return the line of a kernel that is a line, perhaps with a constant for its height.
-
-    Examples
-    --------
-    >>> line_of(Constant() + Linear(2)).columns, line_of(Linear(0) * Linear(0))
-    ((2,), None)
-    """
+    """Return the line of a kernel that is a line, perhaps with a constant for its height."""
     varying = [part for part in sum_of_products(kernel) if not isinstance(part, Constant)]
     if len(varying) == 1 and isinstance(varying[0], Linear):
         return varying[0]

@@ -36,29 +36,7 @@ def data_picture(
 ) -> Picture:
     """Draw the table itself, in the way that fits its number of columns.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    y : array-like of shape (n,)
-        Codes of classes, or numbers.
-    names : sequence of str
-        Of the columns.
-    class_names : sequence of str
-        In the order of the codes; not used for a number.
-    task : {"classification", "regression"}
-    name : str, default "data"
-        Of the picture.
-
-    Returns
-    -------
-    Picture
-        For a number, rows below and above its median are told apart by colour.
-
-    Examples
-    --------
-    >>> picture = data_picture([[1.0, 5.0], [2.0, 3.0]], [0, 1], ["age", "dose"], ["no", "yes"])
-    >>> picture.name, picture.title
-    ('data', 'The rows of the table by age and dose')
+    Shapes: X (n, d), y (n,).
     """
     codes, classes, said = np.asarray(y), list(class_names), ""
     if task == "regression":
@@ -125,13 +103,7 @@ def draw_roc(roc: Roc, positive: str) -> Any:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names in a row.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Return names in a row."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -20,33 +20,6 @@ def interaction_findings(subject: Subject) -> tuple[InteractionFinding, ...]:
     Both are fitted to the same rows and folds. Factors of one variable stay together, so that
     only what joins variables is taken apart; a factor that the structure has as a part of its
     own is not added again.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    tuple of InteractionFinding
-        In the order of the structure; empty without a structure or a product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from parsimon.gp import KernelSearch
-    >>> rng = np.random.default_rng(0)
-    >>> X = pd.DataFrame(rng.uniform(-1, 1, size=(40, 2)), columns=["dose", "age"])
-    >>> y = (X["dose"] * X["age"] + 0.02 * rng.normal(size=40)).to_numpy()
-    >>> search = KernelSearch(depth=2, folds=2, random_state=0).fit(X, y)
-    >>> subject = Subject(
-    ...     X=X, y=y, task="regression", target="effect", positive="", negative="",
-    ...     search=search, model=search.best_estimator_, table=X, rows=np.arange(1, 41),
-    ...     key="effect", seed=np.random.SeedSequence(0),
-    ... )
-    >>> [finding] = interaction_findings(subject)
-    >>> finding.variables, finding.additive.symbols, finding.log_bayes_factor > 3
-    (('dose', 'age'), 'SE_1 + SE_2', True)
     """
     search = subject.search
     if not search.structure_found_:
@@ -79,26 +52,7 @@ def separated(product: Product, X: Array) -> list[Kernel]:
     The prior variance of the product, averaged over the rows, is shared out equally; it is
     where a fit begins.
 
-    Parameters
-    ----------
-    product : Product
-        Of leaves.
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    list of Kernel
-        One for each set of columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parsimon.kernels import Linear, SquaredExponential as SE
-    >>> X = np.array([[-1.0, 0.0], [1.0, 5.0]])
-    >>> separated(SE(0, variance=6.0) * SE(1), X)[1].variance
-    3.0
-    >>> separated(Linear(0, variance=6.0) * SE(1), X)[0].variance
-    3.0
+    Shapes: X (n, d).
     """
     groups: dict[Any, list[Any]] = {}
     for factor in product.terms:

@@ -15,15 +15,11 @@ Source: TypeAlias = Literal["leave-one-out", "training rows"]
 class OwnPredictions:
     """Predictions of the rows of a subject by its own model.
 
-    Attributes
-    ----------
-    value : ndarray of shape (n,)
-        Probability of the positive class, or the predicted number.
-    deviation : ndarray of shape (n,)
-        Standard deviation of a new observation; zero for classes, whose probability says it all.
-    source : {"leave-one-out", "training rows"}
-        Whether each row was left out. A model with inducing points cannot leave rows out without
-        a new fit, so that its predictions have seen their own rows.
+    value (n,): Probability of the positive class, or the predicted number.
+    deviation (n,): Standard deviation of a new observation; zero for classes, whose probability
+        says it all.
+    source: Whether each row was left out. A model with inducing points cannot leave rows out
+        without a new fit, so that its predictions have seen their own rows.
     """
 
     value: Array
@@ -32,29 +28,7 @@ class OwnPredictions:
 
 
 def own_predictions(subject: Subject) -> OwnPredictions:
-    """Predict the rows of a subject by its own model, without each row where that is possible.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    OwnPredictions
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> import pandas as pd
-    >>> from parsimon.gp import GPClassifier
-    >>> X, y = pd.DataFrame({"dose": [0.0, 1.0, 2.0, 3.0]}), np.array([0, 0, 1, 1])
-    >>> model = GPClassifier(random_state=0).fit(X, y)
-    >>> found = own_predictions(
-    ...     SimpleNamespace(X=X, y=y, task="classification", model=model)
-    ... )
-    >>> found.source, bool(np.all(found.value < model.predict_proba(X)[:, 1] + 0.5))
-    ('leave-one-out', True)
-    """
+    """Predict the rows of a subject by its own model, without each row where that is possible."""
     model = subject.model
     # A model of some of the rows can leave out only those.
     if hasattr(model, "leave_one_out"):

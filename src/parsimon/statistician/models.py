@@ -20,14 +20,9 @@ from parsimon.statistician.subject import Subject
 class FrontModels(NamedTuple):
     """The models of both fronts, each in increasing size from the baseline on.
 
-    Attributes
-    ----------
-    front : tuple of Model
-        What each further base kernel buys, and the chosen model.
-    knee, chosen : int
-        Places in `front`.
-    front_variables : tuple of Model
-        What each further variable buys.
+    front: What each further base kernel buys, and the chosen model.
+    knee, chosen: Places in `front`.
+    front_variables: What each further variable buys.
     """
 
     front: tuple[Model, ...]
@@ -40,25 +35,6 @@ def model_of(candidate: Candidate, names: Sequence[str], roc: Roc | None = None)
     """Return a judged kernel as a finding.
 
     A constant beside other terms only moves the level, so that words and kind leave it out.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    names : sequence of str
-        Of all columns of the search.
-    roc : Roc, optional
-
-    Returns
-    -------
-    Model
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Linear
-    >>> line = Candidate(kernel=Constant() + Linear(0), depth=1, parent=None, columns=(0,))
-    >>> model = model_of(line, ["age"])
-    >>> model.expression, model.words, model.kind, model.n_kernels
-    ('C + LIN(age)', 'age (linear) alone', 'linear', 1)
     """
     kernel, evidences = candidate.kernel, candidate.fold_log_evidences
     varying = _without_constants(kernel)
@@ -84,24 +60,7 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     The ends and the vertices of the convex hull always stay; the others are thinned evenly
     along the curve.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        1 for the positive class, 0 for the other.
-    probability : array-like of shape (n,)
-        Of the positive class.
-    most_points : int
-        Fewest that are kept are those of the hull, even if they are more.
-
-    Returns
-    -------
-    Roc
-
-    Examples
-    --------
-    >>> curve = roc_of([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
-    >>> curve.fpr, curve.tpr, curve.thresholds
-    ((0.0, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0, 1.0), (1.0, 0.8, 0.4, 0.1))
+    Shapes: y (n,), probability (n,).
     """
     if most_points < 2:
         raise InvalidInputError(f"most_points must be 2 or more, got {most_points}.")
@@ -128,25 +87,6 @@ def posterior_of(search: KernelSearch, candidate: Candidate) -> LatentPosterior:
     """Return the posterior of a candidate on the rows of its search.
 
     For a number the function is that of the standardised target.
-
-    Parameters
-    ----------
-    search : KernelSearch
-        Fitted.
-    candidate : Candidate
-        With the hyperparameters that are kept.
-
-    Returns
-    -------
-    LatentPosterior
-
-    Examples
-    --------
-    >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> search = KernelSearch(depth=1, folds=2, random_state=0).fit(X, np.sin(X[:, 0]) > 0)
-    >>> posterior = posterior_of(search, search.best_candidate_)
-    >>> posterior.latent(np.array([[1.5], [4.5]])).mean > 0
-    array([ True, False])
     """
     problem, kernel = search.problem_, candidate.kernel
     if problem.task == "regression":
@@ -167,29 +107,6 @@ def front_models(subject: Subject) -> FrontModels:
 
     The chosen model joins the front if it is not on it: another guide than the error may have
     chosen it, or the one-standard-error rule.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    FrontModels
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"dose": np.linspace(0, 6, 40)})
-    >>> y = (X["dose"] > 2.6).to_numpy(dtype=float)
-    >>> search = KernelSearch(depth=1, folds=2, random_state=0).fit(X, y)
-    >>> subject = Subject(
-    ...     X=X, y=y, task="classification", target="ill", positive="yes", negative="no",
-    ...     search=search, model=search.best_estimator_, table=X, rows=np.arange(1, 41),
-    ...     key="ill", seed=np.random.SeedSequence(0),
-    ... )
-    >>> found = front_models(subject)
-    >>> [(model.symbols, model.roc.auc.estimate) for model in found.front], found.chosen
-    ([('C', 0.5), ('SE_1', 1.0)], 1)
     """
     search = subject.search
     write = _writer(subject)

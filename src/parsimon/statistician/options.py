@@ -17,22 +17,12 @@ FAST_DEPTH = 2
 class Options:
     """What a user may choose about an analysis.
 
-    Attributes
-    ----------
-    depth : int or None
-        Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
-    beam, base, guide
-        As in `KernelSearch`.
-    outer : int
-        Outer folds that run the whole search again; 0 for none.
-    seed : int
-    n_jobs : int or None
-        Processes, as in joblib; the result does not depend on it.
-    time_limit : float or None
-        Seconds for the searches, divided among them.
-    fast : bool
-        No outer folds, a shallow search, no comparison of interactions.
-    verbose : bool
+    depth: Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
+    beam, base, guide: As in `KernelSearch`.
+    outer: Outer folds that run the whole search again; 0 for none.
+    n_jobs: Processes, as in joblib; the result does not depend on it.
+    time_limit: Seconds for the searches, divided among them.
+    fast: No outer folds, a shallow search, no comparison of interactions.
     """
 
     depth: int | None = None
@@ -72,13 +62,7 @@ class Options:
 
 
 def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names of base kernels from a sequence, or from one text with commas.
-
-    Examples
-    --------
-    >>> as_base("se, lin"), as_base(["per"])
-    (('se', 'lin'), ('per',))
-    """
+    """Return names of base kernels from a sequence, or from one text with commas."""
     names = base.split(",") if isinstance(base, str) else list(base)
     found = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
     known = ("se", "per", "lin", "matern", "rq")

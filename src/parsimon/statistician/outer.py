@@ -19,22 +19,12 @@ from parsimon.statistician.table_model import normalised
 class Measured:
     """One question on one outer fold.
 
-    Attributes
-    ----------
-    fold, question : int
-        Places.
-    train, test : ndarray
-        Rows of the table that was used.
-    prediction : ndarray of shape (n_test,)
-        Probability of class 1, or the number; empty if the fold failed.
-    baseline : float
-        The same from a model that ignores the columns.
-    guide_error : float
-        What the search inside believed.
-    words : str
-    variables : tuple of str
-    failure : str
-        Why there is no prediction.
+    fold, question: Places.
+    train, test: Rows of the table that was used.
+    prediction (n_test,): Probability of class 1, or the number; empty if the fold failed.
+    baseline: The same from a model that ignores the columns.
+    guide_error: What the search inside believed.
+    failure: Why there is no prediction.
     """
 
     fold: int
@@ -61,13 +51,7 @@ def found_words(found: Answer) -> tuple[str, tuple[str, ...]]:
 def honest_findings(y: Array, measured: Sequence[Measured], task: Task) -> Honest | None:
     """Return what the outer folds say of one question; None with fewer than two folds.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        1 and 0, or numbers.
-    measured : sequence of Measured
-        Of this question.
-    task : {"classification", "regression"}
+    Shapes: y (n,).
     """
     folds = [one for one in measured if not one.failure]
     if len(folds) < 2:
@@ -130,13 +114,7 @@ def joint_findings(
 ) -> Joint | None:
     """Return how well the most probable of all classes fits, on rows outside the search.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Places in `classes`.
-    classes : sequence of str
-    measured : sequence of Measured
-        Of all questions, one for each class.
+    Shapes: codes (n,).
     """
     by_fold: dict[int, list[Measured]] = {}
     for one in sorted(measured, key=lambda each: (each.fold, each.question)):

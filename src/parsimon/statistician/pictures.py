@@ -34,20 +34,7 @@ MOST_VARIABLES = 12
 
 
 def study_pictures(subject: Subject, study: Study) -> tuple[Study, tuple[Picture, ...]]:
-    """Draw everything that a study shows.
-
-    Parameters
-    ----------
-    subject : Subject
-    study : Study
-        Its findings, without names of pictures.
-
-    Returns
-    -------
-    study : Study
-        With the names of its pictures; empty where there is none.
-    pictures : tuple of Picture
-    """
+    """Draw everything that a study shows."""
     gallery = _Gallery(subject, _view(subject, study))
     variables = tuple(
         gallery.variable(found, place) if place < MOST_VARIABLES else found

@@ -186,13 +186,7 @@ def _read_about(place: Path, data: bytes) -> _About:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version.
-
-    Examples
-    --------
-    >>> _release("0.10.2.dev3")
-    (0, 10, 2)
-    """
+    """Return the numbers of a version."""
     numbers = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
 
@@ -202,13 +196,6 @@ def _is_allowed(name: str) -> bool:
 
     A name that merely begins with "parsimon." may be a function, or something that one of our
     modules imports from elsewhere: both could do more than hold data.
-
-    Examples
-    --------
-    >>> _is_allowed("parsimon.gp.classifier.GPClassifier"), _is_allowed("posix.system")
-    (True, False)
-    >>> _is_allowed("parsimon.cli.tables.Path"), _is_allowed("parsimon.cli.tables.read_table")
-    (False, False)
     """
     if name in _HARMLESS:
         return True

@@ -51,34 +51,7 @@ def draw_search(history: SearchHistory, best: Candidate, names: Sequence[str]) -
 
 
 def search_nodes(history: SearchHistory, best: Candidate, names: Sequence[str]) -> list[SearchNode]:
-    """Return the part of a search's tree that can be read: the way and its nearest rivals.
-
-    Parameters
-    ----------
-    history : SearchHistory
-    best : Candidate
-        What was chosen.
-    names : sequence of str
-        Of the variables.
-
-    Returns
-    -------
-    list of SearchNode
-        The constant first; parents before children.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import Constant, SquaredExponential as SE
-    >>> made = {"depth": 1, "parent": None, "columns": (0,)}
-    >>> base = Candidate(kernel=Constant(), error=0.4, depth=0, parent=None, columns=())
-    >>> better, worse = (
-    ...     Candidate(kernel=SE(k), error=0.1 + k, judged_by="cross-validation", **made)
-    ...     for k in (0, 1)
-    ... )
-    >>> history = SearchHistory(base, ((better, worse),), (better,), "depth")
-    >>> [(node.label, node.best) for node in search_nodes(history, better, ["age", "dose"])]
-    [('constant', False), ('age', True), ('dose', False)]
-    """
+    """Return the part of a search's tree that can be read: the way and its nearest rivals."""
     way, write = _way(history, best), _Writer(history, names)
     nodes = [
         SearchNode("constant", None, _known(history.baseline.error), on_path=True, best=not way)

@@ -43,24 +43,12 @@ class StoredMapping:
 
 
 def stored(value: Any) -> Any:
-    """Return `value` with stand-ins inside; it is changed in place, so give a copy.
-
-    Examples
-    --------
-    >>> stored({False: 1})
-    StoredMapping(keys=(False,), values=(1,))
-    """
+    """Return `value` with stand-ins inside; it is changed in place, so give a copy."""
     return _replaced(value, _stand_in, {})
 
 
 def restored(value: Any) -> Any:
-    """Return what `stored` was given; it is changed in place.
-
-    Examples
-    --------
-    >>> restored(stored({False: [np.random.SeedSequence(3)]}))[False][0].entropy
-    3
-    """
+    """Return what `stored` was given; it is changed in place."""
     return _replaced(value, _original, {})
 
 

@@ -17,27 +17,16 @@ if TYPE_CHECKING:
 class Subject:
     """A question with its data and the search that answered it.
 
-    Attributes
-    ----------
-    X : DataFrame of shape (n, d)
-        Finite floats; its columns are the names of the variables.
-    y : ndarray of shape (n,)
-        1 for the positive class and 0 for the others; or numbers.
-    task : {"classification", "regression"}
-    positive, negative : str
-        Names of the classes 1 and 0; empty for a number. `target` is the column's name.
-    search : KernelSearch
-        Fitted to `X` and `y`.
-    model : estimator
-        The best structure fitted to all rows of the question: `search.best_estimator_`, or a
+    X (n, d): Finite floats; its columns are the names of the variables.
+    y (n,): 1 for the positive class and 0 for the others; or numbers.
+    positive, negative: Names of the classes 1 and 0; empty for a number. `target` is the
+        column's name.
+    search: Fitted to `X` and `y`.
+    model: The best structure fitted to all rows of the question: `search.best_estimator_`, or a
         sparse model where there are too many rows for that.
-    table : DataFrame of shape (n, ...)
-        The same rows as the table has them, to quote from.
-    rows : ndarray of shape (n,)
-        Their numbers in the table, from 1.
-    key : str
-        Distinguishes the pictures of several studies: letters, digits and dashes.
-    seed : SeedSequence
+    table (n, ...): The same rows as the table has them, to quote from.
+    rows (n,): Their numbers in the table, from 1.
+    key: Distinguishes the pictures of several studies: letters, digits and dashes.
     """
 
     X: "pd.DataFrame"

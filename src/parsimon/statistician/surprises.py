@@ -18,39 +18,14 @@ MOST_ROWS = 10
 def surprising_rows(
     subject: Subject, own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
-    """Return the rows that the model expected least, the most surprising first.
-
-    Parameters
-    ----------
-    subject : Subject
-    own : OwnPredictions
-    most : int
-        How many rows at most.
-
-    Returns
-    -------
-    tuple of RowFinding
-        The score is minus the log2 probability of a row's own class, in bits; for a number, how
-        many standard deviations it lies off.
-    """
+    """Return the rows that the model expected least, the most surprising first."""
     return _rows(subject, own, surprise(subject, own), most)
 
 
 def influential_rows(
     subject: Subject, own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
-    """Return the rows whose removal would change the latent function most, the first most.
-
-    Parameters
-    ----------
-    subject, own, most
-        As in `surprising_rows`.
-
-    Returns
-    -------
-    tuple of RowFinding
-        Empty for a model with inducing points, which has no site for each row.
-    """
+    """Return the rows whose removal would change the latent function most, the first most."""
     changes = influence(subject.model)
     if changes is None or len(changes) != len(subject.y):
         return ()
@@ -83,24 +58,7 @@ def influence(model: Any) -> Array | None:
     Equal rows share one site; each takes out its share of it, and in the mean over rows every
     one of them counts.
 
-    Parameters
-    ----------
-    model : GPClassifier or GPRegressor
-        Fitted; two classes or numbers.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        Root mean square over all rows, in units of the latent function, or of the target for
-        regression. None if the model has no sites.
-
-    Examples
-    --------
-    >>> from parsimon.gp import GPClassifier
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [9.0]])
-    >>> model = GPClassifier(random_state=0).fit(X, [0, 0, 1, 1, 0])
-    >>> influence(model).shape
-    (5,)
+    Shape: (n,).
     """
     parts = _posterior_of(model)
     if parts is None:
@@ -184,13 +142,7 @@ def _values(subject: Subject, place: int) -> Iterator[tuple[str, str]]:
 
 
 def written(cell: Any) -> str:
-    """Return a cell of a table as a reader would write it.
-
-    Examples
-    --------
-    >>> written(3.0), written("yes"), written(float("nan")), written(True), written(-1234.5)
-    ('3', 'yes', 'missing', 'True', '−1234.5')
-    """
+    """Return a cell of a table as a reader would write it."""
     import pandas as pd
 
     if pd.isna(cell):

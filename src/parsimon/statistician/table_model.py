@@ -95,15 +95,7 @@ class TableModel(BaseEstimator):
 def normalised(positive: Array) -> Array:
     """Return probabilities of all classes from those of each against the rest.
 
-    Parameters
-    ----------
-    positive : ndarray of shape (m, k)
-        One column for two classes: that of the second.
-
-    Examples
-    --------
-    >>> normalised(np.array([[0.2]])), normalised(np.array([[0.2, 0.2, 0.4]]))
-    (array([[0.8, 0.2]]), array([[0.25, 0.25, 0.5 ]]))
+    Shapes: positive (m, k).
     """
     if positive.shape[1] == 1:
         return np.column_stack([1 - positive[:, 0], positive[:, 0]])

@@ -34,32 +34,6 @@ def variable_findings(
 
     A variable's model is the best of its one-kernel models by the guide of the search. Constant
     columns, and those whose fits all failed or were not reached, have none.
-
-    Parameters
-    ----------
-    subject : Subject
-    variables : sequence of Variable, optional
-        Descriptions that are known already, found by name; the others are made from the numbers.
-
-    Returns
-    -------
-    tuple of VariableFinding
-        By error, then by negative log evidence (He 2016, table 5.1).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"dose": np.linspace(0, 6, 40)})
-    >>> y = (X["dose"] > 2.6).to_numpy(dtype=float)
-    >>> search = KernelSearch(depth=1, folds=2, random_state=0).fit(X, y)
-    >>> subject = Subject(
-    ...     X=X, y=y, task="classification", target="ill", positive="yes", negative="no",
-    ...     search=search, model=search.best_estimator_, table=X, rows=np.arange(1, 41),
-    ...     key="ill", seed=np.random.SeedSequence(0),
-    ... )
-    >>> [finding] = variable_findings(subject)
-    >>> finding.variable.name, finding.band, finding.shape
-    ('dose', 'strong', 'rising')
     """
     known = {variable.name: variable for variable in variables}
     search = subject.search
@@ -76,11 +50,6 @@ def band_of(ratio: float) -> Band:
     """Return how much evidence a ratio of errors is, lower edges included.
 
     He (2016), table 5.2, with half-open bands.
-
-    Examples
-    --------
-    >>> [band_of(ratio) for ratio in (0.24, 0.25, 0.8, 1.0)]
-    ['strong', 'some', 'little', 'none']
     """
     # A quotient such as 0.08 / 0.1 falls short of the edge by rounding alone.
     edge = round(ratio, 9)
@@ -92,17 +61,7 @@ def band_of(ratio: float) -> Band:
 
 
 def described(subject: Subject, column: int) -> Variable:
-    """Return a variable as its numbers have it; the deviation is that of the rows themselves.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from types import SimpleNamespace
-    >>> table = SimpleNamespace(X=pd.DataFrame({"sex": [0.0, 1.0, 1.0, 0.0]}), names=("sex",))
-    >>> variable = described(table, 0)
-    >>> variable.kind, variable.mean, variable.deviation
-    ('indicator', 0.5, 0.5)
-    """
+    """Return a variable as its numbers have it; the deviation is that of the rows themselves."""
     name, values = subject.names[column], _column(subject, column)
     return Variable(
         name=name,

@@ -43,22 +43,7 @@ _MEAN_ROWS = 1000
 class View:
     """Draws functions of some columns of a subject's table.
 
-    Parameters
-    ----------
-    subject : Subject
-    titles : dict
-        What axes say instead of a variable's name, such as the unit of a date.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from types import SimpleNamespace
-    >>> subject = SimpleNamespace(
-    ...     X=pd.DataFrame({"dose": [1.0, 2.0]}), names=("dose",), y=np.array([0.0, 1.0]),
-    ...     task="classification", positive="ill", negative="well",
-    ... )
-    >>> View(subject).points([0], 10).class_names
-    ('well', 'ill')
+    titles: What axes say instead of a variable's name, such as the unit of a date.
     """
 
     subject: Subject
@@ -137,23 +122,7 @@ class View:
         shown: Sequence[int] | None = None,
         confidence: bool = False,
     ) -> Any:
-        """Draw a function of one, two or three columns in the way that reads best.
-
-        Parameters
-        ----------
-        function : callable
-            Of rows of these columns.
-        columns : sequence of int
-            Of the table.
-        shown : sequence of int, optional
-            Which of them are drawn; the others are held at their means. By default all.
-        confidence : bool
-            Add a panel that says how sure contours are.
-
-        Returns
-        -------
-        Axes or ndarray of Axes
-        """
+        """Draw a function of one, two or three columns in the way that reads best."""
         chosen = list(columns if shown is None else shown)[:MOST_COLUMNS]
         most = MOST_MARKS[len(chosen)]
         # Columns of two values last: they make curves, not axes.

@@ -33,14 +33,10 @@ _SEARCHING = 0.8
 class Questions:
     """A table without its target, and what is asked of it.
 
-    Attributes
-    ----------
-    table : DataFrame of shape (n, ...)
-    values : ndarray of shape (n,)
-        Codes of the classes, or numbers.
-    targets : tuple of ndarray of shape (n,)
-        For each question 1 and 0, or the numbers.
-    task : {"classification", "regression"}
+    Shapes: table (n, ...).
+
+    values (n,): Codes of the classes, or numbers.
+    targets (n,): For each question 1 and 0, or the numbers.
     """
 
     table: "pd.DataFrame"
@@ -70,15 +66,7 @@ def plan_folds(questions: Questions, options: Options, seed: np.random.SeedSeque
 def run_searches(
     questions: Questions, parts: Sequence[Part], options: Options, seed: np.random.SeedSequence
 ) -> tuple[list[Answer], list[Measured]]:
-    """Answer every question on the whole table and on each outer training part.
-
-    Returns
-    -------
-    answers : list of Answer
-        One for each question.
-    measured : list of Measured
-        One for each fold and question.
-    """
+    """Answer every question on the whole table and on each outer training part."""
     n_questions = len(questions.targets)
     places = [(fold, ask) for fold in range(-1, len(parts)) for ask in range(n_questions)]
     workers = min(effective_n_jobs(options.n_jobs), len(places))

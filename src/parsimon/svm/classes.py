@@ -21,16 +21,11 @@ _N_FOLDS = 5
 class ClassProblem:
     """Rows of several classes and the kernel matrix among them.
 
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, n)
-    codes : ndarray of shape (n,)
-        Classes, counted from 0.
-    upper : ndarray of shape (n,)
-        Bounds of the dual variables.
-    n_classes : int
-    concave : bool
-        Whether the kernel matrix has no negative eigenvalues.
+    Shapes: kernel (n, n).
+
+    codes (n,): Classes, counted from 0.
+    upper (n,): Bounds of the dual variables.
+    concave: Whether the kernel matrix has no negative eigenvalues.
     """
 
     kernel: Array
@@ -51,11 +46,7 @@ class ClassProblem:
 class PairFit(NamedTuple):
     """The machine of one pair of classes.
 
-    Attributes
-    ----------
-    dual : FittedDual
-    slopes : Slopes or None
-        Of its probabilities, if they were asked for.
+    slopes: Of its probabilities, if they were asked for.
     """
 
     dual: FittedDual
@@ -70,29 +61,7 @@ def fit_pairs(
     probability: bool = False,
     n_jobs: int | None = None,
 ) -> list[PairFit]:
-    """Fit every pair of classes, with chance of its own.
-
-    Parameters
-    ----------
-    problem : ClassProblem
-    settings : Settings
-    seed : SeedSequence
-        Its children go to the pairs, so that the outcome does not depend on `n_jobs`.
-    probability : bool
-    n_jobs : int, optional
-
-    Returns
-    -------
-    list of PairFit
-        In the order of `pairs_of`.
-
-    Examples
-    --------
-    >>> problem = ClassProblem(np.eye(2), np.array([0, 1]), np.ones(2), 2, True)
-    >>> fit, = fit_pairs(problem, Settings(), np.random.SeedSequence(0))
-    >>> fit.dual.solution.alpha
-    array([1., 1.])
-    """
+    """Fit every pair of classes, with chance of its own."""
     duals = problem.duals(equality=not settings.printed)
     # A fresh copy: children of the given one would depend on how many it had before.
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
@@ -113,14 +82,7 @@ def fit_pair(
     seed: np.random.SeedSequence,
     probability: bool,
 ) -> PairFit:
-    """Fit one pair of classes.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> fit_pair(dual, Settings(), True, np.random.SeedSequence(0), False).slopes is None
-    True
-    """
+    """Fit one pair of classes."""
     own, folds = seed.spawn(2)
     fitted = fit_dual(dual, settings, concave, own)
     if not probability:
@@ -139,12 +101,6 @@ def cross_fitted(
     """Return decisions about every row by machines that have not seen it.
 
     None if a class has a single row, so that none can be left out.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> cross_fitted(dual, Settings(), True, np.random.SeedSequence(0)) is None
-    True
     """
     least = int(min((dual.signs > 0).sum(), (dual.signs < 0).sum()))
     n_folds = min(_N_FOLDS, least)

@@ -25,26 +25,11 @@ AT_BOUND = 1e-8
 class Dual:
     """A concave (for an indefinite kernel: any) quadratic function on a box, perhaps on a plane.
 
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, n)
-        Symmetric; need not be positive semi-definite.
-    signs : ndarray of shape (n,)
-        Labels, -1.0 and 1.0.
-    upper : ndarray of shape (n,)
-        Bounds of the variables, C times the weights of the rows.
-    equality : bool
-        Whether ``signs @ alpha = 0`` is asked for.
-    linear : ndarray of shape (n,) or None
-        Linear term; None means ones, which is classification.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> float(dual.objective(np.array([1.0, 1.0]))), dual.gap(np.array([1.0, 1.0]))
-    (1.0, 0.0)
-    >>> dual.objective(np.array([[0.0, 0.0], [0.5, 0.5]]))
-    array([0.  , 0.75])
+    kernel (n, n): Symmetric; need not be positive semi-definite.
+    signs (n,): Labels, -1.0 and 1.0.
+    upper (n,): Bounds of the variables, C times the weights of the rows.
+    equality: Whether ``signs @ alpha = 0`` is asked for.
+    linear (n,): Linear term; None means ones, which is classification.
     """
 
     kernel: Array
@@ -139,18 +124,12 @@ class Dual:
 class Solution:
     """A point of the dual and how good it is.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (n,)
-    bias : float
-    objective : float
-        D(alpha).
-    gap : float
-        Largest violation of the optimality conditions.
-    n_steps : int
-        Steps of the solver.
-    converged : bool
-        Whether the gap is below the tolerance asked for.
+    Shapes: alpha (n,).
+
+    objective: D(alpha).
+    gap: Largest violation of the optimality conditions.
+    n_steps: Steps of the solver.
+    converged: Whether the gap is below the tolerance asked for.
     """
 
     alpha: Array
@@ -162,14 +141,7 @@ class Solution:
 
     @classmethod
     def of(cls, dual: Dual, alpha: Array, *, n_steps: int, converged: bool) -> "Solution":
-        """Measure a point of a dual, with one product of the kernel matrix.
-
-        Examples
-        --------
-        >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-        >>> Solution.of(dual, np.ones(2), n_steps=1, converged=True).objective
-        1.0
-        """
+        """Measure a point of a dual, with one product of the kernel matrix."""
         products = dual.scores(alpha)
         residual = dual.slope - products
         return cls(

@@ -76,13 +76,7 @@ def edge(front: Front, pair: Sequence[str]) -> Front:
 
 
 def edge_reading(pair: Sequence[str]) -> str:
-    """Return what an edge of a transductive front stands for.
-
-    Examples
-    --------
-    >>> edge_reading(["test", "margin"])
-    'maximum-margin clustering'
-    """
+    """Return what an edge of a transductive front stands for."""
     return _READINGS[_words(pair)]
 
 

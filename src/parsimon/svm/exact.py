@@ -23,28 +23,7 @@ def solve(
     From nothing and with the equality scikit-learn's libsvm solves it, and exact steps of `smo`
     make good what its single precision leaves; otherwise the exact steps do it all.
 
-    Parameters
-    ----------
-    dual : Dual
-    start : ndarray of shape (n,), optional
-        Where to begin; it is moved into the box, and onto the plane by shrinking the side that is
-        too large.
-    tolerance : float
-        Gap at which to stop.
-    max_steps : int, optional
-        A million, or a hundred times the number of rows if that is more.
-
-    Returns
-    -------
-    Solution
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> dual = Dual(rows @ rows.T, np.array([-1.0, -1.0, 1.0, 1.0]), np.full(4, 10.0))
-    >>> found = solve(dual)
-    >>> found.alpha.round(6), round(found.bias, 6)
-    (array([0., 2., 2., 0.]), -3.0)
+    Shapes: start (n,).
     """
     check_positive("tolerance", tolerance)
     most = max(_LEAST_MOST_STEPS, 100 * len(dual)) if max_steps is None else max_steps
@@ -59,12 +38,6 @@ def feasible(dual: Dual, alpha: Array) -> Array:
     """Return points in the box, on the plane if the dual asks for it; shape (n,) or (k, n).
 
     The side whose sum is greater is shrunk by a factor, so that zeros stay zeros.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(3), np.array([1.0, 1.0, -1.0]), np.ones(3))
-    >>> feasible(dual, np.array([0.5, 2.0, 0.75]))
-    array([0.25, 0.5 , 0.75])
     """
     inside: Array = np.clip(alpha, 0.0, dual.upper)
     if not dual.equality:

@@ -17,25 +17,11 @@ _ASYMMETRY = 1e-8
 class Gram:
     """A kernel and the rows it was fitted on.
 
-    Attributes
-    ----------
-    kernel : Kernel, callable or "precomputed"
-    rows : ndarray of shape (n, d)
-        Training rows; for "precomputed" the similarities themselves, shape (n, n).
-    is_psd : bool
-        Whether the matrix is known to be positive semi-definite from the kernel's form alone;
-        False means unknown.
-    places : ndarray of shape (n,) or None
-        For "precomputed": which columns of new similarities belong to the rows; None means all.
-
-    Examples
-    --------
-    >>> gram = Gram.of("rbf", 1.0, 3, 0.0, np.array([[0.0], [1.0]]))
-    >>> gram.train.round(3)
-    array([[1.   , 0.368],
-           [0.368, 1.   ]])
-    >>> gram.between(np.array([[0.0]])).round(3)
-    array([[1.   , 0.368]])
+    rows (n, d): Training rows; for "precomputed" the similarities themselves, shape (n, n).
+    is_psd: Whether the matrix is known to be positive semi-definite from the kernel's form
+        alone; False means unknown.
+    places (n,): For "precomputed": which columns of new similarities belong to the rows; None
+        means all.
     """
 
     kernel: Any
@@ -56,17 +42,7 @@ class Gram:
     ) -> "Gram":
         """Fit a kernel to training rows.
 
-        Parameters
-        ----------
-        kernel : str, Kernel or callable
-            "rbf", "linear", "poly", "sigmoid", "laplacian" and "precomputed" mean what they mean
-            in SVC; a callable ``k(X, Z)`` returns similarities.
-        gamma, degree, coef0
-            Of the named kernels, as in SVC.
-        X : ndarray of shape (n, d)
-        weights : ndarray of shape (n,), optional
-            How many times each row counts for ``gamma="scale"``, so that a weight of two is a row
-            that is there twice.
+        Shapes: X (n, d), weights (n,).
         """
         if isinstance(kernel, str) and kernel == "precomputed":
             if X.shape[0] != X.shape[1]:

@@ -30,14 +30,9 @@ TOLERANCE = 1e-9
 class Spectrum:
     """The eigenvalues of a symmetric matrix, and how far it is from positive semi-definite.
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (n,)
-        Descending.
-    n_negative : int
-        How many are below zero by more than rounding.
-    negative_mass : float
-        Sum of their absolute values as a share of that of all.
+    eigenvalues (n,): Descending.
+    n_negative: How many are below zero by more than rounding.
+    negative_mass: Sum of their absolute values as a share of that of all.
     """
 
     eigenvalues: Array
@@ -65,16 +60,10 @@ class Spectrum:
 class Repair:
     """A kernel matrix made positive semi-definite, or left as it is.
 
-    Attributes
-    ----------
-    how : {"native", "clip", "flip", "shift"}
-        What was asked for.
-    train : ndarray of shape (n, n)
-        The matrix to train on.
-    spectrum : Spectrum
-        Of the matrix as it was.
-    map : ndarray of shape (n, n) or None
-        What similarities of new rows are multiplied with; None leaves them as they are.
+    how: What was asked for.
+    train (n, n): The matrix to train on.
+    spectrum: Of the matrix as it was.
+    map (n, n): What similarities of new rows are multiplied with; None leaves them as they are.
     """
 
     how: How
@@ -125,34 +114,11 @@ def kernel_spectrum(K: Any, *, tolerance: float = TOLERANCE) -> Spectrum:
 def repaired(K: Array, how: How, *, tolerance: float = TOLERANCE) -> Repair:
     """Return a kernel matrix without negative eigenvalues, and the map for new rows.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-    how : {"native", "clip", "flip", "shift"}
-        Leave it; set negative eigenvalues to zero; take absolute values; add the size of the
-        smallest to the diagonal. A matrix that has none beyond rounding is left as it is.
-    tolerance : float
-        As in `kernel_spectrum`.
+    Shapes: K (n, n).
 
-    Returns
-    -------
-    Repair
-
-    References
-    ----------
     Wu, Chang and Zhang (2005), "An analysis of transformation on non-positive semidefinite
     similarity matrix for kernel machines"; Chen, Garcia, Gupta, Rahimi and Cazzanti (2009),
     "Similarity-based classification", JMLR 10:747-776, section 4.
-
-    Examples
-    --------
-    >>> repair = repaired(np.array([[0.0, 1.0], [1.0, 0.0]]), "clip")
-    >>> repair.train
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    >>> repair.between(np.array([[1.0, 0.0]]))
-    array([[0.5, 0.5]])
     """
     check_choice("indefinite", how, REPAIRS)
     matrix = checked_square(K)
@@ -171,13 +137,7 @@ def repaired(K: Array, how: How, *, tolerance: float = TOLERANCE) -> Repair:
 
 
 def checked_square(K: Any) -> Array:
-    """Return a finite, square, symmetric matrix.
-
-    Examples
-    --------
-    >>> checked_square([[1, 0], [0, 1]]).shape
-    (2, 2)
-    """
+    """Return a finite, square, symmetric matrix."""
     matrix = finite_matrix(K, "K")
     if matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
         raise InvalidInputError(f"K must be a square matrix, got shape {matrix.shape}.")

@@ -11,10 +11,7 @@ from parsimon._typing import Array, Indices
 class Pair(NamedTuple):
     """Two classes, told apart by one machine.
 
-    Attributes
-    ----------
-    positive, negative : int
-        Codes of the classes for which the decision is above and below zero.
+    positive, negative: Codes of the classes for which the decision is above and below zero.
     """
 
     positive: int
@@ -33,13 +30,6 @@ def pairs_of(n_classes: int) -> list[Pair]:
     """Return all pairs, with the signs and in the order of SVC.
 
     Of two classes the second is positive, of more the first of each pair.
-
-    Examples
-    --------
-    >>> pairs_of(2)
-    [Pair(positive=1, negative=0)]
-    >>> [tuple(pair) for pair in pairs_of(3)]
-    [(0, 1), (0, 2), (1, 2)]
     """
     if n_classes == 2:
         return [Pair(1, 0)]
@@ -49,21 +39,7 @@ def pairs_of(n_classes: int) -> list[Pair]:
 def votes_and_margins(decisions: Array, n_classes: int) -> Array:
     """Return a number for each class that grows with its votes and, among equals, its margins.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (m, n_pairs)
-        Of the pairs in the order of `pairs_of`; more than two classes.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
-        As SVC with ``decision_function_shape="ovr"``: votes plus less than a third.
-
-    Examples
-    --------
-    >>> votes_and_margins(np.array([[1.0, 0.5, -2.0]]), 3).round(2)
-    array([[ 2.2 , -0.25,  1.2 ]])
+    Shapes: decisions (m, n_pairs) -> (m, n_classes).
     """
     votes = np.zeros((len(decisions), n_classes))
     margins = np.zeros_like(votes)
@@ -82,26 +58,8 @@ def shown_coefficients(
 ) -> tuple[Indices, Array, Indices]:
     """Return support vectors and their coefficients in the layout of SVC.
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n, n_pairs)
-        Signed variables of the pairs' machines.
-    codes, places : ndarray of shape (n,)
-        Class and number of each training row.
-    n_classes : int
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_support,)
-        Training rows, class by class, in the order of `places`.
-    dual_coef : ndarray of shape (n_classes - 1, n_support)
-        A row of class c has its coefficient against class k in line k, or k - 1 if k > c.
-    n_support : ndarray of shape (n_classes,)
-
-    Examples
-    --------
-    >>> shown_coefficients(np.array([[-1.0], [1.0]]), np.array([0, 1]), np.array([5, 3]), 2)
-    (array([0, 1]), array([[-1.,  1.]]), array([1, 1]))
+    Shapes: coefficients (n, n_pairs), codes, places (n,) -> (n_support,), (n_classes - 1,
+        n_support), (n_classes,).
     """
     used = np.flatnonzero(coefficients.any(axis=1))
     chosen = used[np.lexsort((places[used], codes[used]))]

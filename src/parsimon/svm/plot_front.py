@@ -18,19 +18,7 @@ _N_GRID = 160
 
 
 def plot_trade(found: Found, *, chosen: int | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Draw hinge loss against margin term, or the printed dual objectives, and mark a machine.
-
-    Parameters
-    ----------
-    found : Found
-    chosen : int, optional
-        Place on the front.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Draw hinge loss against margin term, or the printed dual objectives, and mark a machine."""
     with figure_style():
         axes = new_axes(ax, figsize=(6.4, 4.4))
         if found.maximised:
@@ -45,21 +33,7 @@ def plot_trade(found: Found, *, chosen: int | None = None, ax: "Axes | None" = N
 def plot_overfitting(
     found: Found, *, chosen: int | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw training and hold-out errors along the front, under the front itself.
-
-    Parameters
-    ----------
-    found : Found
-    chosen : int, optional
-        Place on the front, marked by a line.
-    ax : matplotlib Axes, optional
-        Where to draw the errors alone; a new figure with the front above them otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
-        Of the errors.
-    """
+    """Draw training and hold-out errors along the front, under the front itself."""
     import matplotlib.pyplot as plt
 
     with figure_style():
@@ -79,16 +53,7 @@ def plot_overfitting(
 def plot_walk(found: Found, places: Indices) -> "Figure":
     """Draw what machines along a front predict over the plane, one panel for each.
 
-    Parameters
-    ----------
-    found : Found
-        Of a table with two columns.
-    places : ndarray of shape (k,)
-        Places on the front.
-
-    Returns
-    -------
-    matplotlib Figure
+    Shapes: places (k,).
     """
     import matplotlib.pyplot as plt
 

@@ -15,28 +15,7 @@ if TYPE_CHECKING:
 def plot_spectrum(
     spectrum: Spectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
 ) -> "Axes":
-    """Draw eigenvalues in descending order, the negative ones in another colour.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-    n_shown : int, optional
-        Show so many of the largest absolute values alone, 20 as in Mierswa (2009), figure 4.1;
-        None shows all.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Examples
-    --------
-    >>> from parsimon.svm.indefinite import kernel_spectrum
-    >>> axes = plot_spectrum(kernel_spectrum([[0.0, 1.0], [1.0, 0.0]]))
-    >>> axes.get_title(loc="left")
-    '1 of 2 eigenvalues negative, 50 % of the mass'
-    """
+    """Draw eigenvalues in descending order, the negative ones in another colour."""
     from matplotlib.ticker import MaxNLocator
 
     values = spectrum.eigenvalues

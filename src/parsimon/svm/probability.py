@@ -30,10 +30,7 @@ _LEAD = 1e-9
 class Slopes(NamedTuple):
     """How fast the probability leaves one half on either side.
 
-    Attributes
-    ----------
-    above, below : float
-        Per unit of the decision, positive.
+    above, below: Per unit of the decision, positive.
     """
 
     above: float
@@ -51,21 +48,10 @@ class Slopes(NamedTuple):
 def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
     """Fit the slopes to decisions about rows with known labels.
 
-    Parameters
-    ----------
-    decisions, signs, weights : ndarray of shape (n,)
-        Labels are -1.0 and 1.0.
+    Shapes: decisions, signs, weights (n,).
 
-    References
-    ----------
     Platt (2000), "Probabilities for SV machines", for the targets, which are a little inside 0
     and 1; Lin, Lin and Weng (2007), "A note on Platt's probabilistic outputs".
-
-    Examples
-    --------
-    >>> slopes = fit_slopes(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([-1.0, 1, 1, 1]), np.ones(4))
-    >>> slopes.above > slopes.below
-    True
     """
     n_positive, n_negative = weights[signs > 0].sum(), weights[signs < 0].sum()
     targets = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -100,25 +86,10 @@ def _slope(sizes: Array, targets: Array, weights: Array) -> float | None:
 def coupled(pairwise: Array, n_classes: int) -> Array:
     """Return class probabilities that fit pairwise ones best.
 
-    Parameters
-    ----------
-    pairwise : ndarray of shape (m, n_pairs)
-        Probability of the first class of each pair, in the order of `pairs_of`.
-    n_classes : int
+    Shapes: pairwise (m, n_pairs) -> (m, n_classes).
 
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
-
-    References
-    ----------
     Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise
     coupling", JMLR 5:975-1005, the second method.
-
-    Examples
-    --------
-    >>> coupled(np.array([[0.5, 0.8, 0.8]]), 3).round(3)
-    array([[0.444, 0.444, 0.111]])
     """
     m = len(pairwise)
     r = np.full((m, n_classes, n_classes), 0.5)
@@ -143,15 +114,7 @@ def agreeing(probabilities: Array, winners: Indices) -> Array:
 
     The winner and the classes above it are given their common mean, the winner a trifle more.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (m, n_classes)
-    winners : ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> agreeing(np.array([[0.5, 0.3, 0.2]]), np.array([1])).round(3)
-    array([[0.4, 0.4, 0.2]])
+    Shapes: probabilities (m, n_classes), winners (m,).
     """
     agreed = probabilities.copy()
     for row in np.flatnonzero(probabilities.argmax(axis=1) != winners):

@@ -212,26 +212,9 @@ def regression_dual(
     with :math:`\beta = \alpha - \alpha^*`: a `Dual` in 2n variables, those of errors above the tube
     first.
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-    y, upper : ndarray of shape (n,)
-    epsilon : float
-    equality : bool
+    Shapes: kernel (n, n), y, upper (n,).
 
-    Returns
-    -------
-    Dual
-
-    References
-    ----------
     Smola and Schölkopf (2004), equation 10.
-
-    Examples
-    --------
-    >>> dual = regression_dual(np.eye(2), np.array([1.0, -1.0]), np.ones(2), 0.1)
-    >>> dual.linear.tolist(), len(dual)
-    ([0.9, -1.1, -1.1, 0.9], 4)
     """
     return Dual(
         np.tile(kernel, (2, 2)),

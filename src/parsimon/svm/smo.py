@@ -36,13 +36,9 @@ Climb = Callable[[Array, Array, Array, Array, Array, float, int], int]
 class Climbed(NamedTuple):
     """Where a climb ended.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (n,)
-    products : ndarray of shape (n,)
-        ``kernel @ (alpha * signs)``.
-    n_steps : int
-    converged : bool
+    Shapes: alpha (n,).
+
+    products (n,): ``kernel @ (alpha * signs)``.
     """
 
     alpha: Array
@@ -62,28 +58,7 @@ def climb(
 ) -> Climbed:
     """Climb from a feasible point to a stationary one by exact steps.
 
-    Parameters
-    ----------
-    dual : Dual
-    alpha : ndarray of shape (n,)
-        In the box, and on the plane if the dual has the equality; it is not changed.
-    products : ndarray of shape (n,), optional
-        ``kernel @ (alpha * signs)`` if it is known.
-    tolerance : float
-        Gap at which to stop.
-    max_steps : int
-    deadline : float
-        Of `time.monotonic`, looked at every now and then.
-
-    Returns
-    -------
-    Climbed
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> climb(dual, np.zeros(2)).alpha
-    array([1., 1.])
+    Shapes: alpha (n,), products (n,).
     """
     low, high = dual.signed_box()
     beta = alpha * dual.signs
@@ -129,15 +104,7 @@ def climb_on_plane(
     tolerance: float,
     max_steps: int,
 ) -> int:
-    """Do what the compiled function of this name does, without numba.
-
-    Examples
-    --------
-    >>> beta, residual = np.zeros(2), np.array([1.0, -1.0])
-    >>> ends = np.array([0.0, -3.0]), np.array([3.0, 0.0])
-    >>> climb_on_plane(np.eye(2), *ends, beta, residual, 1e-3, 10), beta
-    (1, array([ 1., -1.]))
-    """
+    """Do what the compiled function of this name does, without numba."""
     diagonal = np.diagonal(kernel)
     for step in range(max_steps):
         rising = np.where(beta < high, residual, -np.inf)
@@ -165,15 +132,7 @@ def climb_in_box(
     tolerance: float,
     max_steps: int,
 ) -> int:
-    """Do what the compiled function of this name does, without numba.
-
-    Examples
-    --------
-    >>> beta, residual = np.zeros(2), np.array([1.0, -1.0])
-    >>> ends = np.array([0.0, -3.0]), np.array([3.0, 0.0])
-    >>> climb_in_box(np.eye(2), *ends, beta, residual, 1e-3, 10), beta
-    (2, array([ 1., -1.]))
-    """
+    """Do what the compiled function of this name does, without numba."""
     diagonal = np.diagonal(kernel)
     curvatures = np.maximum(diagonal, _TINY_CURVATURE)
     for step in range(max_steps):

@@ -31,14 +31,10 @@ _DID = {
 class Definiteness:
     """Whether a kernel matrix has negative eigenvalues, and what was done about them.
 
-    Attributes
-    ----------
-    gram : Gram
-        The matrix is computed from it when it is asked for again.
-    spectrum : Spectrum or None
-        None where the matrix is positive semi-definite and nobody has asked for eigenvalues yet.
-    repair : {"none", "native", "clip", "flip", "shift"}
-        "none": there was nothing to repair.
+    gram: The matrix is computed from it when it is asked for again.
+    spectrum: None where the matrix is positive semi-definite and nobody has asked for
+        eigenvalues yet.
+    repair: "none": there was nothing to repair.
     """
 
     gram: Gram
@@ -69,16 +65,9 @@ class Definiteness:
 class Training(NamedTuple):
     """A kernel matrix to train on.
 
-    Attributes
-    ----------
-    gram : Gram
-    matrix : ndarray of shape (n, n)
-        Repaired if that was asked for.
-    concave : bool
-        Whether `matrix` has no negative eigenvalues.
-    map : ndarray of shape (n, n) or None
-        What similarities of new rows are multiplied with.
-    definiteness : Definiteness
+    matrix (n, n): Repaired if that was asked for.
+    concave: Whether `matrix` has no negative eigenvalues.
+    map (n, n): What similarities of new rows are multiplied with.
     """
 
     gram: Gram
@@ -90,10 +79,7 @@ class Training(NamedTuple):
     def expansion(self, coefficients: Array) -> tuple[Gram, Array, Indices]:
         """Return the rows that a prediction needs, with their coefficients and numbers.
 
-        Parameters
-        ----------
-        coefficients : ndarray of shape (n, k)
-            Signed variables of k machines.
+        Shapes: coefficients (n, k).
         """
         mapped = coefficients if self.map is None else self.map @ coefficients
         used = np.flatnonzero(mapped.any(axis=1))
@@ -103,21 +89,7 @@ class Training(NamedTuple):
 def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Training:
     """Return the kernel matrix of some rows, as the options of an estimator ask for.
 
-    Parameters
-    ----------
-    estimator : EvolutionarySVC or EvolutionarySVR
-    X : ndarray of shape (n_given, d)
-    places : ndarray of shape (n,)
-        Rows to train on.
-    weights : ndarray of shape (n,)
-        How many times each counts.
-
-    Examples
-    --------
-    >>> from parsimon.svm.classifier import EvolutionarySVC
-    >>> made = training(EvolutionarySVC(gamma=1.0), np.eye(2), np.arange(2), np.ones(2))
-    >>> made.concave, made.definiteness.repair
-    (True, 'none')
+    Shapes: X (n_given, d), places (n,), weights (n,).
     """
     kernel_options = (estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0)
     if is_precomputed(estimator):
@@ -145,26 +117,12 @@ def _has_cholesky_factor(matrix: Array) -> bool:
 
 
 def is_precomputed(estimator: Any) -> bool:
-    """Return whether X holds similarities with the training rows instead of features.
-
-    Examples
-    --------
-    >>> from parsimon.svm.classifier import EvolutionarySVC
-    >>> is_precomputed(EvolutionarySVC(kernel="precomputed"))
-    True
-    """
+    """Return whether X holds similarities with the training rows instead of features."""
     return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
 
 
 def settings_of(estimator: Any) -> Settings:
-    """Return the checked settings of an estimator's evolution.
-
-    Examples
-    --------
-    >>> from parsimon.svm.classifier import EvolutionarySVC
-    >>> settings_of(EvolutionarySVC(strategy="swarm", stall=3)).stall
-    3
-    """
+    """Return the checked settings of an estimator's evolution."""
     return Settings.of(
         estimator.strategy,
         preset=estimator.preset,
@@ -179,15 +137,8 @@ def settings_of(estimator: Any) -> Settings:
 def box_size(C: Any, matrix: Array, weights: Array) -> float:
     """Return C; "heuristic" is one over the mean similarity of a row with itself.
 
-    References
-    ----------
     Mierswa (2009), section 3.1.3, prints 1 / (1 - sum of K_ii); its implementation has
     n / sum of K_ii, which is meant here.
-
-    Examples
-    --------
-    >>> box_size("heuristic", np.diag([2.0, 6.0]), np.ones(2))
-    0.25
     """
     if not isinstance(C, str):
         return check_positive("C", C)
@@ -209,14 +160,7 @@ class FittedDual(NamedTuple):
 
 
 def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
-    """Evolve a dual and measure what was found.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> fit_dual(dual, Settings(), True, 0).solution.objective
-    1.0
-    """
+    """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
     measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
     # Rounding of the scores hides smaller gaps, as in `smo.climb`.
@@ -229,24 +173,12 @@ def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> Fitte
 
 
 def worst_reason(fits: list[FittedDual]) -> str:
-    """Return why the fits ended, the least welcome reason if they differ.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> worst_reason([fit_dual(dual, Settings(), concave, 0) for concave in (True, False)])
-    'stall'
-    """
+    """Return why the fits ended, the least welcome reason if they differ."""
     return max((fit.evolved.stopped_by for fit in fits), key=_DONE.index)
 
 
 def warn_unless_converged(fits: list[FittedDual]) -> None:
-    """Warn the caller of an estimator's `fit` if some of its fits stopped early.
-
-    Examples
-    --------
-    >>> warn_unless_converged([])
-    """
+    """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
     gaps = [fit.solution.gap for fit in fits if not fit.solution.converged]
     if gaps:
         of_how_many = f" for {len(gaps)} of {len(fits)} pairs of classes" if len(fits) > 1 else ""

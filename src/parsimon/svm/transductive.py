@@ -254,17 +254,8 @@ def settle(
 ) -> TransductiveSVC:
     """Give a model, whose classes are known, its machines; return it.
 
-    Parameters
-    ----------
-    model : TransductiveSVC
-    given : Given
-    coefficients : ndarray of shape (1 or n_classes, n)
-        Multipliers times labels.
-    biases : ndarray of shape (1 or n_classes,)
-    X : ndarray of shape (n_given, d)
-        All rows, also those of weight zero.
-    labels : ndarray of shape (n_unlabelled,), optional
-        Of -1 and 1, the labels found; the machines' own if left out.
+    Shapes: coefficients (1 or n_classes, n), biases (1 or n_classes,), X (n_given, d), labels
+        (n_unlabelled,).
     """
     support = np.flatnonzero(coefficients.any(axis=0))
     model._gram = given.gram.subset(support)

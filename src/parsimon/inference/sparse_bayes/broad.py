@@ -25,23 +25,7 @@ _PRECISIONS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 def spanning_columns(columns: Columns, row_weights: Array, most: int = _MOST_COLUMNS) -> Indices:
     """Return columns, each farthest from the span of those before it: pivoted Cholesky.
 
-    Parameters
-    ----------
-    columns : Columns
-        M of them.
-    row_weights : ndarray of shape (n,)
-    most : int
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> from parsimon.inference.sparse_bayes.columns import scaled_columns
-    >>> design = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 1.0]])
-    >>> spanning_columns(scaled_columns(design, np.ones(2)), np.ones(2)).tolist()
-    [0, 2]
+    Shapes: row_weights (n,) -> (m,).
     """
     total = float(row_weights.sum())
     left = np.where(columns.usable, total, 0.0)
@@ -74,14 +58,7 @@ class Spanned(Problem, Protocol):
 
 
 def broad_start(problem: Spanned, start: Fit) -> Fit | None:
-    """Return the best fit with spanning columns at one precision; None if none can be had.
-
-    Parameters
-    ----------
-    problem : Problem
-    start : Fit
-        Without columns; what else it estimates, such as the noise, is tried as it is and smaller.
-    """
+    """Return the best fit with spanning columns at one precision; None if none can be had."""
     chosen = spanning_columns(problem.columns, problem.row_weights)
     columns = problem.take(chosen)
     low, high = np.log(problem.precision_bounds())

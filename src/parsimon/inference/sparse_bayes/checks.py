@@ -14,13 +14,7 @@ Smoothness: TypeAlias = Literal["aic", "bic", "ric"] | float
 
 
 def binary_targets(labels: Any) -> Array:
-    """Return labels 0 or 1 as floats.
-
-    Examples
-    --------
-    >>> binary_targets([0, 1])
-    array([0., 1.])
-    """
+    """Return labels 0 or 1 as floats."""
     targets = finite_vector(labels, "labels")
     if not np.isin(targets, (0.0, 1.0)).all():
         raise InvalidInputError("labels must be 0 or 1; code the classes first.")
@@ -28,13 +22,7 @@ def binary_targets(labels: Any) -> Array:
 
 
 def weights_of_rows(row_weights: Any, n_rows: int) -> Array:
-    """Return one weight a row, ones if none are given.
-
-    Examples
-    --------
-    >>> weights_of_rows(None, 2)
-    array([1., 1.])
-    """
+    """Return one weight a row, ones if none are given."""
     if row_weights is None:
         return np.ones(n_rows)
     weights = finite_vector(row_weights, "row_weights")
@@ -48,13 +36,7 @@ def weights_of_rows(row_weights: Any, n_rows: int) -> Array:
 
 
 def smoothness_weight(prior: str, smoothness: str | float, n_rows: float) -> float:
-    r"""Return c of the log prior :math:`-c \, DF`: 1, :math:`\frac12\log n` or :math:`\log n`.
-
-    Examples
-    --------
-    >>> smoothness_weight("ard", "bic", 100), smoothness_weight("smooth", "aic", 100)
-    (0.0, 1.0)
-    """
+    r"""Return c of the log prior :math:`-c \, DF`: 1, :math:`\frac12\log n` or :math:`\log n`."""
     if check_choice("prior", prior, ("ard", "smooth")) == "ard":
         return 0.0
     if not isinstance(smoothness, str):
@@ -67,12 +49,6 @@ def smoothness_weight(prior: str, smoothness: str | float, n_rows: float) -> flo
 def check_budget(
     tolerance: float, max_iter: int, time_limit: float | None
 ) -> tuple[float, int, float | None]:
-    """Return the three after a check of each.
-
-    Examples
-    --------
-    >>> check_budget(1e-3, 10, None)
-    (0.001, 10, None)
-    """
+    """Return the three after a check of each."""
     limit = None if time_limit is None else check_positive("time_limit", time_limit)
     return check_positive("tolerance", tolerance), check_count("max_iter", max_iter), limit

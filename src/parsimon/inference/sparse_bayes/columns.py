@@ -23,14 +23,9 @@ class Columns:
     With columns of mean square one, a prior precision says how strongly a column may move the
     prediction, whatever its unit; the division is done on results, never on the design.
 
-    Attributes
-    ----------
-    design : ndarray of shape (n, M)
-        As the caller gave it, 64 or 32 bits.
-    scale : ndarray of shape (M,)
-        The root mean squares; one for a column of zeros.
-    usable : ndarray of shape (M,)
-        False for columns that are zero wherever the weight is positive.
+    design (n, M): As the caller gave it, 64 or 32 bits.
+    scale (M,): The root mean squares; one for a column of zeros.
+    usable (M,): False for columns that are zero wherever the weight is positive.
     """
 
     design: AnyArray
@@ -67,21 +62,7 @@ class Columns:
 def scaled_columns(design: Any, row_weights: Array) -> Columns:
     """Check a design and measure its columns.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, M)
-        Numbers; 32-bit floats stay as they are.
-    row_weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    Columns
-
-    Examples
-    --------
-    >>> columns = scaled_columns(np.array([[3.0, 0.0], [4.0, 0.0]]), np.ones(2))
-    >>> columns.usable
-    array([ True, False])
+    Shapes: design (n, M), row_weights (n,).
     """
     matrix = np.asarray(design)
     if matrix.dtype != np.float32:

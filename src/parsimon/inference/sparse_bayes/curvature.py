@@ -32,18 +32,7 @@ def evidence_gradient(covariance: Array, weights: Array, smoothness: float) -> A
     (MacKay 1992; Tipping 2001, eq 16), and :math:`c (P_{ii} - (P^2)_{ii})` for the prior, since
     the degrees of freedom are :math:`m - \mathrm{tr} P`.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (m, m)
-        P.
-    weights : ndarray of shape (m,)
-        omega.
-    smoothness : float
-        c.
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    Shapes: covariance (m, m), weights (m,) -> (m,).
     """
     undetermined = covariance.diagonal()
     gradient = 0.5 * (1.0 - undetermined - weights**2)
@@ -95,20 +84,7 @@ def moving_hessian(
     more than needed. The last term of :math:`G_{ff}` takes all pairs of rows, and is left out where
     these are far more than the rest costs: then steps are shorter, never in a wrong direction.
 
-    Parameters
-    ----------
-    design, spread : ndarray of shape (n, m)
-        :math:`\Psi` and :math:`\Psi P`.
-    weights : ndarray of shape (m,)
-        omega.
-    covariance : ndarray of shape (m, m)
-        P.
-    likelihood : Bends
-        First and second derivatives of the diagonal of B.
-
-    Returns
-    -------
-    ndarray of shape (m, m)
+    Shapes: design, spread (n, m), weights (m,), covariance (m, m) -> (m, m).
     """
     slope, bend = likelihood
     leverage = np.einsum("ij,ij->i", spread, design)
@@ -140,18 +116,7 @@ def with_noise(
 ) -> tuple[Array, Array]:
     r"""Border the derivatives by those with respect to the log noise precision.
 
-    Parameters
-    ----------
-    gradient, hessian : ndarray of shape (m,) and (m, m)
-        With respect to the log precisions of the weights.
-    covariance, weights, smoothness
-        As in `evidence_gradient`.
-    misfit : tuple of floats
-        Number of rows, and noise precision times the residual sum of squares.
-
-    Returns
-    -------
-    gradient, hessian : ndarray of shape (m + 1,) and (m + 1, m + 1)
+    Shapes: gradient, hessian (m,) -> (m + 1,).
     """
     n_rows, squares = misfit
     penalty = penalty_hessian(covariance, smoothness)

@@ -240,20 +240,7 @@ def as_result(
 ) -> SparseBayes:
     """Return where a run ended in the units of the caller.
 
-    Parameters
-    ----------
-    ascent : Ascent
-    active : ndarray of shape (m,)
-        Columns at the start of the run.
-    scale : ndarray of shape (m,)
-        By which a scaled weight is divided.
-    shift : float
-        What the change of the targets' unit takes off the log evidence.
-    noise_variance : float, optional
-
-    Returns
-    -------
-    SparseBayes
+    Shapes: active (m,), scale (m,).
     """
     point, kept = ascent.point, ascent.kept
     spread = np.exp(-0.5 * point.theta[: len(kept)]) / scale[kept]

@@ -17,21 +17,7 @@ def inverse_precision(precision: Array) -> tuple[Array, float]:
     stand side by side; identical columns with hardly any prior get a jitter relative to that
     diagonal.
 
-    Parameters
-    ----------
-    precision : ndarray of shape (m, m)
-        Symmetric, positive semi-definite up to rounding.
-
-    Returns
-    -------
-    inverse : ndarray of shape (m, m)
-    log_determinant : float
-
-    Examples
-    --------
-    >>> inverse, log_determinant = inverse_precision(np.diag([1e-12, 1e12]))
-    >>> np.diagonal(inverse), round(log_determinant, 9)
-    (array([1.e+12, 1.e-12]), 0.0)
+    Shapes: precision (m, m) -> (m, m).
     """
     if not len(precision):
         return np.empty((0, 0)), 0.0
@@ -49,20 +35,7 @@ def distinct_columns(columns: Array) -> Indices:
     The evidence of equal columns depends on the sum of their prior variances alone: one of them
     does what all would.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n, m)
-        Of mean square one.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Ascending.
-
-    Examples
-    --------
-    >>> distinct_columns(np.array([[1.0, -1.0, 1.0], [1.0, -1.0, -1.0]]))
-    array([0, 2])
+    Shapes: columns (n, m) -> (k,).
     """
     n_rows, n_columns = columns.shape
     probe = np.random.default_rng(0).standard_normal(n_rows)

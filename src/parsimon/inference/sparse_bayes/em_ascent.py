@@ -37,19 +37,12 @@ _LEAST_RISE = 1e-4
 class Point:
     r"""The objective for one set of precisions, and what the next step needs.
 
-    Attributes
-    ----------
-    theta : ndarray of shape (m,) or (m + 1,)
-        Log precisions; the log noise variance last where it is estimated.
-    objective, log_evidence : float
-    rise, fall : ndarray, as theta
-        The gradient is half of their difference.
-    information : ndarray of shape (m,)
-        What the data say about each weight if it were alone, in units of the prior precision.
-    futile : ndarray of shape (m,)
-        Columns whose best precision is infinite as long as the others stay.
-    weights : ndarray of shape (m,)
-        Posterior mean in units of the prior.
+    theta (m,): Log precisions; the log noise variance last where it is estimated.
+    rise, fall: The gradient is half of their difference.
+    information (m,): What the data say about each weight if it were alone, in units of the
+        prior precision.
+    futile (m,): Columns whose best precision is infinite as long as the others stay.
+    weights (m,): Posterior mean in units of the prior.
     """
 
     theta: Array
@@ -82,16 +75,9 @@ class Problem(Protocol):
 class Ascent:
     """Where a run ended.
 
-    Attributes
-    ----------
-    problem : Problem
-    point : Point
-    kept : ndarray of shape (m,)
-        Which of the columns at the start are still there.
-    history : ndarray of shape (n_steps,)
-    n_iter : int
-    converged : bool
-    reason : str
+    Shapes: history (n_steps,).
+
+    kept (m,): Which of the columns at the start are still there.
     """
 
     problem: Problem
@@ -104,20 +90,7 @@ class Ascent:
 
 
 def ascend(problem: Problem, theta: Array, budget: tuple[float, int, float | None]) -> Ascent:
-    """Update all precisions until they no longer change, dropping columns on the way.
-
-    Parameters
-    ----------
-    problem : Problem
-    theta : ndarray
-        Where to begin.
-    budget : tuple of (tolerance, max_iter, time_limit)
-        Change of a log precision that does not matter, most updates, and seconds or None.
-
-    Returns
-    -------
-    Ascent
-    """
+    """Update all precisions until they no longer change, dropping columns on the way."""
     tolerance, max_iter, time_limit = budget
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     point = problem.evaluate(np.clip(theta, *problem.bounds(len(theta))), None)

@@ -26,19 +26,11 @@ _MODE_TOLERANCE = 1e-14
 class GaussianProblem:
     """Targets with Gaussian noise.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, m)
-        Times the roots of the row weights.
-    targets : ndarray of shape (n,)
-        Times the roots of the row weights.
-    n_observations : float
-        Sum of the row weights.
-    noise_variance : float or None
-        None where it is estimated.
-    smoothness : float
-    gram : ndarray of shape (m, m) or None
-        Products of the columns, where there are not many more than rows.
+    columns (n, m): Times the roots of the row weights.
+    targets (n,): Times the roots of the row weights.
+    n_observations: Sum of the row weights.
+    noise_variance: None where it is estimated.
+    gram (m, m): Products of the columns, where there are not many more than rows.
     """
 
     columns: Array
@@ -119,11 +111,7 @@ class GaussianProblem:
 class BernoulliProblem:
     """Labels 0 or 1 with a logistic link, by Laplace's method.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, m)
-    labels, row_weights : ndarray of shape (n,)
-    smoothness : float
+    Shapes: columns (n, m), labels, row_weights (n,).
     """
 
     columns: Array

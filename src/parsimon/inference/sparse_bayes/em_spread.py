@@ -22,19 +22,13 @@ _WIDE = 1.25
 class Spread(NamedTuple):
     r"""What the posterior covariance P does to columns and rows.
 
-    Attributes
-    ----------
-    log_determinant : float
-        Of :math:`I + X^T B X`.
-    determined : ndarray of shape (m,)
-        :math:`\gamma_j = 1 - P_{jj}`.
-    elastic : ndarray of shape (m,)
-        :math:`(P - P^2)_{jj}`: by how much the degrees of freedom fall for a unit rise of the
-        log precision of a column.
-    X : ndarray of shape (n, m)
-    inner : ndarray of shape (m, m) or (n, n)
-        P if `wide` is false, else W.
-    wide : bool
+    Shapes: X (n, m).
+
+    log_determinant: Of :math:`I + X^T B X`.
+    determined (m,): :math:`\gamma_j = 1 - P_{jj}`.
+    elastic (m,): :math:`(P - P^2)_{jj}`: by how much the degrees of freedom fall for a unit
+        rise of the log precision of a column.
+    inner (m, m): P if `wide` is false, else W.
     """
 
     log_determinant: float
@@ -76,27 +70,7 @@ class Spread(NamedTuple):
 def posterior_spread(X: Array, precision: Array, gram: Array | None = None) -> Spread:
     r"""Return the posterior covariance of weights with a standard normal prior.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-        Columns in units of the prior.
-    precision : ndarray of shape (n,)
-        The diagonal of B, not negative.
-    gram : ndarray of shape (m, m), optional
-        :math:`X^T B X` where it is known; used unless columns are many more than rows.
-
-    Returns
-    -------
-    Spread
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-    >>> spread = posterior_spread(X, np.ones(2))
-    >>> spread.wide, spread.determined.round(3)
-    (True, array([0.375, 0.375, 0.5  ]))
-    >>> float(np.trace(np.linalg.inv(np.eye(3) + X.T @ X)).round(3)) == 3 - 1.25
-    True
+    Shapes: X (n, m), precision (n,), gram (m, m).
     """
     if not is_wide(X):
         matrix = (X * precision[:, None]).T @ X if gram is None else gram

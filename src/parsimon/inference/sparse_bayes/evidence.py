@@ -48,27 +48,7 @@ def regression_design_gradient(
 ) -> tuple[float, Array]:
     """Return the log evidence of a linear regression and its derivatives for the design.
 
-    Parameters
-    ----------
-    design : array-like of shape (n, m)
-        The columns in the model.
-    targets : array-like of shape (n,)
-    alpha : array-like of shape (m,)
-        Prior precisions; infinity takes a column out.
-    noise_variance : float
-    row_weights : array-like of shape (n,), optional
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (n, m)
-
-    Examples
-    --------
-    >>> value, gradient = regression_design_gradient([[1.0], [1.0]], [1.0, 1.0], [1.0], 1.0)
-    >>> gradient.round(4)
-    array([[-0.1111],
-           [-0.1111]])
+    Shapes: design (n, m), targets (n,), alpha (m,), row_weights (n,) -> (n, m).
     """
     columns, values, weights, scaling = _checked(
         design, finite_vector(targets, "targets"), alpha, row_weights
@@ -128,27 +108,7 @@ def laplace_design_gradient(
 
     They include that mode and curvature move with the design.
 
-    Parameters
-    ----------
-    design : array-like of shape (n, m)
-        The columns in the model.
-    labels : array-like of shape (n,)
-        0 or 1.
-    alpha : array-like of shape (m,)
-        Prior precisions; infinity takes a column out.
-    row_weights : array-like of shape (n,), optional
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (n, m)
-
-    Examples
-    --------
-    >>> value, gradient = laplace_design_gradient([[1.0], [1.0]], [1, 0], [1.0])
-    >>> gradient.round(4)
-    array([[-0.1667],
-           [-0.1667]])
+    Shapes: design (n, m), labels (n,), alpha (m,), row_weights (n,) -> (n, m).
     """
     columns, targets, weights, scaling = _checked(
         design, binary_targets(labels), alpha, row_weights

@@ -35,14 +35,7 @@ _CONVERGED = "No column that is worth its place can be added, and none dropped o
 class Climb:
     """Where a run ended.
 
-    Attributes
-    ----------
-    fit : Fit
-    history : ndarray of shape (n_steps,)
-        Objective of the start and after each round that raised it.
-    n_iter : int
-    converged : bool
-    reason : str
+    history (n_steps,): Objective of the start and after each round that raised it.
     """
 
     fit: Fit
@@ -61,26 +54,7 @@ def maximise(
     max_iter: int,
     time_limit: float | None,
 ) -> Climb:
-    """Add, re-estimate, drop and exchange columns until no step raises the objective.
-
-    Parameters
-    ----------
-    problem : Problem
-    nothing : Fit
-        Without any column.
-    start : Fit, optional
-        Where to begin; then only the maximum above it is sought.
-    tolerance : float
-        Gains in log evidence by a new column, and changes in log precisions, that do not matter.
-    max_iter : int
-        Greatest number of steps.
-    time_limit : float or None
-        Seconds.
-
-    Returns
-    -------
-    Climb
-    """
+    """Add, re-estimate, drop and exchange columns until no step raises the objective."""
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     budget = Budget(tolerance, max_iter, deadline)
     climber = Climber(problem, budget, nothing.objective)

@@ -21,14 +21,10 @@ _SMALLEST_STEP = 2.0**-30
 class LaplaceMode(NamedTuple):
     r"""The mode for weights with a standard normal prior.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (m,)
-    covariance : ndarray of shape (m, m)
-        :math:`P = (I + \Psi^T B \Psi)^{-1}`.
-    probability, residual, precision : ndarray of shape (n,)
-        p, :math:`v (t - p)` and :math:`v p (1 - p)`.
-    log_evidence : float
+    Shapes: weights (m,).
+
+    covariance (m, m): :math:`P = (I + \Psi^T B \Psi)^{-1}`.
+    probability, residual, precision (n,): p, :math:`v (t - p)` and :math:`v p (1 - p)`.
     """
 
     weights: Array
@@ -44,25 +40,7 @@ def laplace_mode(design: Array, labels: Array, row_weights: Array, guess: Array)
 
     Any Gaussian prior becomes standard by scaling the columns.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, m)
-        :math:`\Psi`.
-    labels : ndarray of shape (n,)
-        0 or 1.
-    row_weights : ndarray of shape (n,)
-    guess : ndarray of shape (m,)
-        Where to begin; zero if zero is better.
-
-    Returns
-    -------
-    LaplaceMode
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the curvature has no Cholesky factor, which takes columns that are equal up to
-        rounding and nearly without a prior.
+    Shapes: design (n, m), labels (n,), row_weights (n,), guess (m,).
     """
     signs = 1.0 - 2.0 * labels
     weights, scores = guess, design @ guess
@@ -92,13 +70,7 @@ def laplace_mode(design: Array, labels: Array, row_weights: Array, guess: Array)
 
 
 def curvature(design: Array, precision: Array) -> Array:
-    """Return the identity plus the Gram matrix weighted by `precision`.
-
-    Examples
-    --------
-    >>> curvature(np.array([[1.0], [2.0]]), np.array([1.0, 0.5]))
-    array([[4.]])
-    """
+    """Return the identity plus the Gram matrix weighted by `precision`."""
     root = design * np.sqrt(precision)[:, None]
     matrix: Array = root.T @ root
     matrix.flat[:: len(matrix) + 1] += 1.0
@@ -106,19 +78,7 @@ def curvature(design: Array, precision: Array) -> Array:
 
 
 def cholesky(matrix: Array) -> Array:
-    """Return the lower Cholesky factor; the matrix is overwritten.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If it is not positive definite.
-
-    Examples
-    --------
-    >>> cholesky(np.diag([4.0, 9.0]))
-    array([[2., 0.],
-           [0., 3.]])
-    """
+    """Return the lower Cholesky factor; the matrix is overwritten."""
     if not len(matrix):
         return matrix
     factor: Array
@@ -129,13 +89,7 @@ def cholesky(matrix: Array) -> Array:
 
 
 def solve(factor: Array, right: Array) -> Array:
-    """Solve with the matrix of which `factor` is the lower Cholesky factor.
-
-    Examples
-    --------
-    >>> solve(np.diag([2.0, 3.0]), np.array([4.0, 9.0]))
-    array([1., 1.])
-    """
+    """Solve with the matrix of which `factor` is the lower Cholesky factor."""
     if not len(factor):
         return right
     solution: Array
@@ -144,14 +98,7 @@ def solve(factor: Array, right: Array) -> Array:
 
 
 def inverse(factor: Array) -> Array:
-    """Return the inverse of the matrix of which `factor` is the lower Cholesky factor.
-
-    Examples
-    --------
-    >>> inverse(np.diag([1.0, 2.0]))
-    array([[1.  , 0.  ],
-           [0.  , 0.25]])
-    """
+    """Return the inverse of the matrix of which `factor` is the lower Cholesky factor."""
     if not len(factor):
         return factor
     matrix: Array

@@ -143,13 +143,7 @@ def sparse_regression(
 
 
 def mean_square_root(targets: Array, weights: Array) -> float:
-    """Return the root of the weighted mean square, one if all targets are zero.
-
-    Examples
-    --------
-    >>> mean_square_root(np.array([3.0, -3.0]), np.ones(2))
-    3.0
-    """
+    """Return the root of the weighted mean square, one if all targets are zero."""
     largest = float(np.abs(targets).max(initial=0.0, where=weights > 0)) or 1.0
     share = float(weights @ (targets / largest) ** 2 / weights.sum()) or 1.0
     return largest * float(np.sqrt(share))

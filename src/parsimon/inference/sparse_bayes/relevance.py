@@ -35,27 +35,16 @@ ALIGNED = 1e-9
 class Fit:
     r"""A model with some columns, at its posterior mode; everything is in scaled units.
 
-    Attributes
-    ----------
-    active : ndarray of shape (m,)
-        Columns in the order in which they came in.
-    theta : ndarray of shape (m,) or (m + 1,)
-        Log precisions of the weights; the log noise precision last where it is estimated.
-    weights : ndarray of shape (m,)
-        :math:`\omega = \sqrt{\alpha} w`, posterior mode.
-    covariance : ndarray of shape (m, m)
-        :math:`P = A^{1/2} \Sigma A^{1/2}`.
-    columns : ndarray of shape (n, m)
-        The scaled columns.
-    residual : ndarray of shape (n,)
-        Gradient of the log likelihood with respect to the predictor.
-    precision : ndarray of shape (n,)
-        Minus its second derivative: the diagonal of B.
-    log_evidence, objective : float
-    gradient : ndarray, as theta
-        Of the objective with respect to theta, exact.
-    make_hessian : callable
-        Makes `hessian`; most fits are refused before it is asked for.
+    active (m,): Columns in the order in which they came in.
+    theta (m,): Log precisions of the weights; the log noise precision last where it is
+        estimated.
+    weights (m,): :math:`\omega = \sqrt{\alpha} w`, posterior mode.
+    covariance (m, m): :math:`P = A^{1/2} \Sigma A^{1/2}`.
+    columns (n, m): The scaled columns.
+    residual (n,): Gradient of the log likelihood with respect to the predictor.
+    precision (n,): Minus its second derivative: the diagonal of B.
+    gradient: Of the objective with respect to theta, exact.
+    make_hessian: Makes `hessian`; most fits are refused before it is asked for.
     """
 
     active: Indices
@@ -86,22 +75,13 @@ class Fit:
 class Sweep:
     r"""How a set of columns would serve a fit.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (k,)
-        Which columns of the design these are.
-    sparsity : ndarray of shape (k,)
-        :math:`S = \phi^T C^{-1} \phi`.
-    quality : ndarray of shape (k,)
-        :math:`Q = \phi^T C^{-1} t`.
-    overlap : ndarray of shape (k, m)
-        :math:`A^{1/2} \Sigma \Phi^T B \phi`.
-    usable : ndarray of shape (k,)
-        False for columns that are zero, or that the active ones span up to rounding.
-    inside : ndarray of shape (k,)
-        True for active columns.
-    smoothness : float
-        c.
+    columns (k,): Which columns of the design these are.
+    sparsity (k,): :math:`S = \phi^T C^{-1} \phi`.
+    quality (k,): :math:`Q = \phi^T C^{-1} t`.
+    overlap (k, m): :math:`A^{1/2} \Sigma \Phi^T B \phi`.
+    usable (k,): False for columns that are zero, or that the active ones span up to rounding.
+    inside (k,): True for active columns.
+    smoothness: c.
     """
 
     columns: Indices
@@ -152,20 +132,7 @@ def make_sweep(
 ) -> Sweep:
     r"""Turn products of columns with a fit into how they would serve it.
 
-    Parameters
-    ----------
-    fit : Fit
-    columns : ndarray of shape (k,)
-    projections : tuple of arrays
-        :math:`\phi^T B \phi` (k,), :math:`\phi^T B \Phi` (k, m) and :math:`\phi^T r` (k,) with
-        the residual r.
-    usable : ndarray of shape (k,)
-        Mask of columns that are not zero.
-    smoothness : float
-
-    Returns
-    -------
-    Sweep
+    Shapes: columns (k,), usable (k,).
     """
     squares, products, quality = projections
     scaled = products / np.sqrt(fit.alpha)
@@ -178,39 +145,14 @@ def make_sweep(
 
 
 def among(columns: Indices, active: Indices) -> Mask:
-    """Return which columns are active, shape (k,): `numpy.isin` for small integers, faster.
-
-    Examples
-    --------
-    >>> among(np.array([2, 0, 1]), np.array([1, 2]))
-    array([ True, False,  True])
-    """
+    """Return which columns are active, shape (k,): `numpy.isin` for small integers, faster."""
     table = np.zeros(1 + max(columns.max(initial=0), active.max(initial=0)), dtype=np.bool_)
     table[active] = True
     return table[columns]
 
 
 def best_gain(sparsity: Array, squared_quality: Array) -> tuple[Array, Array]:
-    r"""Return the greatest gain over one precision, and where it is.
-
-    Parameters
-    ----------
-    sparsity, squared_quality : ndarray
-        s and :math:`q^2` (for the smoothness prior :math:`q^2 - 2cv`).
-
-    Returns
-    -------
-    gain : ndarray
-        Zero where the best precision is infinite.
-    alpha : ndarray
-        Infinite there.
-
-    Examples
-    --------
-    >>> gain, alpha = best_gain(np.array([1.0, 1.0]), np.array([3.0, 0.5]))
-    >>> gain.round(3), alpha
-    (array([0.451, 0.   ]), array([0.5, inf]))
-    """
+    r"""Return the greatest gain over one precision, and where it is."""
     ratio = np.maximum(squared_quality / sparsity, 1.0)
     gain = 0.5 * (ratio - 1.0 - np.log(ratio))
     excess = squared_quality - sparsity

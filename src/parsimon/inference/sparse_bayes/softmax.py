@@ -128,13 +128,7 @@ def softmax_sparse(
 
 
 def class_codes(codes: Any, n_classes: int) -> Indices:
-    """Return class codes as integers from 0 to n_classes - 1.
-
-    Examples
-    --------
-    >>> class_codes([0.0, 2.0], 3)
-    array([0, 2])
-    """
+    """Return class codes as integers from 0 to n_classes - 1."""
     given = np.asarray(codes)
     if given.ndim != 1 or given.dtype.kind not in "iufb":
         raise InvalidInputError(
@@ -229,31 +223,7 @@ def softmax_given(
 ) -> SparseSoftmax:
     r"""Return the posterior of all classes for given precisions that the classes share.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, m)
-        Columns in the model, for every class.
-    codes : ndarray of shape (n,)
-    n_classes : int
-    alpha : ndarray of shape (m,)
-        Positive or zero. With a zero the evidence is minus infinity, and the covariance leaves
-        out what no probability depends on: a common shift of the weights of all classes.
-    row_weights, start, max_iter
-        As in `softmax_mode`.
-
-    Returns
-    -------
-    SparseSoftmax
-        With all n_classes * m pairs.
-
-    Examples
-    --------
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> result = softmax_given(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
-    >>> result.pairs.tolist()
-    [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
-    >>> round(result.log_evidence, 4)
-    -4.7287
+    Shapes: design (n, m), codes (n,), alpha (m,).
     """
     mode = softmax_mode(
         design, codes, n_classes, alpha, row_weights=row_weights, start=start, max_iter=max_iter

@@ -21,18 +21,11 @@ _SMALLEST_STEP = 2.0**-12
 class SoftmaxMode(NamedTuple):
     """The most probable weights of all classes, and what was computed on the way.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes, m)
-        They sum to zero over the classes.
-    scores : ndarray of shape (n, n_classes)
-        Linear predictors; their softmax is the probability of each class.
-    log_posterior : float
-        Weighted log likelihood minus half of the penalty.
-    n_iter : int
-        Newton steps.
-    converged : bool
-        False where the steps ran out or the scores grew beyond `largest_score`.
+    weights (n_classes, m): They sum to zero over the classes.
+    scores (n, n_classes): Linear predictors; their softmax is the probability of each class.
+    log_posterior: Weighted log likelihood minus half of the penalty.
+    n_iter: Newton steps.
+    converged: False where the steps ran out or the scores grew beyond `largest_score`.
     """
 
     weights: Array
@@ -45,17 +38,11 @@ class SoftmaxMode(NamedTuple):
 class Contrasts(NamedTuple):
     """Orthonormal contrasts of K classes and what the curvature needs of them.
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (K, K - 1)
-        Orthonormal columns that sum to zero.
-    first, second : ndarray of shape (K * (K - 1) / 2,)
-        The two classes of each pair.
-    products : ndarray of shape (K * (K - 1) / 2, K * (K - 1) / 2)
-        For each pair of classes and each entry (a, b) of the upper triangle, the product of the
-        pair's differences in contrasts a and b.
-    entries : ndarray of shape (K - 1, K - 1)
-        Where entry (a, b) stands in the upper triangle.
+    matrix (K, K - 1): Orthonormal columns that sum to zero.
+    first, second (K * (K - 1) / 2,): The two classes of each pair.
+    products (K * (K - 1) / 2, K * (K - 1) / 2): For each pair of classes and each entry (a, b)
+        of the upper triangle, the product of the pair's differences in contrasts a and b.
+    entries (K - 1, K - 1): Where entry (a, b) stands in the upper triangle.
     """
 
     matrix: Array
@@ -79,44 +66,10 @@ def softmax_mode(
 ) -> SoftmaxMode:
     r"""Return the mode of a multinomial logistic regression with a Gaussian prior on each weight.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, m)
-        Columns in the model.
-    codes : ndarray of shape (n,)
-        Class of each row, 0 to n_classes - 1.
-    n_classes : int
-        At least two; classes without rows are allowed.
-    alpha : ndarray of shape (m,)
-        Prior precision of a column's weight in every class, positive or zero.
-    row_weights : ndarray of shape (n,), optional
-        How many times each row counts.
-    start : ndarray of shape (n_classes, m), optional
-        Where to begin; zero if left out or if zero is better.
-    max_iter : int
-    tolerance : float
-        Newton decrement at which to stop.
-    largest_score : float
-        Stop when a score is beyond it: on separable rows with hardly any prior the scores would
-        grow for ever.
+    Shapes: design (n, m), codes (n,), alpha (m,), row_weights (n,), start (n_classes, m).
 
-    Returns
-    -------
-    SoftmaxMode
-
-    References
-    ----------
     Boehning (1992), "Multinomial logistic regression algorithm", Ann. Inst. Stat. Math.
     44:197-200.
-
-    Examples
-    --------
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> mode = softmax_mode(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
-    >>> mode.weights.round(3)
-    array([[ 0.221, -0.549],
-           [ 0.029, -0.091],
-           [-0.251,  0.64 ]])
     """
     contrasts = class_contrasts(n_classes).matrix
     problem = _Problem(design, codes, alpha, row_weights, contrasts)
@@ -194,21 +147,8 @@ def contrast_hessian(
     The covariance of a one-hot draw from p is :math:`\sum_{k<l} p_k p_l (e_k - e_l)(e_k - e_l)^T`;
     unlike diag(p) - p p^T this loses no digits where one class is almost certain.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, m)
-    probability : ndarray of shape (n, n_classes)
-    alpha : ndarray of shape (m,)
-    row_weights : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of shape ((n_classes - 1) * m, (n_classes - 1) * m)
-
-    Examples
-    --------
-    >>> contrast_hessian(np.ones((4, 1)), np.full((4, 2), 0.5), np.ones(1))
-    array([[3.]])
+    Shapes: design (n, m), probability (n, n_classes), alpha (m,), row_weights (n,) ->
+        ((n_classes - 1) * m, (n_classes - 1) * m).
     """
     n_rows, n_columns = design.shape
     contrasts = class_contrasts(probability.shape[1])
@@ -226,13 +166,7 @@ def contrast_hessian(
 
 @lru_cache(maxsize=32)
 def class_contrasts(n_classes: int) -> Contrasts:
-    """Return Helmert's contrasts of so many classes.
-
-    Examples
-    --------
-    >>> class_contrasts(2).matrix.round(3).ravel()
-    array([ 0.707, -0.707])
-    """
+    """Return Helmert's contrasts of so many classes."""
     matrix = np.zeros((n_classes, n_classes - 1))
     for k in range(1, n_classes):
         matrix[:k, k - 1] = 1.0 / np.sqrt(k * (k + 1))
@@ -251,14 +185,7 @@ def class_contrasts(n_classes: int) -> Contrasts:
 def class_log_likelihood(
     scores: Array, codes: Indices, row_weights: Array | None
 ) -> tuple[float, Array]:
-    """Return the weighted log likelihood and the class probabilities, shape (n, n_classes).
-
-    Examples
-    --------
-    >>> value, probability = class_log_likelihood(np.zeros((1, 2)), np.array([1]), None)
-    >>> round(value, 3), probability
-    (-0.693, array([[0.5, 0.5]]))
-    """
+    """Return the weighted log likelihood and the class probabilities, shape (n, n_classes)."""
     if not len(scores):
         return 0.0, np.empty_like(scores)
     shifted = scores - scores.max(axis=1, keepdims=True)

@@ -24,13 +24,10 @@ _SMALLEST_STEP = 2.0**-30
 class Labels(NamedTuple):
     """Classes of the rows and how often each row counts.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,)
-    targets : ndarray of shape (n, n_classes)
-        One-hot.
-    row_weights : ndarray of shape (n,)
-        Positive.
+    Shapes: codes (n,).
+
+    targets (n, n_classes): One-hot.
+    row_weights (n,): Positive.
     """
 
     codes: Indices
@@ -41,12 +38,7 @@ class Labels(NamedTuple):
 class PairMode(NamedTuple):
     """The mode for weights with a standard normal prior.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (m,)
-    covariance : ndarray of shape (m, m)
-    probability : ndarray of shape (n, n_classes)
-    log_evidence : float
+    Shapes: weights (m,), covariance (m, m), probability (n, n_classes).
     """
 
     weights: Array
@@ -58,26 +50,7 @@ class PairMode(NamedTuple):
 def pair_mode(X: Array, classes: Indices, labels: Labels, guess: Array) -> PairMode:
     r"""Find the mode for weights with a standard normal prior by Newton's method.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-        The column of each pair, in units of its prior.
-    classes : ndarray of shape (m,)
-        The class of each pair.
-    labels : Labels
-    guess : ndarray of shape (m,)
-        Where to begin; zero if zero is better.
-
-    Returns
-    -------
-    PairMode
-
-    Examples
-    --------
-    >>> labels = Labels(np.array([0, 1]), np.eye(2), np.ones(2))
-    >>> mode = pair_mode(np.array([[1.0], [-1.0]]), np.array([0]), labels, np.zeros(1))
-    >>> mode.weights.round(3), round(mode.log_evidence, 3)
-    (array([0.675]), -1.236)
+    Shapes: X (n, m), classes (m,), guess (m,).
     """
     spread = (classes[:, None] == np.arange(labels.targets.shape[1])).astype(np.float64)
 
@@ -113,14 +86,7 @@ def pair_mode(X: Array, classes: Indices, labels: Labels, guess: Array) -> PairM
 
 
 def pair_curvature(X: Array, classes: Indices, row_weights: Array, probability: Array) -> Array:
-    """Return minus the second derivatives of the log likelihood, shape (m, m).
-
-    Examples
-    --------
-    >>> pair_curvature(np.ones((4, 2)), np.array([0, 1]), np.ones(4), np.full((4, 2), 0.5))
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
+    """Return minus the second derivatives of the log likelihood, shape (m, m)."""
     weighted = X * np.sqrt(row_weights)[:, None]
     p = probability[:, classes]
     # One minus p is the sum of the others: no digits are lost near certainty.
@@ -145,12 +111,6 @@ def determinant_slope(X: Array, classes: Indices, mode: PairMode) -> Array:
 
 
 def complement(probability: Array) -> Array:
-    """Return one minus each probability as the sum of the others.
-
-    Examples
-    --------
-    >>> complement(np.array([[1.0, 1e-20]]))
-    array([[1.e-20, 1.e+00]])
-    """
+    """Return one minus each probability as the sum of the others."""
     others: Array = probability @ (1.0 - np.eye(probability.shape[1]))
     return others

@@ -34,12 +34,7 @@ PRECISIONS = (1e-3, 1e10)
 class SoftmaxProblem:
     """Several classes, for the fast sequential algorithm; pair k * M + j is column j in class k.
 
-    Attributes
-    ----------
-    columns : Columns
-    labels : Labels
-    smoothness : float
-        Zero: there is no smoothness prior here.
+    smoothness: Zero: there is no smoothness prior here.
     """
 
     columns: Columns

@@ -23,24 +23,13 @@ _BLOCK = 2_000_000
 class SparseSoftmax:
     r"""A Gaussian posterior over the weights of the (class, column) pairs that are in the model.
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (m, 2)
-        Class and column of each weight, ascending.
-    alpha : ndarray of shape (m,)
-        Prior precisions of the weights; those of all other pairs are infinite.
-    mean : ndarray of shape (m,)
-        Posterior mode.
-    covariance : ndarray of shape (m, m)
-        Of Laplace's approximation.
-    log_evidence : float
-        Log marginal likelihood by Laplace's method.
-    n_iter : int
-    converged : bool
-    reason : str
-        Why the algorithm stopped, one sentence.
-    history : ndarray of shape (n_steps,)
-        The log evidence after each accepted step; it never decreases.
+    pairs (m, 2): Class and column of each weight, ascending.
+    alpha (m,): Prior precisions of the weights; those of all other pairs are infinite.
+    mean (m,): Posterior mode.
+    covariance (m, m): Of Laplace's approximation.
+    log_evidence: Log marginal likelihood by Laplace's method.
+    reason: Why the algorithm stopped, one sentence.
+    history (n_steps,): The log evidence after each accepted step; it never decreases.
     """
 
     pairs: Indices
@@ -77,24 +66,7 @@ class SparseSoftmax:
 def softmax_scores(result: SparseSoftmax, design: Array, n_classes: int) -> Array:
     """Return the posterior means of the scores.
 
-    Parameters
-    ----------
-    result : SparseSoftmax
-    design : ndarray of shape (n, n_columns)
-        All columns, also those that are not in the model.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-
-    Examples
-    --------
-    >>> from parsimon.inference.sparse_bayes.softmax import softmax_given
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> result = softmax_given(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
-    >>> softmax_scores(result, design, 3).argmax(axis=1)
-    array([0, 2, 2, 2])
+    Shapes: design (n, n_columns) -> (n, n_classes).
     """
     used = result.active
     scores: Array = design[:, used] @ result.weights(n_classes, design.shape[1])[:, used].T
@@ -105,14 +77,6 @@ def softmax_latent(result: SparseSoftmax, design: Array, n_classes: int) -> Late
     """Return means (n, n_classes) and covariances (n, n_classes, n_classes) of the scores.
 
     Parameters are those of `softmax_scores`.
-
-    Examples
-    --------
-    >>> from parsimon.inference.sparse_bayes.softmax import softmax_given
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> result = softmax_given(design, np.array([0, 1, 2]), 3, np.ones(2))
-    >>> softmax_latent(result, design, 3).variance.shape
-    (3, 3, 3)
     """
     classes, columns = result.pairs.T
     values = design[:, columns]
@@ -132,26 +96,7 @@ def softmax_moderated(
 ) -> Array:
     """Return class probabilities averaged over the posterior of the scores.
 
-    Parameters
-    ----------
-    result : SparseSoftmax
-    design : ndarray of shape (n, n_columns)
-    n_classes : int
-    n_points : int
-        As in `softmax_average`.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        Rows sum to one.
-
-    Examples
-    --------
-    >>> from parsimon.inference.sparse_bayes.softmax import softmax_given
-    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> result = softmax_given(design, np.array([0, 1, 2, 2]), 3, np.ones(2))
-    >>> softmax_moderated(result, design[:1], 3).round(2)
-    array([[0.4 , 0.34, 0.27]])
+    Shapes: design (n, n_columns) -> (n, n_classes).
     """
     return softmax_average(softmax_latent(result, design, n_classes), n_points=n_points)
 
@@ -166,23 +111,7 @@ def softmax_average(latent: Latent, *, n_points: int = 512) -> Array:
     continuous function of the row and the same on every call. With the default the error is
     about 0.001 for moderate scores.
 
-    Parameters
-    ----------
-    latent : Latent
-        Means (n, n_classes) and covariances (n, n_classes, n_classes).
-    n_points : int
-        Points behind each average, without their mirror images.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        Rows sum to one.
-
-    Examples
-    --------
-    >>> latent = Latent(np.array([[2.0, 0.0, 0.0]]), np.eye(3)[None])
-    >>> softmax_average(latent).round(2)
-    array([[0.7 , 0.15, 0.15]])
+    Shape: (n, n_classes).
     """
     mean, covariance = latent
     n_rows, n_classes = mean.shape

@@ -35,20 +35,11 @@ _WORTH_AN_EXCHANGE = 50.0
 class Search:
     """A run in progress: the best fit so far, how it came about, and what ends it.
 
-    Attributes
-    ----------
-    problem : SoftmaxProblem
-    fit : Fit
-    tolerance : float
-        Gains in log evidence by a new pair, and changes in log precisions, that do not matter.
-    max_iter : int
-    deadline : float
-        On the clock of `time.monotonic`.
-    history : list of float
-        Log evidence of the start and after each accepted step.
-    n_iter : int
-    reason : str
-        Empty until the run has ended.
+    tolerance: Gains in log evidence by a new pair, and changes in log precisions, that do not
+        matter.
+    deadline: On the clock of `time.monotonic`.
+    history: Log evidence of the start and after each accepted step.
+    reason: Empty until the run has ended.
     """
 
     problem: SoftmaxProblem

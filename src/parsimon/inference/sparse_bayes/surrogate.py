@@ -23,19 +23,12 @@ _NO_ROWS = np.empty(0)
 class Surrogate:
     r"""A Gaussian model of k columns; a `Problem` like the one that it stands for.
 
-    Attributes
-    ----------
-    gram : ndarray of shape (k, k)
-        :math:`\Phi^T B \Phi`.
-    linear : ndarray of shape (k,)
-        :math:`\Phi^T B \hat t`.
-    tilt : ndarray of shape (k,)
-        Slope of the true objective beyond that of the model, added as a linear term.
-    origin : ndarray of shape (k,)
-        Log precisions at which that term is zero, so that dropping a column costs none of it.
-    precisions : tuple of floats
-        Limits of the precisions.
-    smoothness : float
+    gram (k, k): :math:`\Phi^T B \Phi`.
+    linear (k,): :math:`\Phi^T B \hat t`.
+    tilt (k,): Slope of the true objective beyond that of the model, added as a linear term.
+    origin (k,): Log precisions at which that term is zero, so that dropping a column costs none
+        of it.
+    precisions: Limits of the precisions.
     """
 
     gram: Array
@@ -106,18 +99,7 @@ def make_surrogate(
 ) -> tuple[Surrogate, Fit] | None:
     """Return the Gaussian model of a fit's columns and others, and the fit in that model.
 
-    Parameters
-    ----------
-    fit : Fit
-    columns : ndarray of shape (n, k)
-        Scaled columns: first the active ones, then those that might be added.
-    precisions : tuple of floats
-    smoothness : float
-
-    Returns
-    -------
-    tuple of Surrogate and Fit, or None
-        None if rounding leaves the curvature without a Cholesky factor.
+    Shapes: columns (n, k).
     """
     root = columns * np.sqrt(fit.precision)[:, None]
     gram = root.T @ root
@@ -141,21 +123,7 @@ def greedy_picks(model: Surrogate, fit: Fit, least: float, most: int) -> tuple[I
     those picked alone, so that a pick costs little more than the number of candidates. The
     degrees of freedom that a column brings stay those of the first look.
 
-    Parameters
-    ----------
-    model : Surrogate
-    fit : Fit
-        In that model.
-    least : float
-        Smallest gain of a pick.
-    most : int
-        Greatest number of picks.
-
-    Returns
-    -------
-    places : ndarray of shape (n_picks,)
-        Columns of the model.
-    alpha : ndarray of shape (n_picks,)
+    Shape: (n_picks,), (n_picks,).
     """
     sweep = model.sweep(fit)
     products = model.gram[:, fit.active] / np.sqrt(fit.alpha)

@@ -14,17 +14,7 @@ def sweep_columns(
 ) -> Sweep:
     """Return how columns would serve a fit: one matrix product with the design.
 
-    Parameters
-    ----------
-    columns : Columns
-    fit : Fit
-    smoothness : float
-    pool : ndarray of shape (k,), optional
-        Which columns; all if left out.
-
-    Returns
-    -------
-    Sweep
+    Shapes: pool (k,).
     """
     right = np.empty((len(fit.residual), len(fit.active) + 1))
     np.multiply(fit.precision[:, None], fit.columns, out=right[:, :-1])

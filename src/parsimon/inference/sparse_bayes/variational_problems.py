@@ -34,17 +34,10 @@ class Hyperprior(NamedTuple):
 class GaussianBound:
     """Targets with Gaussian noise; theta are log mean precisions and minus that of the noise.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, m)
-        Times the roots of the row weights.
-    targets : ndarray of shape (n,)
-        Times the roots of the row weights.
-    n_observations : float
-        Sum of the row weights.
-    noise_variance : float or None
-        None where it has a factor.
-    hyperprior : Hyperprior
+    columns (n, m): Times the roots of the row weights.
+    targets (n,): Times the roots of the row weights.
+    n_observations: Sum of the row weights.
+    noise_variance: None where it has a factor.
     """
 
     columns: Array
@@ -117,11 +110,7 @@ class BernoulliBound:
     :math:`\lambda(\xi) = \tanh(\xi/2) / (4\xi)`; theta are log mean precisions, then
     :math:`\log\xi^2` of each row.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, m)
-    labels, row_weights : ndarray of shape (n,)
-    hyperprior : Hyperprior
+    Shapes: columns (n, m), labels, row_weights (n,).
     """
 
     columns: Array
@@ -174,14 +163,10 @@ class BernoulliBound:
 class WeightTerms(NamedTuple):
     """What the factors of weights and precisions add to a bound, and how precisions would move.
 
-    Attributes
-    ----------
-    bound : float
-    rise, fall : ndarray of shape (m,)
-        The update multiplies the mean precision by their ratio.
-    futile : ndarray of shape (m,)
-        Columns whose precision would grow for ever under a flat prior: Shutin et al. (2011),
-        "Fast variational sparse Bayesian learning", IEEE Trans. Signal Process. 59:6257-6261.
+    rise, fall (m,): The update multiplies the mean precision by their ratio.
+    futile (m,): Columns whose precision would grow for ever under a flat prior: Shutin et al.
+        (2011), "Fast variational sparse Bayesian learning", IEEE Trans. Signal Process.
+        59:6257-6261.
     """
 
     bound: float
@@ -208,13 +193,7 @@ class WeightTerms(NamedTuple):
 def gamma_divergence(
     shape: float, rate: Array | float, prior_shape: float, prior_rate: float
 ) -> Array:
-    """Return the Kullback-Leibler divergence of one Gamma distribution from another.
-
-    Examples
-    --------
-    >>> float(gamma_divergence(2.0, 3.0, 2.0, 3.0))
-    0.0
-    """
+    """Return the Kullback-Leibler divergence of one Gamma distribution from another."""
     rates = np.asarray(rate, dtype=np.float64)
     constant = (shape - prior_shape) * digamma(shape) - gammaln(shape) + gammaln(prior_shape)
     divergence: Array = (

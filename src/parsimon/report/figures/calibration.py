@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 class CalibrationBins(NamedTuple):
     """Rows grouped by their predicted probability.
 
-    Attributes
-    ----------
-    predicted, observed : ndarray of shape (k,)
-        Mean prediction and share of positives in each group.
-    low, high : ndarray of shape (k,)
-        Interval of the share.
-    counts : ndarray of shape (k,)
-        Rows in each group.
+    predicted, observed (k,): Mean prediction and share of positives in each group.
+    low, high (k,): Interval of the share.
+    counts (k,): Rows in each group.
     """
 
     predicted: Array
@@ -41,31 +36,11 @@ def calibration_bins(
     """Return observed shares of positives in groups of equal size by predicted probability.
 
     Equal predictions are never split between groups. Intervals are Clopper and Pearson's: exact,
-    so at least as wide as they claim [1]_.
+    so at least as wide as they claim [1].
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        0 and 1.
-    probability : array-like of shape (n,)
-        Predictions for rows that the model has not seen.
-    n_bins : int, default 10
-        Groups at most.
-    confidence : float, default 0.95
+    Shapes: y (n,), probability (n,).
 
-    Returns
-    -------
-    CalibrationBins
-
-    References
-    ----------
-    .. [1] Clopper and Pearson (1934), Biometrika 26:404-413.
-
-    Examples
-    --------
-    >>> bins = calibration_bins([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.9], n_bins=2)
-    >>> bins.observed.round(3), bins.counts
-    (array([0.333, 0.667]), array([3, 3]))
+    [1] Clopper and Pearson (1934), Biometrika 26:404-413.
     """
     events, chances = finite_vector(y, "y"), finite_vector(probability, "probability")
     if len(events) != len(chances) or not len(events):
@@ -106,30 +81,7 @@ def calibration_curve(
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw observed shares of positives against predicted probabilities, with exact intervals.
-
-    Parameters
-    ----------
-    y, probability, n_bins, confidence
-        As in `calibration_bins`.
-    positive : str, default "positive"
-        Name of the positive class.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = calibration_curve([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.9], n_bins=2)
-    >>> ax.get_ylabel()
-    'observed share of positive'
-    >>> plt.close("all")
-    """
+    """Draw observed shares of positives against predicted probabilities, with exact intervals."""
     bins = calibration_bins(y, probability, n_bins=n_bins, confidence=confidence)
     chances = np.sort(finite_vector(probability, "probability"))
     options: dict[str, Any] = {"positive": positive, "title": title, "ax": ax}
@@ -149,27 +101,7 @@ def draw_calibration(
 ) -> "Axes":
     """Draw groups of rows that are known already.
 
-    Parameters
-    ----------
-    bins : CalibrationBins
-    interval : str
-        What their intervals are, for the caption: "Wilson 95 %".
-    chances : ndarray of shape (n,), optional
-        The predictions in increasing order, drawn as ticks.
-    positive, title, ax
-        As in `calibration_curve`.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> bins = calibration_bins([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.9], n_bins=2)
-    >>> draw_calibration(bins, interval="exact 95 %").get_xlabel()
-    'predicted probability of positive'
-    >>> plt.close("all")
+    Shapes: chances (n,).
     """
     with figure_style():
         ax = new_axes(ax, figsize=(4.6, 4.4))

@@ -31,14 +31,9 @@ _CENTRED = " Shifted to mean zero over the rows, since the level belongs to all 
 class Component(NamedTuple):
     """One summand of a latent function.
 
-    Attributes
-    ----------
-    label : str
-        Its title, for instance the kernel's expression.
-    columns : sequence of int or str
-        The columns that it depends on.
-    posterior : callable
-        Maps rows of shape (m, d) to its mean and variance, each of shape (m,).
+    label: Its title, for instance the kernel's expression.
+    columns: The columns that it depends on.
+    posterior: Maps rows of shape (m, d) to its mean and variance, each of shape (m,).
     """
 
     label: str
@@ -63,40 +58,7 @@ def component_panels(
     first two. A column of two values gives two points with intervals, or a curve for each value.
     Curves share one axis and maps one scale of colours, so that sizes can be compared.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        Their means add up to the latent function's (their variances do not).
-    points : Points
-        The rows, whose range is drawn.
-    hold : {"mean", "median"} or array-like of shape (d,), default "mean"
-        Values of the columns that a panel does not show.
-    margin : float, default 0
-        How far beyond the data to draw, as a share of their range.
-    n_grid : int, default 61
-        Places along each column.
-    reach : float, optional
-        Greatest absolute value of axes and scales, to compare with other figures; by default
-        what these components need.
-    target : str, optional
-        What the function predicts, if that is a number.
-    centred : bool, default False
-        Whether the posteriors are those of parts shifted to mean zero over the rows, for the
-        caption.
-
-    Returns
-    -------
-    ndarray of Axes
-        One for each component.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [0, 1, 1], names=["age", "dose"])
-    >>> rising = Component("linear", ["age"], lambda X: (X[:, 0], 0.1 + 0 * X[:, 0]))
-    >>> [ax.get_xlabel() for ax in component_panels([rising], points)]
-    ['age']
-    >>> plt.close("all")
+    Shapes: hold (d,).
     """
     import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
@@ -168,25 +130,7 @@ def _reach(pictures: "Sequence[_Picture]", kind: str) -> float:
 def component_reach(
     components: Sequence[Component], points: Points, *, hold: Any = "mean", n_grid: int = 25
 ) -> float:
-    """Return the greatest absolute value that panels of these components would show.
-
-    Parameters
-    ----------
-    components, points, hold, n_grid
-        As in `component_panels`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> points = Points([[1.0], [2.0]], [0, 1], names=["age"])
-    >>> component_reach(
-    ...     [Component("line", ["age"], lambda X: (X[:, 0], 0 * X[:, 0]))], points
-    ... )
-    2.0
-    """
+    """Return the greatest absolute value that panels of these components would show."""
     held = held_row(points, hold)
     pictures = [_asked(component, points, held, 0.0, n_grid) for component in components]
     return max(_reach(pictures, "curve"), _reach(pictures, "map")) if pictures else 1.0

@@ -18,26 +18,6 @@ def data_figure(points: Points, *, title: str | None = None, ax: "Axes | None" =
 
     One column gives a strip for each class, two a scatter plot, three a scatter plot in space,
     more `parallel_coordinates`.
-
-    Parameters
-    ----------
-    points : Points
-        Any number of classes.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw; three-dimensional for three columns.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = data_figure(Points([[1.0, 5.0], [2.0, 3.0]], [0, 1], names=["age", "dose"]))
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('age', 'dose')
-    >>> plt.close("all")
     """
     if points.n_columns > 3:
         return parallel_coordinates(points, title=title, ax=ax)

@@ -11,26 +11,6 @@ def label(text: object, most: int = LONGEST) -> str:
     Line breaks become spaces, characters that cannot be printed go, a long text loses its middle
     (names of columns often differ at their ends only), and ``$`` is escaped, since a pair of them
     would be read as mathematics.
-
-    Parameters
-    ----------
-    text : object
-        A column's or a class's name.
-    most : int, default 28
-        Longest text, in characters.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> label("blood\npressure")
-    'blood pressure'
-    >>> label("$x_1$")
-    '\\$x_1\\$'
-    >>> label("expression_of_gene_BRCA1_in_tissue_7", most=20)
-    'expression_o…tissue_7'
     """
     printable = "".join(c for c in " ".join(str(text).split()) if c.isprintable())
     if len(printable) > most:
@@ -40,26 +20,14 @@ def label(text: object, most: int = LONGEST) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as an axis shows it: four significant digits, a true minus sign.
-
-    Examples
-    --------
-    >>> number(-0.51239), number(1234567.0), number(3.0)
-    ('−0.5124', '1,234,567', '3')
-    """
+    """Return a number as an axis shows it: four significant digits, a true minus sign."""
     if np.abs(value) >= 1e4 and np.abs(value) < 1e8:
         return f"{value:,.0f}".replace("-", "−")
     return f"{value:.4g}".replace("-", "−")
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with no false certainty at the ends.
-
-    Examples
-    --------
-    >>> percent(0.2238), percent(0.9996), percent(1.0)
-    ('22.4 %', '> 99.9 %', '100 %')
-    """
+    """Return a share in percent, with no false certainty at the ends."""
     if 0.999 < share < 1:
         return "> 99.9 %"
     if 0 < share < 0.001:

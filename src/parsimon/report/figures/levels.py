@@ -39,31 +39,7 @@ def posterior_levels(
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    r"""Draw the probability of the positive class at the two values of a column.
-
-    Parameters
-    ----------
-    posterior, points, hold, averaged, link, title, ax
-        As in `posterior_1d`.
-    column : int or str, optional
-        A column of two distinct values; not needed if there is one.
-    shares : bool, default True
-        Mark the observed shares of the positive class as well; they compare only with a
-        function of this column alone.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([0.0, 0.0, 1.0, 1.0], [0, 0, 1, 0], names=["smoker"])
-    >>> ax = posterior_levels(lambda X: (X[:, 0] - 0.5, 0.1 + 0 * X[:, 0]), points)
-    >>> [text.get_text() for text in ax.get_xticklabels()]
-    ['0\n2 rows', '1\n2 rows']
-    >>> plt.close("all")
-    """
+    r"""Draw the probability of the positive class at the two values of a column."""
     place = points.two_classes().column(column)
     levels, held = _levels(points, place), held_row(points, hold)
     rows = rows_on([np.array(levels)], [place], held)
@@ -100,30 +76,7 @@ def posterior_by_level(
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the probability along one column, a curve for each of the two values of another.
-
-    Parameters
-    ----------
-    posterior, points, hold, averaged, link, margin, n_grid, title, ax
-        As in `posterior_1d`.
-    columns : sequence of two int or str
-        The column along the axis, then one of two distinct values.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]], [0, 1, 1], names=["age", "sex"])
-    >>> ax = posterior_by_level(
-    ...     lambda X: (X[:, 0] - X[:, 1], 0.1 + 0 * X[:, 0]), points, columns=["age", "sex"]
-    ... )
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['sex = 0 (2 rows)', 'sex = 1 (1 row)']
-    >>> plt.close("all")
-    """
+    """Draw the probability along one column, a curve for each of the two values of another."""
     along, by = points.two_classes().columns(columns, 2)
     levels, held = _levels(points, by), held_row(points, hold)
     pair = two_values(points.X[:, along])
@@ -220,13 +173,7 @@ def name_levels(ax: "Axes", points: Points, place: int) -> None:
 
 
 def count_words(values: Array, level: float) -> str:
-    """Return a value and how many rows have it.
-
-    Examples
-    --------
-    >>> count_words(np.array([0.0, 1.0, 1.0]), 1.0)
-    '1 (2 rows)'
-    """
+    """Return a value and how many rows have it."""
     count = int(np.sum(values == level))
     return f"{number(level)} ({count:,} row{'s' * (count != 1)})"
 

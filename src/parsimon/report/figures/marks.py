@@ -18,22 +18,6 @@ def join_marks(root: ElementTree.Element) -> None:
 
     Matplotlib writes an element for each mark. A marker is drawn at every corner of a path that
     itself is not drawn; its opacity is its own, so that marks on top of one another still add up.
-
-    Parameters
-    ----------
-    root : Element
-        An SVG drawing as matplotlib writes it; it is changed.
-
-    Examples
-    --------
-    >>> marks = "".join(f'<use xlink:href="#m" x="{k}" y="7"/>' for k in range(9))
-    >>> root = ElementTree.fromstring(
-    ...     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
-    ...     f'<defs><path id="m" d="M 0 0"/></defs><g>{marks}</g></svg>'
-    ... )
-    >>> join_marks(root)
-    >>> [element.get("d") for element in root.iter(f"{_SVG}path")]
-    ['M 0 0', 'M0 7l1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0']
     """
     shapes = {element.get("id"): element for element in root.iter() if element.get("id")}
     homes = {child: parent for parent in root.iter() for child in parent}

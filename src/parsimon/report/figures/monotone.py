@@ -38,10 +38,7 @@ _DRAWN_POINTS = 60
 class MonotoneShare(NamedTuple):
     """Shares of paths that rise, and that fall, throughout.
 
-    Attributes
-    ----------
-    rising, falling : float
-        Between 0 and 1; the rest turn, or are level.
+    rising, falling: Between 0 and 1; the rest turn, or are level.
     """
 
     rising: float
@@ -55,20 +52,7 @@ def monotone_share(paths: Any, *, tolerance: float = 1e-3) -> MonotoneShare:
     its range; draws of a smooth function carry rounding noise of that size. A constant path does
     neither.
 
-    Parameters
-    ----------
-    paths : array-like of shape (n_paths, m)
-        Values of each function at places in increasing order.
-    tolerance : float, default 0.001
-
-    Returns
-    -------
-    MonotoneShare
-
-    Examples
-    --------
-    >>> monotone_share([[0.0, 1.0, 2.0], [0.0, 2.0, 1.0], [3.0, 2.0, 1.0], [1.0, 2.0, 9.0]])
-    MonotoneShare(rising=0.5, falling=0.25)
+    Shapes: paths (n_paths, m).
     """
     values = finite_matrix(paths, "paths")
     allowed = tolerance * np.ptp(values, axis=1)
@@ -102,32 +86,6 @@ def monotonicity(
     beyond the data whatever they say (He 2016, section 5.3). With `draw`, the share of posterior
     functions that rise, or fall, throughout is written above: the probability of monotonicity
     that the source names and leaves out.
-
-    Parameters
-    ----------
-    posterior, points, column, hold, link, margin, n_grid, title, ax
-        As in `posterior_1d`.
-    draw : callable, optional
-        Maps rows of shape (m, d) to joint draws of the latent function, shape (n_draws, m).
-    ignored : float, default 0.15
-        Share of the range that is left out at each end; below one half.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1], names=["dose"])
-    >>> slopes = np.array([0.5, 1.0, 2.0, -0.1])
-    >>> ax = monotonicity(
-    ...     lambda X: (X[:, 0] - 2.5, 0.1 + 0 * X[:, 0]), points,
-    ...     draw=lambda X: np.outer(slopes, X[:, 0] - 2.5),
-    ... )
-    >>> ax.get_title(loc="left")
-    'Rises throughout in 75.0 % of 4 posterior draws'
-    >>> plt.close("all")
     """
     if not 0 <= ignored < 0.5:
         raise InvalidInputError(f"ignored must be at least 0 and below 0.5, got {ignored}.")

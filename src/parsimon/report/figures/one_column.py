@@ -51,42 +51,7 @@ def posterior_1d(
     line is dashed. Rows of the positive class lie above 1, the others below 0, spread vertically
     so that ties can be seen.
 
-    Parameters
-    ----------
-    posterior : callable
-        Maps rows of shape (m, d) to the latent mean and variance, each of shape (m,).
-    points : Points
-        The rows; two classes.
-    column : int or str, optional
-        Which column to draw; not needed if there is one.
-    hold : {"mean", "median"} or array-like of shape (d,), default "mean"
-        Values of the other columns.
-    averaged : bool, default False
-        Draw the probability averaged over f instead, which is what a prediction uses.
-    link : {"probit", "logit"}, default "probit"
-        The response function.
-    margin : float, default 0.1
-        How far beyond the data to draw, as a share of their range.
-    n_grid : int, default 128
-        Number of places at which the posterior is asked.
-    title : str, optional
-        Drawn above the axes.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `caption` gives the sentences that belong below it.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1], names=["dose"])
-    >>> ax = posterior_1d(lambda X: (X[:, 0] - 2.5, 0.1 + 0 * X[:, 0]), points)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('dose', 'probability of class 1')
-    >>> plt.close("all")
+    Shapes: hold (d,).
     """
     place = points.two_classes().column(column)
     grid = frame(points.X[:, place], margin, n_grid)
@@ -121,30 +86,7 @@ def slices(
     margin: float = 0.1,
     n_grid: int = 128,
 ) -> AnyArray:
-    """Draw the probability along each active column, the others held constant.
-
-    Parameters
-    ----------
-    posterior, points, hold, averaged, link, margin, n_grid
-        As in `posterior_1d`.
-    columns : sequence of int or str, optional
-        The active columns; all, if none are given.
-
-    Returns
-    -------
-    ndarray of Axes
-        One for each column, three in a row at most; empty places are not among them. A column of
-        two values has points instead of a curve.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [0, 1, 1])
-    >>> panels = slices(lambda X: (X[:, 0] - X[:, 1], 0 * X[:, 0]), points, columns=[1])
-    >>> [ax.get_xlabel() for ax in panels]
-    ['x2']
-    >>> plt.close("all")
-    """
+    """Draw the probability along each active column, the others held constant."""
     import matplotlib.pyplot as plt
 
     chosen = range(points.n_columns) if columns is None else columns

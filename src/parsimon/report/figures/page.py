@@ -29,27 +29,7 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def caption(axes: Any) -> str:
-    """Return the caption that a figure of this package left with its axes.
-
-    Parameters
-    ----------
-    axes : Axes or ndarray of Axes
-        What a figure function returned.
-
-    Returns
-    -------
-    str
-        Sentences that say what is drawn and what was left out; names in it came from the table,
-        so a page must escape them.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from parsimon.report.figures import folds_sketch
-    >>> caption(folds_sketch(3))
-    'Each of 3 parts is used once for validation and 2 times for training.'
-    >>> plt.close("all")
-    """
+    """Return the caption that a figure of this package left with its axes."""
     first: Axes = axes.flat[0] if hasattr(axes, "flat") else axes
     # Only matplotlib needs the escape.
     return str(first.get_label()).replace(r"\$", "$")
@@ -60,27 +40,6 @@ def svg(figure: "Figure", *, salt: str = "figure", title: str = "") -> str:
 
     There is no XML header, every identifier begins with `salt`, no style rule leaks to the rest
     of the page, letters stay letters, and the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : Figure
-    salt : str, default "figure"
-        Different for each figure of a page; letters, digits and dashes, a letter first.
-    title : str, default ""
-        Read aloud by screen readers; empty leaves the drawing's own texts.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from parsimon.report.figures import folds_sketch
-    >>> text = svg(folds_sketch(3).figure, salt="folds")
-    >>> text[:4], text[-6:], "<?xml" in text
-    ('<svg', '</svg>', False)
-    >>> plt.close("all")
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", salt):
         raise InvalidInputError(

@@ -39,39 +39,7 @@ def parallel_coordinates(
     The positive class (in general, the last) lies on top. Each axis runs from its column's least
     to its greatest value, and says so.
 
-    Parameters
-    ----------
-    points : Points
-        Any number of classes.
-    order : "structure", "given" or sequence of int or str, default "structure"
-        Axes from left to right. "structure" is `axis_order`, so that bundles of lines can be
-        seen; "given" is the table's order.
-    most_rows : int, default 500
-        Of a longer table this many rows are drawn by chance, every class at its share.
-    most_columns : int, default 12
-        Of a wider table the columns that separate the classes best are drawn.
-    random_state : int, Generator or None, default 0
-        Chance of the rows.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    References
-    ----------
-    .. [1] Inselberg (1985), The Visual Computer 1:69-91.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> X = [[1.0, 5.0, 0.1], [2.0, 3.0, 0.5], [3.0, 1.0, 0.2]]
-    >>> ax = parallel_coordinates(Points(X, [0, 0, 1], names=["age", "dose", "weight"]))
-    >>> [text.get_text() for text in ax.get_xticklabels()]
-    ['age', 'dose', 'weight']
-    >>> plt.close("all")
+    [1] Inselberg (1985), The Visual Computer 1:69-91.
     """
     if most_rows < 1 or most_columns < 1:
         raise InvalidInputError(
@@ -99,19 +67,7 @@ def axis_order(points: Points) -> Indices:
     with the one before (the greatest absolute rank correlation), so that lines between
     neighbours run together or cross in one knot.
 
-    Parameters
-    ----------
-    points : Points
-
-    Returns
-    -------
-    ndarray of shape (d,)
-
-    Examples
-    --------
-    >>> X = [[4.0, 1.0, 1.0], [2.0, 2.0, 2.0], [3.0, 3.0, 3.0], [1.0, 5.0, 4.0]]
-    >>> axis_order(Points(X, [0, 0, 1, 1])).tolist()
-    [1, 2, 0]
+    Shape: (d,).
     """
     ranks = _scaled_ranks(points.X)
     together = np.abs(ranks.T @ ranks)

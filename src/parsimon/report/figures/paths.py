@@ -20,24 +20,6 @@ def simplified(commands: str, tolerance: float = 0.05) -> str:
 
     Every corner left out lies within `tolerance` of the line that replaces it. Paths with curves
     come back unchanged.
-
-    Parameters
-    ----------
-    commands : str
-        The `d` attribute of a path, in absolute coordinates.
-    tolerance : float, default 0.05
-        In the path's units; on a page 0.05 points are 0.02 millimetres.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> simplified("M 0 0 L 1 0.01 L 2 0 L 2 2 z")
-    'M 0 0 L 2 0 L 2 2 z'
-    >>> simplified("M 0 0 Q 1 1 2 0")
-    'M 0 0 Q 1 1 2 0'
     """
     if re.search(r"[^MLz\d\s.+-]", commands) or commands.count("L") < 3:
         return commands
@@ -59,22 +41,6 @@ def compact(commands: str) -> str:
 
     A tenth of a point is 0.04 millimetres. Steps are taken between rounded places, so that errors
     do not add up. Paths with curves come back unchanged.
-
-    Parameters
-    ----------
-    commands : str
-        The `d` attribute of a path, in absolute coordinates.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> compact("M 10 20 L 11.52 19.5 L 12 19.52 z")
-    'M10 20l1.5-.5 .5 0z'
-    >>> compact("M 0 0 Q 1 1 2 0")
-    'M 0 0 Q 1 1 2 0'
     """
     if re.search(r"[^MLz\d\s.+-]", commands) or not commands.strip():
         return commands

@@ -24,26 +24,13 @@ MOST_VECTOR_MARKS = 3000
 class Points:
     """Rows of a table with their classes, ready to be drawn.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Finite numbers; a vector is one column.
-    y : array-like of shape (n,)
-        Codes of the classes: 0 and 1, where 1 is the positive class; pictures of data alone also
-        take 2, 3 and so on.
-    names : sequence of str, optional
-        One for each column; without them x1, x2, ...
-    class_names : sequence of str, optional
-        One for each code, in the order of the codes.
-    most_marks : int, optional
-        Of more rows than these a sample is drawn as marks, every class at its share; numbers of
-        rows, ranges and means are those of all rows.
-
-    Examples
-    --------
-    >>> points = Points([[1.0, 7.0], [2.0, 9.0]], [0, 1], names=["age", "weight"])
-    >>> points.column("weight"), points.title(1), points.class_names
-    (1, 'weight', ('class 0', 'class 1'))
+    X (n, d): Finite numbers; a vector is one column.
+    y (n,): Codes of the classes: 0 and 1, where 1 is the positive class; pictures of data alone
+        also take 2, 3 and so on.
+    names: One for each column; without them x1, x2, ...
+    class_names: One for each code, in the order of the codes.
+    most_marks: Of more rows than these a sample is drawn as marks, every class at its share;
+        numbers of rows, ranges and means are those of all rows.
     """
 
     X: Any
@@ -144,13 +131,7 @@ class Points:
 
 
 def sampled_rows(y: Indices, most: int, random_state: Seed = 0) -> Indices:
-    """Return places of at most about `most` rows, every class at its share and at least once.
-
-    Examples
-    --------
-    >>> sampled_rows(np.array([0, 0, 0, 0, 1, 1]), 3).shape
-    (3,)
-    """
+    """Return places of at most about `most` rows, every class at its share and at least once."""
     if len(y) <= most:
         return np.arange(len(y))
     rng = generator(random_state)

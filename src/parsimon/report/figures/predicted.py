@@ -29,34 +29,7 @@ def predicted_observed(
 ) -> "Axes":
     """Draw observed numbers against predicted ones; on the diagonal they agree.
 
-    Parameters
-    ----------
-    y, predicted : array-like of shape (n,)
-        The latter for rows that the model has not seen.
-    deviation : array-like of shape (n,), optional
-        Standard deviations of the predictions, noise included: rows beyond two of them are
-        filled.
-    target : str, default "y"
-        The target's name.
-    left_out : bool, default True
-        Whether each prediction was made without its row, for the caption.
-    most_marks : int, default 800
-        Of more rows a sample is drawn.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = predicted_observed([1.0, 2.0, 9.0], [1.1, 1.8, 3.0], deviation=[1.0, 1.0, 1.0])
-    >>> ax.get_xlabel(), [len(line.get_xdata()) for line in ax.lines[1:]]
-    ('predicted y', [2, 1])
-    >>> plt.close("all")
+    Shapes: y, predicted (n,), deviation (n,).
     """
     observed, expected = finite_vector(y, "y"), finite_vector(predicted, "predicted")
     if len(observed) != len(expected) or not len(observed):

@@ -45,23 +45,12 @@ _BAND = "two standard deviations of the predicted mean to each side, without the
 class Numbers:
     """Rows of a table with a numeric target, ready to be drawn.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    y : array-like of shape (n,)
-        The target.
-    names : sequence of str, optional
-        One for each column; without them x1, x2, ...
-    target : str, default "y"
-        The target's name.
-    most_marks : int, optional
-        Of more rows than these a sample is drawn as marks.
+    Shapes: X (n, d).
 
-    Examples
-    --------
-    >>> rows = Numbers([[1.0], [2.0]], [3.5, 4.5], names=["age"], target="height")
-    >>> rows.points.title(0), rows.title
-    ('age', 'height')
+    y (n,): The target.
+    names: One for each column; without them x1, x2, ...
+    target: The target's name.
+    most_marks: Of more rows than these a sample is drawn as marks.
     """
 
     X: Any
@@ -98,31 +87,6 @@ def regression_1d(
     """Draw the predicted number along one column, with its band and the rows.
 
     A column of two values gives two points with bars instead of a curve.
-
-    Parameters
-    ----------
-    posterior : callable
-        Maps rows of shape (m, d) to the mean and variance of the function, each of shape (m,).
-    rows : Numbers
-    column : int or str, optional
-        Which column to draw; not needed if there is one.
-    by : int or str, optional
-        A column of two values, for each of which a curve is drawn.
-    hold, margin, n_grid, title, ax
-        As in `posterior_1d`.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> rows = Numbers([1.0, 2.0, 3.0], [1.1, 1.9, 3.2], names=["dose"], target="effect")
-    >>> ax = regression_1d(lambda X: (X[:, 0], 0.01 + 0 * X[:, 0]), rows)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('dose', 'effect')
-    >>> plt.close("all")
     """
     points, held = rows.points, held_row(rows.points, hold)
     place = points.column(column)
@@ -223,29 +187,7 @@ def regression_slices(
     margin: float = 0.05,
     n_grid: int = 128,
 ) -> AnyArray:
-    """Draw the predicted number along each active column, the others held constant.
-
-    Parameters
-    ----------
-    posterior, rows, hold, margin, n_grid
-        As in `regression_1d`.
-    columns : sequence of int or str, optional
-        The active columns; all, if none are given.
-
-    Returns
-    -------
-    ndarray of Axes
-        One for each column, on one scale.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> rows = Numbers([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [1.0, 2.0, 3.0])
-    >>> panels = regression_slices(lambda X: (X[:, 0] + X[:, 1], 0 * X[:, 0]), rows)
-    >>> [ax.get_xlabel() for ax in panels]
-    ['x1', 'x2']
-    >>> plt.close("all")
-    """
+    """Draw the predicted number along each active column, the others held constant."""
     import matplotlib.pyplot as plt
 
     points = rows.points
@@ -283,30 +225,7 @@ def regression_2d(
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw contours of the predicted number over two columns, and the places of the rows.
-
-    Parameters
-    ----------
-    posterior, rows, hold, margin, title, ax
-        As in `regression_1d`.
-    columns : sequence of two int or str, optional
-        The columns to draw; not needed if there are two.
-    n_grid : int, default 61
-        Places along each column.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> rows = Numbers([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [1.0, 2.0, 3.0], names=["age", "dose"])
-    >>> ax = regression_2d(lambda X: (X[:, 0] + X[:, 1], 0 * X[:, 0]), rows)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('age', 'dose')
-    >>> plt.close("all")
-    """
+    """Draw contours of the predicted number over two columns, and the places of the rows."""
     points, held = rows.points, held_row(rows.points, hold)
     places = points.columns(columns, 2)
     sides = [frame(points.X[:, place], margin, n_grid) for place in places]

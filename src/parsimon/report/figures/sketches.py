@@ -14,26 +14,7 @@ STEPS = ("table", "language of models", "search", "honest estimate", "checks", "
 
 
 def folds_sketch(n_folds: int = 5, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw how cross-validation uses every part once for validation.
-
-    Parameters
-    ----------
-    n_folds : int, default 5
-        Two or more.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> len(folds_sketch(4).patches)
-    16
-    >>> plt.close("all")
-    """
+    """Draw how cross-validation uses every part once for validation."""
     from matplotlib.patches import Rectangle
 
     if n_folds < 2:
@@ -73,26 +54,7 @@ def folds_sketch(n_folds: int = 5, *, ax: "Axes | None" = None) -> "Axes":
 
 
 def schematic(steps: Sequence[str] = STEPS, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the steps of an analysis as a chain of boxes.
-
-    Parameters
-    ----------
-    steps : sequence of str
-        From the first to the last.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> [text.get_text() for text in schematic(["table", "report"]).texts if text.get_text()]
-    ['table', 'report']
-    >>> plt.close("all")
-    """
+    """Draw the steps of an analysis as a chain of boxes."""
     from matplotlib.patches import FancyBboxPatch
 
     if not steps:

@@ -20,14 +20,9 @@ _MOST_LINES = 3
 class Step(NamedTuple):
     """A model among models of increasing size.
 
-    Attributes
-    ----------
-    words : str
-        What it is made of.
-    size : int
-        Number of its base kernels.
-    error, standard_error : float
-        Shares; a standard error that is not finite is not drawn.
+    words: What it is made of.
+    size: Number of its base kernels.
+    error, standard_error: Shares; a standard error that is not finite is not drawn.
     """
 
     words: str
@@ -45,33 +40,7 @@ def error_steps(
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the error of models of increasing size, one below the other, with standard errors.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        From the simplest on.
-    knee, chosen : int, optional
-        Places of the models that are marked.
-    unit : str, default "of rows"
-        What the error is a share of.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> steps = [Step("a constant", 0, 0.34, 0.01), Step("age alone", 1, 0.25, 0.01)]
-    >>> ax = error_steps(steps, chosen=1)
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['a constant', 'age alone']
-    >>> plt.close("all")
-    """
+    """Draw the error of models of increasing size, one below the other, with standard errors."""
     from matplotlib.ticker import MaxNLocator
 
     known = [step for step in steps if np.isfinite(step.error)]

@@ -22,14 +22,9 @@ _BLOCK = 4096
 class Response(NamedTuple):
     """Probability of the positive class at m places.
 
-    Attributes
-    ----------
-    probability : ndarray of shape (m,)
-        At the latent mean, or averaged over the latent function.
-    low, high : ndarray of shape (m,)
-        At two standard deviations of the latent function below and above its mean.
-    mean, deviation : ndarray of shape (m,)
-        Of the latent function.
+    probability (m,): At the latent mean, or averaged over the latent function.
+    low, high (m,): At two standard deviations of the latent function below and above its mean.
+    mean, deviation (m,): Of the latent function.
     """
 
     probability: Array

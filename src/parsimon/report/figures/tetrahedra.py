@@ -21,32 +21,10 @@ _CORNERS = np.array(
 def isosurface(values: Array, level: float, sides: tuple[Array, Array, Array]) -> Array:
     """Return the triangles of the surface where gridded values equal a level.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n1, n2, n3)
-    level : float
-    sides : three ndarrays of shape (n1,), (n2,) and (n3,)
-        Coordinates of the grid.
+    Shapes: values (n1, n2, n3), sides (n1,) -> (n_triangles, 3, 3).
 
-    Returns
-    -------
-    ndarray of shape (n_triangles, 3, 3)
-        Triangle, corner, coordinate. Corners turn so that normals point away from where values
-        exceed the level.
-
-    Notes
-    -----
     Values are taken as linear along the edges of tetrahedra, six to each cell (Doi and Koide
     1991). Unlike marching cubes there are no ambiguous cases and no table of 256 rows.
-
-    Examples
-    --------
-    >>> side = np.linspace(-1, 1, 21)
-    >>> squares = sum(axis**2 for axis in np.meshgrid(side, side, side, indexing="ij"))
-    >>> triangles = isosurface(squares, 0.25, (side, side, side))
-    >>> radius = np.linalg.norm(triangles, axis=2)
-    >>> bool(np.all(np.abs(radius - 0.5) < 0.01))
-    True
     """
     cells, heights = _crossed(values, level)
     inside = heights > level

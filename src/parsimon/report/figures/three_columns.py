@@ -50,34 +50,6 @@ def isosurface_3d(
 
     Surfaces below one half are blue, one half is grey, those above are vermilion (He 2016,
     section 4.4).
-
-    Parameters
-    ----------
-    posterior, points, hold, averaged, link, margin, title
-        As in `posterior_1d`.
-    columns : sequence of three int or str, optional
-        The columns to draw; not needed if there are three.
-    levels : sequence of float, default (0.1, 0.5, 0.9)
-        Probabilities; one that the function never takes has no surface.
-    n_grid : int, default 26
-        Places along each column.
-    ax : Axes, optional
-        Where to draw; made with ``projection="3d"``.
-
-    Returns
-    -------
-    Axes
-        See `rotate` for a moving picture of it.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> X = np.random.default_rng(0).normal(size=(30, 3))
-    >>> points = Points(X, X[:, 0] > 0)
-    >>> ax = isosurface_3d(lambda X: (3 * X[:, 0], 0 * X[:, 0]), points, n_grid=8)
-    >>> len(ax.collections)
-    3
-    >>> plt.close("all")
     """
     places = points.two_classes().columns(columns, 3)
     if not levels or not all(0 < level < 1 for level in levels):
@@ -171,38 +143,7 @@ def rotate(
     background: str = "white",
     n_colours: int = 48,
 ) -> Path:
-    """Save a picture that turns once around its vertical axis, as an endless GIF.
-
-    Parameters
-    ----------
-    ax : Axes
-        Three-dimensional, as `isosurface_3d` returns them; its view is put back afterwards.
-    path : str or Path
-        Ends in ``.gif``; written only when all frames are drawn.
-    n_frames, fps : int, default 40 and 10
-        Frames of a turn, and frames per second.
-    dpi : int, default 72
-        Pixels per inch.
-    background : str, default "white"
-        Colour of the page: a GIF has no half-transparent pixels.
-    n_colours : int, default 48
-        One palette for all frames; fewer colours make a smaller file.
-
-    Returns
-    -------
-    Path
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import tempfile
-    >>> X = np.random.default_rng(0).normal(size=(30, 3))
-    >>> ax = isosurface_3d(lambda X: (X[:, 0], 0 * X[:, 0]), Points(X, X[:, 0] > 0), n_grid=8)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rotate(ax, f"{folder}/turn.gif", n_frames=3, dpi=40).name
-    'turn.gif'
-    >>> plt.close("all")
-    """
+    """Save a picture that turns once around its vertical axis, as an endless GIF."""
     target = Path(path)
     if target.suffix.lower() != ".gif":
         raise InvalidInputError(f"path must end in .gif, got {target.name!r}.")

@@ -21,18 +21,11 @@ _GAP_LETTERS = 5.0
 class SearchNode(NamedTuple):
     """A candidate of a search.
 
-    Attributes
-    ----------
-    label : str
-        What was tried.
-    parent : int or None
-        Place of the parent in the list, which comes before its children; None for a root.
-    error : float or None
-        Between 0 and 1; None if it was not measured.
-    on_path : bool
-        Was kept on the way to the result.
-    best : bool
-        Is the result.
+    label: What was tried.
+    parent: Place of the parent in the list, which comes before its children; None for a root.
+    error: Between 0 and 1; None if it was not measured.
+    on_path: Was kept on the way to the result.
+    best: Is the result.
     """
 
     label: str
@@ -63,32 +56,6 @@ def search_tree(
 
     The path to the result is blue and the result vermilion; children are sorted by error, the
     best at the top. Every leaf has a row of its own and every parent stands amid its children.
-
-    Parameters
-    ----------
-    nodes : sequence of SearchNode
-        One root or more; parents before children.
-    most_children : int, default 5
-        Of more children the best, and those on the path, are drawn, and the others counted.
-    title : str, optional
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = search_tree([
-    ...     SearchNode("constant", error=0.34, on_path=True),
-    ...     SearchNode("SE_1", parent=0, error=0.25, best=True, on_path=True),
-    ...     SearchNode("SE_2", parent=0, error=0.33),
-    ... ])
-    >>> [text.get_text() for text in ax.texts]
-    ['constant  34.0 %', 'SE_1  25.0 %', 'SE_2  33.0 %']
-    >>> plt.close("all")
     """
     _check(nodes, most_children)
     drawn = _pruned(nodes, most_children)

@@ -51,36 +51,6 @@ def posterior_2d(
 
     Contours at 5, 25, 50, 75 and 95 %; the line of one half is thick, those below it are dashed
     (He 2016, section 4.3).
-
-    Parameters
-    ----------
-    posterior, points, hold, averaged, link, margin, title
-        As in `posterior_1d`.
-    columns : sequence of two int or str, optional
-        The columns to draw; not needed if there are two.
-    confidence : bool, default False
-        Add a panel with the width of the band, from two standard deviations of the latent
-        function below its mean to two above.
-    n_grid : int, default 61
-        Places along each column.
-    axes : sequence of Axes, optional
-        Where to draw, one for each panel.
-
-    Returns
-    -------
-    ndarray of Axes
-        One, or two with `confidence`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> points = Points([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0]], [0, 1, 1], names=["age", "dose"])
-    >>> panels = posterior_2d(
-    ...     lambda X: (X[:, 0] - X[:, 1], 1 + 0 * X[:, 0]), points, confidence=True
-    ... )
-    >>> len(panels), panels[0].get_xlabel(), panels[0].get_ylabel()
-    (2, 'age', 'dose')
-    >>> plt.close("all")
     """
     places = points.two_classes().columns(columns, 2)
     sides = [frame(points.X[:, place], margin, n_grid) for place in places]

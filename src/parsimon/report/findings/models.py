@@ -32,27 +32,18 @@ class Roc:
 class Model:
     """A kernel that was judged.
 
-    Attributes
-    ----------
-    expression : str
-        With the names of variables: "SE(glucose) + SE(pedigree) × SE(age)".
-    symbols : str
-        With their numbers: "SE_1 + SE_3 × SE_4".
-    words : str
-        "glucose alone, plus an interaction of pedigree and age".
-    kind : str
-        One word: smooth, periodic, linear, constant, additive, interaction, ...
-    error, standard_error : float
-        Mean over the search's own folds: a share of rows, or of the variance for a number. It
-        guided the search, so it is optimistic. NaN if it was not cross-validated.
-    log_loss : float
-        Mean over the same folds, for each row.
-    negative_log_evidence : float
-        On all rows that were searched.
-    fold_negative_log_evidence : float
-        Mean over the folds' training parts; not comparable with the former.
-    roc : Roc or None
-        From leave-one-out probabilities of this kernel.
+    expression: With the names of variables: "SE(glucose) + SE(pedigree) × SE(age)".
+    symbols: With their numbers: "SE_1 + SE_3 × SE_4".
+    words: "glucose alone, plus an interaction of pedigree and age".
+    kind: One word: smooth, periodic, linear, constant, additive, interaction, ...
+    error, standard_error: Mean over the search's own folds: a share of rows, or of the variance
+        for a number. It guided the search, so it is optimistic. NaN if it was not
+        cross-validated.
+    log_loss: Mean over the same folds, for each row.
+    negative_log_evidence: On all rows that were searched.
+    fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
+        former.
+    roc: From leave-one-out probabilities of this kernel.
     """
 
     expression: str

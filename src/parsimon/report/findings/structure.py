@@ -14,28 +14,18 @@ Shape: TypeAlias = Literal["rising", "falling", "linear", "periodic", "turning",
 class VariableFinding:
     """What one variable says alone.
 
-    Attributes
-    ----------
-    ratio : float
-        Its error divided by the baseline's.
-    band : {"strong", "some", "little", "none"}
-        By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
-    log_bayes_factor : float
-        Log evidence of its model minus that of the baseline.
-    rising, falling : float
-        Posterior probabilities that the latent function is monotone inside the data.
-    shape : str
-        "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear" (that
-        kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well), else
-        "unclear".
-    period : float or None
-        Of a periodic kernel.
-    slope : float or None
-        Of a linear kernel: change of the latent mean for each unit.
-    in_model : bool
-        Whether the best structure uses it.
-    judged_between : tuple of (float, float) or None
-        The part of the range in which `rising` and `falling` were looked at.
+    ratio: Its error divided by the baseline's.
+    band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
+    log_bayes_factor: Log evidence of its model minus that of the baseline.
+    rising, falling: Posterior probabilities that the latent function is monotone inside the
+        data.
+    shape: "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear"
+        (that kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well),
+        else "unclear".
+    period: Of a periodic kernel.
+    slope: Of a linear kernel: change of the latent mean for each unit.
+    in_model: Whether the best structure uses it.
+    judged_between: The part of the range in which `rising` and `falling` were looked at.
     """
 
     variable: Variable
@@ -57,17 +47,13 @@ class VariableFinding:
 class ComponentFinding:
     """An additive part of the best structure, in the order in which parts help most.
 
-    Attributes
-    ----------
-    alone, cumulative : Model
-        This part by itself; this part with all parts before it. Both cross-validated with refit.
-    gain : float
-        How much the error falls when this part joins (for the first: from the baseline); may be
-        negative.
-    strength : float
-        Standard deviation of the part's exact posterior mean over the rows, in the full model.
-    direction : Shape
-        Of a one-variable part in the full model.
+    alone, cumulative: This part by itself; this part with all parts before it. Both
+        cross-validated with refit.
+    gain: How much the error falls when this part joins (for the first: from the baseline); may
+        be negative.
+    strength: Standard deviation of the part's exact posterior mean over the rows, in the full
+        model.
+    direction: Of a one-variable part in the full model.
     """
 
     alone: Model

@@ -33,17 +33,12 @@ class SearchFindings:
 class Study:
     """One question and everything found about it.
 
-    Attributes
-    ----------
-    positive, negative : str
-        The class that is asked for and what stands against it; empty for a number.
-    structure_found : bool
-        False if nothing beat the baseline.
-    model : Model
-        The best structure; the baseline if there is none.
-    front : tuple of Model
-        What each further base kernel buys, from the baseline on; `knee` and `chosen` are places
-        in it, `front_variables` is the same for variables.
+    positive, negative: The class that is asked for and what stands against it; empty for a
+        number.
+    structure_found: False if nothing beat the baseline.
+    model: The best structure; the baseline if there is none.
+    front: What each further base kernel buys, from the baseline on; `knee` and `chosen` are
+        places in it, `front_variables` is the same for variables.
     """
 
     task: Task
@@ -81,18 +76,11 @@ class Picture:
 class Run:
     """What is needed to get the same report again.
 
-    Attributes
-    ----------
-    options : tuple of (str, str)
-        Those that were given or decided, as the command line spells them.
-    skipped : tuple of str
-        What was left out to save time: "outer folds", "restarts", "interactions", ...
-    too_few_rows : bool
-        Whether outer folds were asked for but the table is too small for them.
-    fingerprint : str
-        SHA-256 of the table's cells.
-    libraries : tuple of (str, str)
-        Names and versions.
+    options: Those that were given or decided, as the command line spells them.
+    skipped: What was left out to save time: "outer folds", "restarts", "interactions", ...
+    too_few_rows: Whether outer folds were asked for but the table is too small for them.
+    fingerprint: SHA-256 of the table's cells.
+    libraries: Names and versions.
     """
 
     version: str

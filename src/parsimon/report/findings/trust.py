@@ -23,19 +23,11 @@ class OuterFold:
 class Honest:
     """The performance of the whole search on rows that it never saw.
 
-    Attributes
-    ----------
-    error, baseline_error : Interval
-        Shares of rows (or of the variance), on the same outer folds.
-    gain : Interval
-        Baseline's error minus ours, paired over folds.
-    guide_error : float
-        What the searches inside the folds believed, on average.
-    auc : Interval or None
-    log_loss, baseline_log_loss, brier : float
-        NaN for a number.
-    root_mean_square : float
-        Of the residuals, in units of the target; NaN for classes.
+    error, baseline_error: Shares of rows (or of the variance), on the same outer folds.
+    gain: Baseline's error minus ours, paired over folds.
+    guide_error: What the searches inside the folds believed, on average.
+    log_loss, baseline_log_loss, brier: NaN for a number.
+    root_mean_square: Of the residuals, in units of the target; NaN for classes.
     """
 
     error: Interval
@@ -65,19 +57,13 @@ class CalibrationBin:
 class RowFinding:
     """A row worth a look.
 
-    Attributes
-    ----------
-    row : int
-        From 1, below the header.
-    label : str
-        What the table says.
-    probability : float
-        Of the positive class, predicted without the row; for a number, the prediction.
-    score : float
-        Surprise: minus the log2 probability of the label in bits, or standard deviations off.
-        Influence: root mean square change of the latent function at all rows if it is taken out.
-    values : tuple of (str, str)
-        The variables of the model, as the table has them.
+    row: From 1, below the header.
+    label: What the table says.
+    probability: Of the positive class, predicted without the row; for a number, the prediction.
+    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
+        off. Influence: root mean square change of the latent function at all rows if it is
+        taken out.
+    values: The variables of the model, as the table has them.
     """
 
     row: int

@@ -15,40 +15,7 @@ _MOST_POINTS = 120
 
 
 def explorer_data(study: Study) -> dict[str, Any]:
-    """Return the models of a study's fronts as numbers, texts and lists.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
-        "models" are all that are shown; "kernels" and "variables" are places in it: the front
-        against the number of base kernels and of variables. "knee" and "chosen" too.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import Checks, Model, SearchFindings, Study
-    >>> constant = Model(
-    ...     expression="C", symbols="C", words="a constant", kind="constant", variables=(),
-    ...     n_kernels=0, error=0.3, standard_error=0.01, log_loss=0.6,
-    ...     negative_log_evidence=40.0, fold_negative_log_evidence=32.0,
-    ... )
-    >>> search = SearchFindings(
-    ...     n_kernels=1, n_cross_validated=1, depth=1, beam=1, base=("se",), guide="cv_error",
-    ...     n_folds=5, stopped_by="depth", inference="laplace", n_rows=60,
-    ... )
-    >>> study = Study(
-    ...     task="regression", positive="", negative="", n_positive=0, n_negative=0,
-    ...     structure_found=False, model=constant, baseline=constant, front=(constant,), knee=0,
-    ...     chosen=0, front_variables=(constant,), variables=(), components=(), interactions=(),
-    ...     honest=None, checks=Checks(source="leave-one-out"), search=search,
-    ... )
-    >>> data = explorer_data(study)
-    >>> data["kernels"], data["variables"], data["models"][0]["words"]
-    ([0], [0], 'a constant')
-    """
+    """Return the models of a study's fronts as numbers, texts and lists."""
     shown = list(dict.fromkeys((*study.front, *study.front_variables)))
     return {
         "task": study.task,
@@ -62,21 +29,7 @@ def explorer_data(study: Study) -> dict[str, Any]:
 
 
 def embedded(value: Any) -> str:
-    r"""Return JSON that can stand inside a script element, whatever the texts in it hold.
-
-    Parameters
-    ----------
-    value : dict, list, str, float, int or None
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> embedded({"name": "</script>&"})
-    '{"name":"\\u003c/script\\u003e\\u0026"}'
-    """
+    r"""Return JSON that can stand inside a script element, whatever the texts in it hold."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

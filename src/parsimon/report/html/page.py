@@ -28,41 +28,6 @@ def to_html(document: Document, findings: Findings) -> str:
 
     Everything that came from a table is escaped. The page runs a single script, its own, and a
     content security policy forbids any other; without script the page shows the same findings.
-
-    Parameters
-    ----------
-    document : Document
-        What the page says, in the order in which it says it.
-    findings : Findings
-        The studies that the document's explorers show.
-
-    Returns
-    -------
-    str
-        To be written as UTF-8.
-
-    Raises
-    ------
-    InvalidInputError
-        If a picture holds more than shapes and text, or a mention or link leads nowhere.
-
-    Examples
-    --------
-    >>> from parsimon.report.document import Document, Paragraph
-    >>> from parsimon.report.findings import Findings, Run, TableFindings
-    >>> table = TableFindings(
-    ...     name="iris", n_rows=100, n_rows_used=100, n_columns=5, n_missing=0,
-    ...     target="species", task="classification",
-    ... )
-    >>> run = Run(
-    ...     version="1.0", seed=0, seconds=1.0, date="2026-01-31", command="", options=(),
-    ...     skipped=(), fingerprint="", libraries=(),
-    ... )
-    >>> lead = (Paragraph(("Petals < sepals.",)),)
-    >>> document = Document("Iris", "", facts=(), lead=lead, sections=())
-    >>> page = to_html(document, Findings(table=table, studies=(), run=run))
-    >>> page[:15], "<p>Petals &lt; sepals.</p>" in page
-    ('<!DOCTYPE html>', True)
     """
     numbers = document.numbers()
 

@@ -11,16 +11,5 @@ def to_json(findings: TraitFindings, *, pictures: bool = False) -> str:
 
     The text is one object with the fields of `TraitFindings`, in their order, after ``format`` and
     ``format_version``; all else is as in `parsimon.report.data.to_json`.
-
-    Parameters
-    ----------
-    findings : TraitFindings
-    pictures : bool
-        Put the drawings themselves in as SVG text, in the field ``svg`` of each picture.
-
-    Returns
-    -------
-    str
-        The same findings give the same text.
     """
     return as_text(FORMAT, FORMAT_VERSION, findings, pictures=pictures)

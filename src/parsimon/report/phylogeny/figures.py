@@ -35,16 +35,7 @@ _TINTS = {"target": GREY, "pgls": ORANGE, "phyrvm": BLUE}
 
 
 def draw_curves(curves: Sequence[LambdaCurve], target: str) -> "Axes":
-    """Draw log likelihoods and evidences along lambda, each from its own top.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import Interval
-    >>> best = Interval(estimate=0.5, low=0.2, high=0.8)
-    >>> curve = LambdaCurve(of="target", values=(0.0, 0.5, 1.0), heights=(-9, -5, -9), best=best)
-    >>> draw_curves([curve], "mass").get_xlabel()
-    "Pagel's lambda"
-    """
+    """Draw log likelihoods and evidences along lambda, each from its own top."""
     called = {"target": f"{label(target, 20)} itself", "pgls": "PGLS", "phyrvm": "PhyRVM"}
     with figure_style():
         axes = new_axes(figsize=(6.2, 3.9))

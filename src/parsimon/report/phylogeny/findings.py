@@ -41,37 +41,21 @@ class Feature:
 class TraitTable:
     """The table and the tree: what was used, and what was not.
 
-    Attributes
-    ----------
-    tip : str
-        The column that holds tip names; empty for the index of a data frame.
-    tip_found : {"given", "called", "matched"}
-        Whether it was named, is called "tip", or has the most names of tips.
-    n_tips : int
-        Of the tree as it was read.
-    n_in_tree : int
-        Rows that are tips.
-    n_measured : int
-        Of these, rows with a target: those of the signal and of ancestors.
-    n_fitted : int
-        Of these, rows with all features: those of the regressions.
-    not_in_tree, without_row : tuple of str
-        Rows that are no tips, and tips without a row.
-    n_unnamed : int
-        Rows without a tip name.
-    n_renamed : int
-        Rows that matched once spaces were read as underscores, or the other way round.
-    n_incomplete : int
-        Rows with a target that lack a feature; `incomplete` are their names, and `gaps` the
-        columns that lack cells in them.
-    n_unpredictable : int
-        Rows with neither a target nor all features.
-    redundant : tuple of str
-        Features that others determine, left out of least squares.
-    dropped : tuple of str
-        Columns that were not to be features.
-    alike : tuple of str
-        Features that are nearly the target itself.
+    tip: The column that holds tip names; empty for the index of a data frame.
+    tip_found: Whether it was named, is called "tip", or has the most names of tips.
+    n_tips: Of the tree as it was read.
+    n_in_tree: Rows that are tips.
+    n_measured: Of these, rows with a target: those of the signal and of ancestors.
+    n_fitted: Of these, rows with all features: those of the regressions.
+    not_in_tree, without_row: Rows that are no tips, and tips without a row.
+    n_unnamed: Rows without a tip name.
+    n_renamed: Rows that matched once spaces were read as underscores, or the other way round.
+    n_incomplete: Rows with a target that lack a feature; `incomplete` are their names, and
+        `gaps` the columns that lack cells in them.
+    n_unpredictable: Rows with neither a target nor all features.
+    redundant: Features that others determine, left out of least squares.
+    dropped: Columns that were not to be features.
+    alike: Features that are nearly the target itself.
     """
 
     name: str
@@ -193,17 +177,13 @@ class PhyRvmFinding:
 class Judged:
     """A model on species that it was not fitted to.
 
-    Attributes
-    ----------
-    rmse : Interval
-        Root mean squared error over all species, in units of the target.
-    difference : Interval or None
-        Its error minus that of the model that leads the page; None for that one. The interval of
-        the mean holds with 95 %, those of the other models hold together with 95 % (Bonferroni).
-    explained : float
-        Share of the squared error of the training mean that is gone; negative if it is worse.
-    coverage : float
-        Share of species inside their 95 % intervals; NaN for the mean.
+    rmse: Root mean squared error over all species, in units of the target.
+    difference: Its error minus that of the model that leads the page; None for that one. The
+        interval of the mean holds with 95 %, those of the other models hold together with 95 %
+        (Bonferroni).
+    explained: Share of the squared error of the training mean that is gone; negative if it is
+        worse.
+    coverage: Share of species inside their 95 % intervals; NaN for the mean.
     """
 
     model: ModelName
@@ -270,16 +250,11 @@ class Ancestor:
 class TraitFindings:
     """Everything that the page says.
 
-    Attributes
-    ----------
-    model : {"relatives", "pgls", "phyrvm"}
-        The model that leads the page and predicts; "relatives" if there are no features.
-    pgls_failure, error_failure : str
-        Why there is no least squares, or no error of unseen clades; empty if there is.
-    ancestors : tuple of Ancestor
-        All inner nodes, the root first.
-    predictions : tuple of SpeciesFinding
-        Species without a target.
+    model: The model that leads the page and predicts; "relatives" if there are no features.
+    pgls_failure, error_failure: Why there is no least squares, or no error of unseen clades;
+        empty if there is.
+    ancestors: All inner nodes, the root first.
+    predictions: Species without a target.
     """
 
     table: TraitTable

@@ -7,18 +7,7 @@ from parsimon.report.phylogeny.findings import TraitFindings
 
 
 def to_html(document: Document, findings: TraitFindings) -> str:
-    """Return the page, as `parsimon.report.html.to_html` makes it; it has no explorers.
-
-    Parameters
-    ----------
-    document : Document
-    findings : TraitFindings
-
-    Returns
-    -------
-    str
-        To be written as UTF-8.
-    """
+    """Return the page, as `parsimon.report.html.to_html` makes it; it has no explorers."""
     table = findings.table
     without_studies = Findings(
         table=TableFindings(

@@ -15,16 +15,7 @@ _UNNAMED_SIZE = (7.2, 8.0)
 
 
 def draw_ancestors(states: AncestralStates, target: str) -> "Axes":
-    """Draw the tree; colours go from the reconstructed ancestors to the species.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import ancestral_states, read_tree
-    >>> tree = read_tree("((A:1,B:1):1,C:2);")
-    >>> axes = draw_ancestors(ancestral_states(tree, {"A": 1, "B": 2, "C": 0}), "mass")
-    >>> [text.get_text() for text in axes.texts]
-    ['A', 'B', 'C']
-    """
+    """Draw the tree; colours go from the reconstructed ancestors to the species."""
     tree = states.tree
     named = tree.n_tips <= _MOST_NAMES
     with figure_style():

@@ -26,53 +26,7 @@ __all__ = ["summary_lines", "write"]
 
 
 def write(findings: Findings) -> Document:
-    """Write the report.
-
-    Parameters
-    ----------
-    findings : Findings
-        With at least one study.
-
-    Returns
-    -------
-    Document
-        Every picture stands where it is first spoken of, and nowhere else.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import (
-    ...     Checks, Findings, Model, Run, SearchFindings, Study, TableFindings
-    ... )
-    >>> constant = Model(
-    ...     expression="C", symbols="C", words="a constant", kind="constant", variables=(),
-    ...     n_kernels=0, error=0.3, standard_error=0.01, log_loss=0.6,
-    ...     negative_log_evidence=40.0, fold_negative_log_evidence=32.0,
-    ... )
-    >>> search = SearchFindings(
-    ...     n_kernels=9, n_cross_validated=9, depth=1, beam=1, base=("se",), guide="cv_error",
-    ...     n_folds=5, stopped_by="depth", inference="expectation propagation", n_rows=60,
-    ... )
-    >>> study = Study(
-    ...     task="classification", positive="ill", negative="well", n_positive=18, n_negative=42,
-    ...     structure_found=False, model=constant, baseline=constant, front=(constant,), knee=0,
-    ...     chosen=0, front_variables=(constant,), variables=(), components=(), interactions=(),
-    ...     honest=None, checks=Checks(source="leave-one-out"), search=search,
-    ... )
-    >>> table = TableFindings(
-    ...     name="ward", n_rows=60, n_rows_used=60, n_columns=5, n_missing=0, target="state",
-    ...     task="classification", classes=(("well", 42), ("ill", 18)),
-    ... )
-    >>> run = Run(
-    ...     version="1.0", seed=0, seconds=3.0, date="2026-01-31", command="", options=(),
-    ...     skipped=("outer folds",), fingerprint="c0ffee", libraries=(),
-    ... )
-    >>> findings = Findings(table=table, studies=(study,), run=run)
-    >>> document = write(findings)
-    >>> document.title
-    'What predicts state in ward'
-    >>> [section.title for section in document.sections][:2]
-    ['Executive summary', 'Model checking']
-    """
+    """Write the report."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     body: tuple[Section, ...]
     if len(scopes) == 1:

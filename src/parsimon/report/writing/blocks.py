@@ -11,14 +11,7 @@ Sentence: TypeAlias = str | tuple[Inline, ...]
 
 
 def paragraph(*sentences: Sentence) -> Paragraph:
-    """Return sentences one after the other; empty ones are left out.
-
-    Examples
-    --------
-    >>> from parsimon.report.document import Code
-    >>> paragraph("One.", "", ("Run ", Code("ls"), "."))
-    Paragraph(parts=('One. Run ', Code(text='ls'), '.'))
-    """
+    """Return sentences one after the other; empty ones are left out."""
     parts: list[Inline] = []
     for sentence in sentences:
         if not sentence:
@@ -39,13 +32,7 @@ def _append(parts: list[Inline], part: Inline) -> None:
 
 
 def listed(*items: Sentence) -> tuple[Inline, ...]:
-    """Return phrases as a list inside a sentence.
-
-    Examples
-    --------
-    >>> listed("a", "b", "c")
-    ('a', ', ', 'b', ' and ', 'c')
-    """
+    """Return phrases as a list inside a sentence."""
     parts: list[Inline] = []
     for place, item in enumerate(items):
         if place:
@@ -55,58 +42,28 @@ def listed(*items: Sentence) -> tuple[Inline, ...]:
 
 
 def bullets(*items: Sentence) -> Bullets:
-    """Return a list with an item for each sentence.
-
-    Examples
-    --------
-    >>> len(bullets("One.", "Two.").items)
-    2
-    """
+    """Return a list with an item for each sentence."""
     return Bullets(tuple(paragraph(item) for item in items if item))
 
 
 def note(kind: Literal["note", "caution"], *sentences: Sentence) -> Note:
-    """Return sentences set apart.
-
-    Examples
-    --------
-    >>> note("caution", "Beware.").kind
-    'caution'
-    """
+    """Return sentences set apart."""
     return Note(kind, paragraph(*sentences))
 
 
 def share_cell(share: float, *, strong: bool = False) -> Cell:
-    """Return a cell with a share in percent, sorted by it.
-
-    Examples
-    --------
-    >>> share_cell(0.25).order
-    0.25
-    """
+    """Return a cell with a share in percent, sorted by it."""
     return Cell(percent_cell(share), order=_order(share), strong=strong)
 
 
 def number_cell(value: float, places: int = 2, *, strong: bool = False) -> Cell:
-    """Return a cell with a number, sorted by it; a dash for one that was not measured.
-
-    Examples
-    --------
-    >>> number_cell(353.194), number_cell(float("nan")).text
-    (Cell(text='353.19', order=353.194, strong=False, code=False), '–')
-    """
+    """Return a cell with a number, sorted by it; a dash for one that was not measured."""
     text = DASH if math.isnan(value) else decimal(value, places)
     return Cell(text, order=_order(value), strong=strong)
 
 
 def count_cell(n: int) -> Cell:
-    """Return a cell with a whole number.
-
-    Examples
-    --------
-    >>> count_cell(1200).text
-    '1,200'
-    """
+    """Return a cell with a whole number."""
     return Cell(f"{n:,}", order=float(n))
 
 

@@ -8,13 +8,7 @@ _MILLION = math.log(1e6)
 
 
 def times(log_bayes_factor: float) -> str:
-    """Return how many times more probable the data are, whichever side is favoured.
-
-    Examples
-    --------
-    >>> times(4.2), times(-1.2), times(87.4)
-    ('about 67 times', 'about 3.3 times', 'more than a million times')
-    """
+    """Return how many times more probable the data are, whichever side is favoured."""
     size = abs(log_bayes_factor)
     if size > _MILLION:
         return "more than a million times"
@@ -27,13 +21,7 @@ def times(log_bayes_factor: float) -> str:
 
 
 def weight(log_bayes_factor: float) -> str:
-    """Return how strong evidence is, on the scale of Kass and Raftery (1995).
-
-    Examples
-    --------
-    >>> [weight(x) for x in (0.5, -2.0, 4.2, 87.4)]
-    ['too little to decide', 'moderate', 'strong', 'very strong']
-    """
+    """Return how strong evidence is, on the scale of Kass and Raftery (1995)."""
     size = abs(log_bayes_factor)
     if size < 1:
         return "too little to decide"
@@ -43,14 +31,7 @@ def weight(log_bayes_factor: float) -> str:
 
 
 def verdict(log_bayes_factor: float, ours: str, other: str) -> str:
-    """Return a sentence that says which of two models the data favour.
-
-    Examples
-    --------
-    >>> print(verdict(4.2, "the product", "the sum"))
-    The data are about 67 times more probable under the product than under the sum
-    (log Bayes factor 4.2), which is strong evidence.
-    """
+    """Return a sentence that says which of two models the data favour."""
     said = f"log Bayes factor {decimal(log_bayes_factor, 1)}"
     if abs(log_bayes_factor) < 1:
         return f"The evidence does not decide between {ours} and {other} ({said})."

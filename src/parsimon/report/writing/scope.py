@@ -11,13 +11,7 @@ from parsimon.report.writing.phrases import clean, number, quoted
 
 
 def figure_anchor(name: str) -> str:
-    """Return the anchor of a picture's figure.
-
-    Examples
-    --------
-    >>> figure_anchor("study-1-ROC")
-    'figure-study-1-roc'
-    """
+    """Return the anchor of a picture's figure."""
     return "figure-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -25,11 +19,7 @@ def figure_anchor(name: str) -> str:
 class Scope:
     """One question of the report.
 
-    Attributes
-    ----------
-    findings : Findings
-    place : int
-        Of the study, from 0.
+    place: Of the study, from 0.
     """
 
     findings: Findings

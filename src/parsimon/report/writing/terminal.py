@@ -17,49 +17,7 @@ _MOST_CLASSES = 4
 
 
 def summary_lines(findings: Findings) -> tuple[str, ...]:
-    """Return the report in five to ten plain sentences.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    tuple of str
-        A line each, without markup.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import (
-    ...     Checks, Findings, Model, Run, SearchFindings, Study, TableFindings
-    ... )
-    >>> constant = Model(
-    ...     expression="C", symbols="C", words="a constant", kind="constant", variables=(),
-    ...     n_kernels=0, error=0.3, standard_error=0.01, log_loss=0.6,
-    ...     negative_log_evidence=40.0, fold_negative_log_evidence=32.0,
-    ... )
-    >>> search = SearchFindings(
-    ...     n_kernels=9, n_cross_validated=9, depth=1, beam=1, base=("se",), guide="cv_error",
-    ...     n_folds=5, stopped_by="depth", inference="expectation propagation", n_rows=60,
-    ... )
-    >>> study = Study(
-    ...     task="classification", positive="ill", negative="well", n_positive=18, n_negative=42,
-    ...     structure_found=False, model=constant, baseline=constant, front=(constant,), knee=0,
-    ...     chosen=0, front_variables=(constant,), variables=(), components=(), interactions=(),
-    ...     honest=None, checks=Checks(source="leave-one-out"), search=search,
-    ... )
-    >>> table = TableFindings(
-    ...     name="ward", n_rows=60, n_rows_used=60, n_columns=5, n_missing=0, target="state",
-    ...     task="classification", classes=(("well", 42), ("ill", 18)),
-    ... )
-    >>> run = Run(
-    ...     version="1.0", seed=0, seconds=3.0, date="2026-01-31", command="", options=(),
-    ...     skipped=("outer folds",), fingerprint="c0ffee", libraries=(),
-    ... )
-    >>> findings = Findings(table=table, studies=(study,), run=run)
-    >>> print(summary_lines(findings)[1])
-    No structure was found: none of 9 kernels beats a constant by more than chance.
-    """
+    """Return the report in five to ten plain sentences."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     lines = [_table(findings)]
     lines += _several(scopes) if len(scopes) > 1 else _one(scopes[0])

@@ -11,22 +11,7 @@ Group = Sequence[Treatment]
 
 
 def treatment_sentences(treatments: Sequence[Treatment]) -> tuple[str, ...]:
-    """Return a sentence for each kind of treatment, columns that share one together.
-
-    Parameters
-    ----------
-    treatments : sequence of Treatment
-
-    Returns
-    -------
-    tuple of str
-        In the order in which the kinds first occur.
-
-    Examples
-    --------
-    >>> treatment_sentences([Treatment(kind="column_empty", column="notes")])
-    ('One column is empty and was left out: notes.',)
-    """
+    """Return a sentence for each kind of treatment, columns that share one together."""
     groups: dict[TreatmentKind, list[Treatment]] = {}
     for treatment in treatments:
         groups.setdefault(treatment.kind, []).append(treatment)

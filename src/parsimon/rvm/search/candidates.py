@@ -15,11 +15,7 @@ class EntryTest(Protocol):
     def rates(self, correct: Mask) -> Array:
         """Return what is to be compared, shape (c, ...).
 
-        Parameters
-        ----------
-        correct : ndarray of bool, shape (c, n)
-            Which of the problem's rows each point predicts right, each row by the fit that held
-            it out if the scheme has folds.
+        Shapes: correct (c, n).
         """
 
     def admits(
@@ -27,9 +23,5 @@ class EntryTest(Protocol):
     ) -> Mask:
         """Return which candidates may enter, shape (c,).
 
-        Parameters
-        ----------
-        candidates, members : ndarray of shape (c, ...) and (k, ...)
-            From `rates`.
-        complexity, member_complexity : ndarray of shape (c,) and (k,)
+        Shapes: candidates, members (c, ...), complexity, member_complexity (c,).
         """

@@ -30,12 +30,8 @@ _N_TEMPERATURES, _MIDDLE = 64, 40
 class ClassPoints(NamedTuple):
     """Operating points of one model of several classes.
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (c,)
-        Whole numbers from which `ClassSweep.offsets` makes the offsets.
-    rates : ndarray of shape (c, n_classes)
-        Share of each class that is predicted right.
+    numbers (c,): Whole numbers from which `ClassSweep.offsets` makes the offsets.
+    rates (c, n_classes): Share of each class that is predicted right.
     """
 
     numbers: Array
@@ -46,19 +42,9 @@ class ClassPoints(NamedTuple):
 class ClassSweep:
     """The offsets that are tried on each model.
 
-    Parameters
-    ----------
-    n_classes : int
-        Three or more.
-    thresholds : "exact" or float
-        A step between the weights of the lattice. More than two classes have no exact sweep:
-        "exact" is the finest lattice of at most 300 points.
-
-    Examples
-    --------
-    >>> sweep = ClassSweep(3)
-    >>> sweep.n_levels, len(sweep.weights)
-    (23, 301)
+    n_classes: Three or more.
+    thresholds: A step between the weights of the lattice. More than two classes have no exact
+        sweep: "exact" is the finest lattice of at most 300 points.
     """
 
     n_classes: int
@@ -107,13 +93,7 @@ class ClassSweep:
         return shifted
 
     def offsets(self, numbers: AnyArray) -> Array:
-        """Return the offsets behind the numbers of operating points, shape (c, n_classes).
-
-        Examples
-        --------
-        >>> ClassSweep(3).offsets(np.array([0]))
-        array([[0., 0., 0.]])
-        """
+        """Return the offsets behind the numbers of operating points, shape (c, n_classes)."""
         temperatures, points = np.divmod(np.asarray(numbers, np.intp), len(self.weights))
         offsets: Array = self._logarithms[points] * 2.0 ** (temperatures[:, None] - _MIDDLE)
         return offsets
@@ -126,13 +106,7 @@ class ClassSweep:
     def __call__(self, scores: Array, codes: Indices, gains: Array) -> ClassPoints:
         """Return the distinct operating points of a model.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_classes)
-        codes : ndarray of shape (n,)
-            True classes.
-        gains : ndarray of shape (n,)
-            What getting a row right adds to the rate of its class.
+        Shapes: scores (n, n_classes), codes (n,), gains (n,).
         """
         level = temperature_level(scores, self.n_levels)
         numbers = np.arange(float(len(self.weights))) + level * len(self.weights)
@@ -143,18 +117,7 @@ class ClassSweep:
 
 
 def simplex_lattice(n_classes: int, n_levels: int) -> Array:
-    """Return all vectors of multiples of 1 / n_levels that add up to one.
-
-    Examples
-    --------
-    >>> simplex_lattice(3, 2)
-    array([[0. , 0. , 1. ],
-           [0. , 0.5, 0.5],
-           [0. , 1. , 0. ],
-           [0.5, 0. , 0.5],
-           [0.5, 0.5, 0. ],
-           [1. , 0. , 0. ]])
-    """
+    """Return all vectors of multiples of 1 / n_levels that add up to one."""
     places = n_levels + n_classes - 1
     # Stars and bars: n_classes - 1 bars among the places, the stars between them are the parts.
     bars = np.array(list(combinations(range(places), n_classes - 1)), dtype=np.int64)
@@ -168,11 +131,6 @@ def temperature_level(scores: Array, n_levels: int) -> int:
 
     The greatest finite offset is to reach the range of the scores of a row, except for one row in
     twenty that may lie further apart.
-
-    Examples
-    --------
-    >>> temperature_level(np.array([[0.0, 3.0, 1.0]]), 22) - 40
-    0
     """
     span = float(np.quantile(np.ptp(scores, axis=1), 0.95))
     if span <= 0.0:
@@ -184,19 +142,7 @@ def temperature_level(scores: Array, n_levels: int) -> int:
 def class_rates(correct: Mask, codes: Indices, gains: Array, n_classes: int) -> Array:
     """Return the rate of each class, shape (c, n_classes).
 
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (c, n)
-    codes : ndarray of shape (n,)
-    gains : ndarray of shape (n,)
-        What getting a row right adds to the rate of its class.
-    n_classes : int
-
-    Examples
-    --------
-    >>> correct = np.array([[True, False, True]])
-    >>> class_rates(correct, np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]), 2)
-    array([[0.5, 1. ]])
+    Shapes: correct (c, n), codes (n,), gains (n,).
     """
     share = gains[:, None] * (codes[:, None] == np.arange(n_classes))
     rates: Array = (correct.astype(np.float64) @ share).round(_DECIMALS)
@@ -208,19 +154,7 @@ def rate_gains(codes: Indices, weights: Array, folds: Indices | None, n_classes:
 
     With folds the rate is the mean over the folds in which the class occurs.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-        How many times each row counts.
-    folds : ndarray of shape (n,), optional
-    n_classes : int
-
-    Examples
-    --------
-    >>> codes, folds = np.array([0, 1, 1, 1]), np.array([0, 0, 0, 1])
-    >>> rate_gains(codes, np.ones(4), folds, 2)
-    array([1.  , 0.25, 0.25, 0.5 ])
+    Shapes: codes (n,), weights (n,), folds (n,).
     """
     parts = np.zeros(len(codes), dtype=np.intp) if folds is None else folds
     sizes = np.zeros((int(parts.max()) + 1, n_classes))

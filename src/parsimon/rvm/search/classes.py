@@ -41,18 +41,11 @@ MAX_ITER = 5_000
 class ClassProblem:
     """Several classes to be told apart by a few columns of a design.
 
-    Attributes
-    ----------
-    design : ndarray of shape (n, n_columns)
-        All basis functions at all training rows; column 0 is the bias if there is one.
-    codes : ndarray of shape (n,)
-        Class of each row, 0 to n_classes - 1, all of them present.
-    n_classes : int
-    has_bias : bool
-    weights : ndarray of shape (n,)
-        How many times each row counts, in the fit and in the rates.
-    inputs : ndarray of shape (n, d)
-        What the design was computed from: homogeneous folds walk through them.
+    design (n, n_columns): All basis functions at all training rows; column 0 is the bias if
+        there is one.
+    codes (n,): Class of each row, 0 to n_classes - 1, all of them present.
+    weights (n,): How many times each row counts, in the fit and in the rates.
+    inputs (n, d): What the design was computed from: homogeneous folds walk through them.
     """
 
     design: Array
@@ -82,38 +75,7 @@ def class_search(
 ) -> Outcome:
     """Search for models that no other beats in the rates of all classes and in complexity.
 
-    Parameters
-    ----------
-    problem : ClassProblem
-    scheme : None, int or array of shape (n,)
-        On which rows rates are measured: those that models are fitted to, K nearly homogeneous
-        held-out folds, or the given folds.
-    complexity : {"active", "degrees_of_freedom", "trace", "gammas"}
-        Counted once for a column that all classes share; the last two over the contrasts of the
-        classes.
-    mutations, start, fixed_bias, stall, time_limit, entry, checkpoint, verbose, random_state
-        As in `parsimon.rvm.search.engine.search`.
-    max_iter : int, optional
-        5,000 if left out.
-    thresholds : "exact" or float
-        See `ClassSweep`.
-
-    Returns
-    -------
-    Outcome
-        Values of shape (k, n_classes + 1), the complexity last; cutoffs of shape (k, n_classes),
-        to be subtracted from the scores before the greatest is taken.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.uniform(0, 3, size=(60, 1))
-    >>> design = np.hstack([np.ones((60, 1)), x, x**2])
-    >>> codes = x[:, 0].astype(int)
-    >>> problem = ClassProblem(design, codes, 3, True, np.ones(60), x)
-    >>> found = class_search(problem, max_iter=300, random_state=0)
-    >>> bool((found.values[:, :3].min(axis=1) > 0.95).any())
-    True
+    Shapes: scheme (n,).
     """
     check_complexity(complexity)
     sweep = ClassSweep(problem.n_classes, thresholds)
@@ -164,25 +126,7 @@ def class_complexity(
 ) -> float:
     """Return the complexity of a model whose classes share their precisions.
 
-    Parameters
-    ----------
-    name : {"active", "degrees_of_freedom", "trace", "gammas"}
-    active : list of int
-        Columns that are on.
-    alpha : ndarray of shape (m,)
-    has_bias : bool
-        Whether column 0 is the bias.
-    design : ndarray of shape (n, m)
-        The active columns.
-    scores : ndarray of shape (n, n_classes)
-    weights : ndarray of shape (n,)
-        Of the rows that the model was fitted to.
-
-    Examples
-    --------
-    >>> table = {"has_bias": False, "scores": np.zeros((6, 3)), "weights": np.ones(6)}
-    >>> class_complexity("gammas", [1], np.ones(1), design=np.ones((6, 1)), **table)
-    1.333...
+    Shapes: alpha (m,), design (n, m), scores (n, n_classes), weights (n,).
     """
     if name == "active":
         return float(active_count(active, has_bias=has_bias))

@@ -33,55 +33,26 @@ def check_complexity(name: str) -> str:
 
 
 def active_count(active: list[int], *, has_bias: bool) -> int:
-    """Return how many columns are on, the bias not counted.
-
-    Examples
-    --------
-    >>> active_count([0, 3, 7], has_bias=True)
-    2
-    """
+    """Return how many columns are on, the bias not counted."""
     return len(active) - (has_bias and active[0] == 0)
 
 
 def degrees_of_freedom(alpha: Array) -> float:
-    """Return the printed complexity of precisions alpha, shape (m,), at unit noise.
-
-    Examples
-    --------
-    >>> degrees_of_freedom(np.array([1.0, 1.0, np.inf]))
-    1.0
-    """
+    """Return the printed complexity of precisions alpha, shape (m,), at unit noise."""
     return float((1.0 / (1.0 + alpha)).sum())
 
 
 def smoothing_trace(columns: Array, curvature: Array, alpha: Array) -> float:
     """Return the trace of the smoothing matrix.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, n)
-        The active columns, one in each row.
-    curvature : ndarray of shape (n,)
-        p (1 - p) times the weight of each row.
-    alpha : ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> round(smoothing_trace(np.ones((1, 4)), np.full(4, 0.25), np.array([1.0])), 6)
-    0.5
+    Shapes: columns (m, n), curvature (n,), alpha (m,).
     """
     gram = (columns * curvature) @ columns.T
     return float((_covariance(gram, alpha) * gram).sum())
 
 
 def sum_of_gammas(columns: Array, curvature: Array, alpha: Array) -> float:
-    """Return how many weights the data determine; arguments as in `smoothing_trace`.
-
-    Examples
-    --------
-    >>> round(sum_of_gammas(np.ones((1, 4)), np.full(4, 0.25), np.array([1.0])), 6)
-    0.5
-    """
+    """Return how many weights the data determine; arguments as in `smoothing_trace`."""
     gram = (columns * curvature) @ columns.T
     return float((1.0 - alpha * np.diagonal(_covariance(gram, alpha))).sum())
 

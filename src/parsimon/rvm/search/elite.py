@@ -62,16 +62,7 @@ class Elite:
     ) -> Mask | None:
         """Offer the points of one genome; return which entered, None if none did.
 
-        Parameters
-        ----------
-        number : int
-            Of the genome; no other has it.
-        genome : callable
-            Makes it, if anything enters.
-        values : ndarray of shape (c, 3)
-        cutoffs : ndarray of shape (c,)
-        rates : ndarray of shape (c, ...), optional
-            Remembered for the entry test.
+        Shapes: values (c, 3), cutoffs (c,), rates (c, ...).
         """
         first = self._archive.n_offered
         entered, left = self._archive.insert(values)

@@ -70,70 +70,9 @@ def search(
 ) -> Outcome:
     """Search for models that no other beats in true positives, false positives and complexity.
 
-    Parameters
-    ----------
-    problem : Problem
-    scheme : None, "swap", "shuffle", "stratified", "homogeneous", int or array of shape (n,)
-        How candidates are judged. None: on the rows they are fitted to (algorithm 2 of [1]_). A
-        word: what enters an archive on one half of the rows must enter another on the second half
-        (algorithm 3); whenever it does, "swap" exchanges the halves, the others split the rows
-        anew: at random, within each class, or along a walk through nearest neighbours. A number
-        K, or the fold of each row: mean rates over held-out folds (algorithm 4); K folds are
-        nearly homogeneous.
-    complexity : {"active", "degrees_of_freedom", "trace", "gammas"}
-        See `parsimon.rvm.search.complexity`; only the first cannot be gamed.
-    mutations : int
-        Between 1 and this many components change at once: 3 or 10 in the source.
-    start : "random", a pair (active, alpha) or an object with these attributes
-        One random column at the smallest precision (for NSGA-II as many as individuals), or the
-        columns and precisions of a fitted RVM, such as a `SparseBayes`.
-    thresholds : "exact" or float
-        Every distinct score, or a step between probabilities from 0 to 1 (0.01, say).
-    fixed_bias : bool
-        Keep the bias in every model, rather than let it come and go like any other column.
-    algorithm : {"archive", "nsga2", "nsga2_crossover"}
-        The unbounded archive of the source, or NSGA-II by mutation alone or with 5-point
-        crossover; NSGA-II takes no word as `scheme`.
-    population_size : int
-        Of NSGA-II.
-    max_iter : int, optional
-        Iterations (20,000 if left out), or generations of NSGA-II (2,000).
-    max_evaluations : int, optional
-        Models to fit, for searches of equal budget.
-    stall : int or None
-        Stop when nothing has entered the archive for more than this many iterations. NSGA-II does
-        not stall.
-    time_limit : float, optional
-        Seconds.
-    entry : EntryTest, optional
-        What else a point must pass to enter; not for two archives or NSGA-II.
-    callback : callable, optional
-        Called every 100 iterations with the `Outcome` so far; a true answer ends the search.
-    checkpoint : Checkpoint, str or Path, optional
-        Where the state is saved, and taken up if the file exists: the outcome is that of a run
-        without interruption. After Ctrl-C the file is that of the last regular save.
-    verbose : bool
-        Show progress.
-    random_state : None, int, Generator, SeedSequence or RandomState
+    Shapes: scheme (n,).
 
-    Returns
-    -------
-    Outcome
-        Of two archives, the union of both.
-
-    References
-    ----------
-    .. [1] Clark (2011), Multi-Objective ROC learning for classification, chapter 3.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(60, 1))
-    >>> labels = (np.abs(x[:, 0]) < 0.7).astype(float)
-    >>> design = np.hstack([np.ones((60, 1)), np.exp(-((x - x.T) ** 2))])
-    >>> found = search(Problem(design, labels, has_bias=True), max_iter=300, random_state=0)
-    >>> found.values[found.values[:, 2] <= 1, :2].max(axis=0) >= [0.95, 0.0]
-    array([ True,  True])
+    [1] Clark (2011), Multi-Objective ROC learning for classification, chapter 3.
     """
     check_choice("algorithm", algorithm, ALGORITHMS)
     check_complexity(complexity)

@@ -30,23 +30,9 @@ _DIGITS = 12
 class EntryTest:
     """Refuses candidates that some member dominates in too many resamples.
 
-    Attributes
-    ----------
-    probability : float
-        In at least this share of the resamples no member may dominate a candidate.
-    codes : ndarray of shape (n,)
-        Class of each row, 0 to n_classes - 1.
-    counts : ndarray of shape (n_resamples, n)
-        How much each row counts in each resample.
-
-    Examples
-    --------
-    >>> codes = np.repeat([0, 1], 50)
-    >>> test = entry_test(codes, 0.9, random_state=0)
-    >>> members = test.rates(codes[None] == 0)  # everything is called class 0
-    >>> better = test.rates(np.arange(100) < [[51], [60]])  # one more row right, ten more rows
-    >>> test.admits(better, np.array([1.0, 1.0]), members, np.array([0.0]))
-    array([False,  True])
+    probability: In at least this share of the resamples no member may dominate a candidate.
+    codes (n,): Class of each row, 0 to n_classes - 1.
+    counts (n_resamples, n): How much each row counts in each resample.
     """
 
     probability: float
@@ -56,14 +42,7 @@ class EntryTest:
     def rates(self, correct: Mask) -> Array:
         """Return the share of each class that is predicted right, in each resample.
 
-        Parameters
-        ----------
-        correct : ndarray of bool, shape (n_solutions, n)
-            Which rows each solution predicts right.
-
-        Returns
-        -------
-        ndarray of shape (n_solutions, n_classes, n_resamples)
+        Shapes: correct (n_solutions, n) -> (n_solutions, n_classes, n_resamples).
         """
         return resampled_rates(correct, self.codes, self.counts)
 
@@ -72,13 +51,8 @@ class EntryTest:
     ) -> Mask:
         """Return which candidates stay undominated in enough resamples, shape (n_candidates,).
 
-        Parameters
-        ----------
-        candidates : ndarray of shape (n_candidates, n_classes, n_resamples)
-            From `rates`. They are compared with the members, not with each other.
-        complexity : ndarray of shape (n_candidates,)
-        members : ndarray of shape (n_members, n_classes, n_resamples)
-        member_complexity : ndarray of shape (n_members,)
+        Shapes: candidates (n_candidates, n_classes, n_resamples), complexity (n_candidates,),
+            members (n_members, n_classes, n_resamples), member_complexity (n_members,).
         """
         share = undominated_share(candidates, complexity, members, member_complexity)
         # A share such as 180 / 200 must not fail 0.9 by its last digit.
@@ -96,25 +70,7 @@ def entry_test(
 ) -> EntryTest:
     """Return a test whose resamples are drawn once, the same for every solution.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Class of each row, 0 to n_classes - 1, all of them present.
-    probability : float
-        In at least this share of the resamples no member may dominate a candidate.
-    n_rows : ndarray of shape (n,), optional
-        How many equal rows each row stands for; one if left out.
-    n_resamples : int
-    random_state : int, Generator, SeedSequence, RandomState or None
-
-    Returns
-    -------
-    EntryTest
-
-    Examples
-    --------
-    >>> entry_test(np.array([0, 0, 1]), 0.9, n_resamples=5, random_state=0).counts.sum(axis=1)
-    array([3., 3., 3., 3., 3.])
+    Shapes: codes (n,), n_rows (n,).
     """
     check_probability("entry", probability)
     counts = resampled_counts(
@@ -135,23 +91,7 @@ def resampled_counts(
     Rates are conditional on the class, so class sizes stay as they are; then no resample can lack
     a class.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Class of each row.
-    n_rows : ndarray of shape (n,), optional
-        How many equal rows each row stands for; one if left out.
-    n_resamples : int
-    random_state : int, Generator, SeedSequence, RandomState or None
-
-    Returns
-    -------
-    ndarray of shape (n_resamples, n)
-
-    Examples
-    --------
-    >>> resampled_counts(np.array([1, 0, 0]), n_resamples=3, random_state=1)[:, 0]
-    array([1., 1., 1.])
+    Shapes: codes (n,), n_rows (n,) -> (n_resamples, n).
     """
     check_count("n_resamples", n_resamples)
     rng = generator(random_state)
@@ -169,23 +109,8 @@ def resampled_counts(
 def resampled_rates(correct: Mask, codes: Indices, counts: Array) -> Array:
     """Return the share of each class that is predicted right, in each resample.
 
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (n_solutions, n)
-    codes : ndarray of shape (n,)
-    counts : ndarray of shape (n_resamples, n)
-        How much each row counts in each resample.
-
-    Returns
-    -------
-    ndarray of shape (n_solutions, n_classes, n_resamples)
-
-    Examples
-    --------
-    >>> correct = np.array([[True, False, True]])
-    >>> resampled_rates(correct, np.array([0, 0, 1]), np.array([[1.0, 1, 1], [2, 0, 1]]))
-    array([[[0.5, 1. ],
-            [1. , 1. ]]])
+    Shapes: correct (n_solutions, n), codes (n,), counts (n_resamples, n) -> (n_solutions,
+        n_classes, n_resamples).
     """
     classes = range(int(codes.max()) + 1)
     rates = np.empty((len(correct), len(classes), len(counts)))
@@ -201,25 +126,9 @@ def undominated_share(
 ) -> Array:
     """Return the share of resamples in which no member dominates a candidate.
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (n_candidates, n_classes, n_resamples)
-        Rates, larger is better.
-    complexity : ndarray of shape (n_candidates,)
-        Smaller is better; it does not depend on the resample.
-    members : ndarray of shape (n_members, n_classes, n_resamples)
-    member_complexity : ndarray of shape (n_members,)
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-
-    Examples
-    --------
-    >>> members = np.array([[[0.5, 0.5], [0.5, 0.5]]])
-    >>> candidate = np.array([[[0.5, 0.4], [0.5, 0.5]]])
-    >>> undominated_share(candidate, np.array([2.0]), members, np.array([2.0]))
-    array([0.5])
+    Shapes: candidates (n_candidates, n_classes, n_resamples), complexity (n_candidates,),
+        members (n_members, n_classes, n_resamples), member_complexity (n_members,) ->
+        (n_candidates,).
     """
     share = np.ones(len(candidates))
     for i, (rates, size) in enumerate(zip(candidates, complexity, strict=True)):
@@ -243,35 +152,13 @@ def dominance_probability(
     A classifier dominates another if it is no worse in the rate of any class (the share of its
     rows that are predicted right) and no more complex, and better in something. Rows are drawn
     with replacement within each class, the same rows for all classifiers, and dominance is
-    counted [1]_.
+    counted [1].
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        True classes, of any kind.
-    predictions : array-like of shape (n_solutions, n)
-        Predicted classes, a row for each classifier.
-    complexity : array-like of shape (n_solutions,)
-    n_resamples : int
-    random_state : int, Generator, SeedSequence, RandomState or None
+    Shapes: y (n,), predictions (n_solutions, n), complexity (n_solutions,) -> (n_solutions,
+        n_solutions).
 
-    Returns
-    -------
-    ndarray of shape (n_solutions, n_solutions)
-        In row i and column j the share of resamples in which i dominates j.
-
-    References
-    ----------
-    .. [1] Fieldsend and Everson (2005), "Multi-objective optimisation in the presence of
-       uncertainty", IEEE Congress on Evolutionary Computation, 243-250.
-
-    Examples
-    --------
-    >>> y = np.repeat(["ill", "well"], 50)
-    >>> careful, careless = np.where(np.arange(100) < 48, "ill", "well"), np.repeat("well", 100)
-    >>> dominance_probability(y, [careful, careless], [1, 1], random_state=0)
-    array([[0., 1.],
-           [0., 0.]])
+    [1] Fieldsend and Everson (2005), "Multi-objective optimisation in the presence of
+    uncertainty", IEEE Congress on Evolutionary Computation, 243-250.
     """
     truth = label_vector(y, "y")
     table = np.asarray(predictions)

@@ -26,12 +26,8 @@ MAX_ITER = 50
 class Training(NamedTuple):
     """The rows on which k fits are made.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (k, n_distinct)
-        Share of ones among the rows that a distinct row stands for.
-    weights : ndarray of shape (k, n_distinct)
-        How many rows it stands for; zero where a fit leaves it out.
+    labels (k, n_distinct): Share of ones among the rows that a distinct row stands for.
+    weights (k, n_distinct): How many rows it stands for; zero where a fit leaves it out.
     """
 
     labels: Array
@@ -48,10 +44,7 @@ def training_on(problem: Problem, chosen: Mask) -> Training:
 class Fit(NamedTuple):
     """The k fits of one genome.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (k, m)
-    scores : ndarray of shape (k, n_distinct)
+    Shapes: weights (k, m), scores (k, n_distinct).
     """
 
     weights: Array
@@ -62,13 +55,7 @@ class Fit(NamedTuple):
 class Fitter:
     """Fits genomes to a problem's rows.
 
-    Parameters
-    ----------
-    rows : Rows
-    complexity : {"active", "degrees_of_freedom", "trace", "gammas"}
-    has_bias : bool
-    tolerance : float
-        Newton decrement at which a fit stops.
+    tolerance: Newton decrement at which a fit stops.
     """
 
     rows: Rows

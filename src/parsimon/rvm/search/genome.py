@@ -25,14 +25,10 @@ _STEP, _OFF = 0, 1
 class Genome:
     """A choice of columns with their precisions, and the weights that were fitted to it.
 
-    Attributes
-    ----------
-    active : list of int
-        Columns that are on, ascending.
-    levels : list of float
-        log10 alpha of each.
-    weights : ndarray of shape (k, m + 1)
-        The weights of the k fits of its scheme, then a zero: where children begin.
+    active: Columns that are on, ascending.
+    levels: log10 alpha of each.
+    weights (k, m + 1): The weights of the k fits of its scheme, then a zero: where children
+        begin.
     """
 
     active: list[int]
@@ -46,25 +42,13 @@ class Genome:
 
 
 def alpha_of(levels: list[float]) -> Array:
-    """Return 10 to the power of each level.
-
-    Examples
-    --------
-    >>> alpha_of([-1.0, 2.0])
-    array([  0.1, 100. ])
-    """
+    """Return 10 to the power of each level."""
     alpha: Array = 10.0 ** np.array(levels)
     return alpha
 
 
 def levels_of(alpha: Array) -> list[float]:
-    """Return log10 alpha, clipped to what a genome may hold.
-
-    Examples
-    --------
-    >>> levels_of(np.array([0.0, 10.0]))
-    [-12.0, 1.0]
-    """
+    """Return log10 alpha, clipped to what a genome may hold."""
     floor = 10.0**LOWEST_LEVEL
     levels: list[float] = np.minimum(np.log10(np.maximum(alpha, floor)), HIGHEST_LEVEL).tolist()
     return levels
@@ -74,20 +58,8 @@ def levels_of(alpha: Array) -> list[float]:
 class Moves:
     """How a genome is changed.
 
-    Parameters
-    ----------
-    n_columns : int
-    most : int
-        Between 1 and this many components change in one call: 3 in Clark's basic algorithm.
-    fixed_bias : bool
-        Whether column 0 is always on and never moves.
-
-    Examples
-    --------
-    >>> moves = Moves(n_columns=5)
-    >>> child = moves.perturb({2: 0.0}, np.random.default_rng(2))
-    >>> {column: round(level, 2) for column, level in child.items()}
-    {2: -3.39}
+    most: Between 1 and this many components change in one call: 3 in Clark's basic algorithm.
+    fixed_bias: Whether column 0 is always on and never moves.
     """
 
     n_columns: int

@@ -34,16 +34,7 @@ def survivors(values: Array, size: int) -> Survival:
 
     Levels are peeled off only until there are enough; equal rows count once on each.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-        Minimised.
-    size : int
-
-    Examples
-    --------
-    >>> survivors(np.array([[0.0, 4], [1, 2], [3, 1], [4, 0], [4, 4]]), 3).rows
-    array([0, 3, 1])
+    Shapes: values (n, m).
     """
     left = np.arange(len(values))
     chosen: list[Survival] = []

@@ -15,25 +15,15 @@ OBJECTIVES = ("tpr", "fpr", "complexity")
 class Model:
     """A choice of columns with their precisions.
 
-    Attributes
-    ----------
-    active : ndarray of shape (m,)
-        Columns of the design that are on, ascending.
-    alpha : ndarray of shape (m,)
-        Their prior precisions.
+    active (m,): Columns of the design that are on, ascending.
+    alpha (m,): Their prior precisions.
     """
 
     active: Indices
     alpha: Array
 
     def full_alpha(self, n_columns: int) -> Array:
-        """Return the precision of every column, infinite where it is off.
-
-        Examples
-        --------
-        >>> Model(np.array([1]), np.array([0.5])).full_alpha(3)
-        array([inf, 0.5, inf])
-        """
+        """Return the precision of every column, infinite where it is off."""
         alpha = np.full(n_columns, np.inf)
         alpha[self.active] = self.alpha
         return alpha
@@ -43,12 +33,9 @@ class Model:
 class History:
     """The course of a search, one entry every so many iterations.
 
-    Attributes
-    ----------
-    n_iter, n_evaluations : ndarray of shape (n_entries,)
-        Iterations and models fitted so far.
-    n_points, n_models : ndarray of shape (n_entries,)
-        Operating points in the archive that parents come from, and the models behind them.
+    n_iter, n_evaluations (n_entries,): Iterations and models fitted so far.
+    n_points, n_models (n_entries,): Operating points in the archive that parents come from, and
+        the models behind them.
     """
 
     n_iter: Indices
@@ -61,25 +48,14 @@ class History:
 class Outcome:
     """The archive after a search, or at present when given to a callback.
 
-    Attributes
-    ----------
-    values : ndarray of shape (k, 3)
-        tpr, fpr and complexity of every operating point, as they guided the search: on the rows
-        that judged it, which are the training rows without a scheme and held-out rows with one.
-        They are no estimate of performance on new rows.
-    cutoffs : ndarray of shape (k,)
-        A row is positive where its score is above.
-    which : ndarray of shape (k,)
-        The model behind each point.
-    models : tuple of Model
-        Each occurs once, however many of its thresholds are in the archive.
-    n_iter : int
-    n_evaluations : int
-        Models fitted, folds not counted.
-    stopped_by : {"max_iter", "max_evaluations", "stall", "time_limit", "interrupt", "callback",
-            "running"}
-        Why the search ended; "running" in what a callback gets.
-    history : History
+    values (k, 3): tpr, fpr and complexity of every operating point, as they guided the search:
+        on the rows that judged it, which are the training rows without a scheme and held-out
+        rows with one. They are no estimate of performance on new rows.
+    cutoffs (k,): A row is positive where its score is above.
+    which (k,): The model behind each point.
+    models: Each occurs once, however many of its thresholds are in the archive.
+    n_evaluations: Models fitted, folds not counted.
+    stopped_by: "running"} Why the search ended; "running" in what a callback gets.
     """
 
     values: Array

@@ -21,13 +21,6 @@ def halves_for(scheme: str, problem: Problem) -> Halves:
 
     Both classes occur in both halves: a draw at random is repeated until they do, and a walk
     through nearest neighbours is taken within each class if the walk through all rows fails.
-
-    Parameters
-    ----------
-    scheme : {"swap", "shuffle", "stratified", "homogeneous"}
-        "swap" and "shuffle" split at random, "stratified" within each class, "homogeneous" along
-        a walk through nearest neighbours.
-    problem : Problem
     """
     check_choice("scheme", scheme, TWO_ARCHIVES)
     counted = np.where(problem.weights > 0, problem.labels, -1.0)
@@ -95,17 +88,7 @@ class WalkedHalves:
 def folds_for(scheme: Any, problem: Problem, rng: np.random.Generator) -> Indices:
     """Return the fold of each row, shape (n,): given, or K nearly homogeneous ones.
 
-    Parameters
-    ----------
-    scheme : int or array-like of shape (n,)
-    problem : Problem
-    rng : Generator
-
-    Examples
-    --------
-    >>> problem = Problem(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 1]))
-    >>> folds_for(3, problem, np.random.default_rng(0))
-    array([0, 1, 2, 0, 1, 2])
+    Shapes: scheme (n,).
     """
     if np.ndim(scheme) == 0:
         n_folds = check_count("The number of folds", scheme, least=2)

@@ -14,12 +14,8 @@ from parsimon.exceptions import InvalidInputError
 class Rows(NamedTuple):
     """The distinct rows of a problem, stored so that a column is contiguous.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns, n_distinct)
-        The transposed design, one entry for each distinct row.
-    which : ndarray of shape (n,)
-        The distinct row of each row.
+    columns (n_columns, n_distinct): The transposed design, one entry for each distinct row.
+    which (n,): The distinct row of each row.
     """
 
     columns: Array
@@ -30,26 +26,14 @@ class Rows(NamedTuple):
 class Problem:
     """Two classes to be told apart by a few columns of a design.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, n_columns)
-        All basis functions at all training rows; column 0 is the bias if there is one.
-    labels : ndarray of shape (n,)
-        0 or 1; both occur.
-    has_bias : bool
-        Whether column 0 is a column of ones, which counts as no relevance vector.
-    row_weights : ndarray of shape (n,), optional
-        How many times each row counts, in the fit and in the rates.
-    inputs : ndarray of shape (n, n_features), optional
-        What the design was computed from: rows with equal inputs are treated as one row with a
-        weight, and homogeneous partitions walk through them. The design itself if left out.
-
-    Examples
-    --------
-    >>> problem = Problem(np.array([[1.0, 0.5], [1, 2], [1, 0.5]]), np.array([0.0, 1, 1]),
-    ...                   has_bias=True)
-    >>> problem.n_columns, problem.rows.which
-    (2, array([0, 1, 0]))
+    design (n, n_columns): All basis functions at all training rows; column 0 is the bias if
+        there is one.
+    labels (n,): 0 or 1; both occur.
+    has_bias: Whether column 0 is a column of ones, which counts as no relevance vector.
+    row_weights (n,): How many times each row counts, in the fit and in the rates.
+    inputs (n, n_features): What the design was computed from: rows with equal inputs are
+        treated as one row with a weight, and homogeneous partitions walk through them. The
+        design itself if left out.
     """
 
     design: Array
@@ -114,14 +98,7 @@ class Problem:
     def counts(self, chosen: Mask) -> tuple[Array, Array]:
         """Return how many of the chosen rows of each class each distinct row stands for.
 
-        Parameters
-        ----------
-        chosen : ndarray of bool, shape (k, n)
-            Which rows are in each of k parts.
-
-        Returns
-        -------
-        n_positive, n_negative : ndarray of shape (k, n_distinct)
+        Shapes: chosen (k, n) -> (k, n_distinct).
         """
         which, n_distinct = self.rows.which, self.rows.columns.shape[1]
         tables = [np.empty((len(chosen), n_distinct)) for _ in range(2)]

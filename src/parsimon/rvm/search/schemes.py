@@ -51,13 +51,7 @@ class Judge(Protocol):
 class Measured(NamedTuple):
     """A genome that was fitted, not yet an object of its own: most are refused.
 
-    Attributes
-    ----------
-    active : list of int
-    levels : list of float
-    weights : ndarray of shape (k, m)
-    scores : ndarray of shape (k * n_distinct,)
-    complexity : float
+    Shapes: weights (k, m), scores (k * n_distinct,).
     """
 
     active: list[int]

@@ -13,13 +13,9 @@ from parsimon.rvm.search.genome import Genome
 class Points(NamedTuple):
     """Operating points and the distinct genomes behind them.
 
-    Attributes
-    ----------
-    values : ndarray of shape (k, 3)
-    cutoffs : ndarray of shape (k,)
-    which : ndarray of shape (k,)
-        Index of each point's genome.
-    genomes : list of Genome
+    Shapes: values (k, 3), cutoffs (k,).
+
+    which (k,): Index of each point's genome.
     """
 
     values: Array

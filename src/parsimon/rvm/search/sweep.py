@@ -24,12 +24,9 @@ _DIGITS = 1e12
 class View(NamedTuple):
     """The rows on which rates are measured, each with what it adds to them.
 
-    Attributes
-    ----------
-    entries : ndarray of shape (n_entries,)
-        Which of the flattened scores, shape (k, n_distinct), are looked at.
-    positive, negative : ndarray of shape (n_entries,)
-        What predicting the row positive adds to the true and to the false positive rate.
+    entries (n_entries,): Which of the flattened scores, shape (k, n_distinct), are looked at.
+    positive, negative (n_entries,): What predicting the row positive adds to the true and to
+        the false positive rate.
     """
 
     entries: Indices
@@ -40,17 +37,7 @@ class View(NamedTuple):
 def view_of(n_positive: Array, n_negative: Array) -> View:
     """Return the view in which k folds count alike, each with its own rates.
 
-    Parameters
-    ----------
-    n_positive, n_negative : ndarray of shape (k, n_distinct)
-        Rows of each class in each held-out fold. The mean of the true positive rates is over the
-        folds that have a positive row, and likewise for the negative ones.
-
-    Examples
-    --------
-    >>> view = view_of(np.array([[1.0, 1, 0, 0]]), np.array([[0.0, 0, 1, 0]]))
-    >>> view.entries, view.positive
-    (array([0, 1, 2]), array([0.5, 0.5, 0. ]))
+    Shapes: n_positive, n_negative (k, n_distinct).
     """
     entries = np.flatnonzero(n_positive + n_negative)
     rates = []
@@ -63,26 +50,14 @@ def view_of(n_positive: Array, n_negative: Array) -> View:
 
 @dataclass(frozen=True)
 class ExactSweep:
-    """Every distinct score is a threshold; cutoffs lie halfway between neighbours.
-
-    Examples
-    --------
-    >>> view = view_of(np.array([[1.0, 0, 1, 0]]), np.array([[0.0, 1, 0, 1]]))
-    >>> ExactSweep()(np.array([3.0, 2.0, 1.0, 0.0]), view)
-    array([[2.5, 0.5],
-           [0.5, 1. ],
-           [0. , 0.5]])
-    """
+    """Every distinct score is a threshold; cutoffs lie halfway between neighbours."""
 
     def __call__(self, scores: Array, view: View) -> Array:
         """Return cutoffs, true and false positive rates of the corners, shape (3, c).
 
         A cutoff is infinite where all rows or none are predicted positive; rates ascend.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_entries,)
-        view : View
+        Shapes: scores (n_entries,).
         """
         loops = _compiled()
         make = staircase if loops is None else loops.staircase
@@ -95,14 +70,6 @@ class GridSweep:
     """Thresholds on the probability in equal steps from 0 to 1, as Clark printed it.
 
     The step limits how finely models that are nearly indifferent everywhere are told apart.
-
-    Examples
-    --------
-    >>> view = view_of(np.array([[1.0, 0, 1, 0]]), np.array([[0.0, 1, 0, 1]]))
-    >>> GridSweep(0.5)(np.array([3.0, 2.0, 1.0, 0.0]), view)
-    array([[inf, 0. ],
-           [0. , 1. ],
-           [0. , 0.5]])
     """
 
     step: float = 0.01
@@ -127,13 +94,7 @@ Sweep = ExactSweep | GridSweep
 
 
 def sweep_of(thresholds: str | float) -> Sweep:
-    """Return the sweep for "exact" or for a step between probabilities.
-
-    Examples
-    --------
-    >>> sweep_of(0.01)
-    GridSweep(step=0.01)
-    """
+    """Return the sweep for "exact" or for a step between probabilities."""
     if isinstance(thresholds, str):
         if thresholds != "exact":
             raise InvalidInputError(
@@ -163,12 +124,7 @@ def _compiled() -> ModuleType | None:
 def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
     """Return the corners among all distinct thresholds, as `ExactSweep` does.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_entries,)
-    order : ndarray of shape (n_entries,)
-        That sorts them ascending.
-    positive, negative : ndarray of shape (n_entries,)
+    Shapes: scores (n_entries,), order (n_entries,), positive, negative (n_entries,).
     """
     falling = order[::-1]
     ordered = scores[falling]
@@ -211,18 +167,7 @@ def _corners(points: Array) -> Array:
 def rates_at(scores: Array, view: View, cutoffs: Array) -> Array:
     """Return true and false positive rates at given cutoffs, shape (2, c).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_entries,)
-    view : View
-    cutoffs : ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> view = view_of(np.array([[1.0, 0]]), np.array([[0.0, 1]]))
-    >>> rates_at(np.array([2.0, 1.0]), view, np.array([2.0, 1.5, -np.inf]))
-    array([[0., 1., 1.],
-           [0., 0., 1.]])
+    Shapes: scores (n_entries,), cutoffs (c,).
     """
     loops = _compiled()
     measure = rates if loops is None else loops.rates

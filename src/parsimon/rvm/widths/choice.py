@@ -25,28 +25,18 @@ from parsimon.rvm.widths.setting import MOST_ROWS, Limits, Setting, one_width, o
 class WidthFit:
     """Widths chosen by evidence, and the sparse models that they were chosen with.
 
-    Attributes
-    ----------
-    kernel : Kernel or MultiResolution
-        With the chosen widths; give it to `parsimon.rvm.basis.make_basis`.
-    gamma : float or None
-        For a named kernel with one width, what the name calls gamma.
-    input_relevance : ndarray of shape (d,) or None
-        From `input_widths`: the factor of each input in the kernel's exponent, in units of the
-        input's standard deviation, so that inputs can be compared.
-    log_evidence : float
-        Of the chosen model on `rows`, summed over the problems.
-    fits : tuple of SparseBayes
-        One for each problem, on `rows`; where no centres were given their columns are the bias,
-        if there is one, and the functions centred on these rows.
-    rows : ndarray of shape (r,)
-        Training rows that were used.
-    history : ndarray of shape (n_accepted + 1,)
-        Log evidence less the price of the columns after each accepted step, ascending.
-    n_fits : int
-        Sparse fits, the grid of starts included.
-    converged : bool
-        False if the rounds or the time ran out.
+    kernel: With the chosen widths; give it to `parsimon.rvm.basis.make_basis`.
+    gamma: For a named kernel with one width, what the name calls gamma.
+    input_relevance (d,): From `input_widths`: the factor of each input in the kernel's
+        exponent, in units of the input's standard deviation, so that inputs can be compared.
+    log_evidence: Of the chosen model on `rows`, summed over the problems.
+    fits: One for each problem, on `rows`; where no centres were given their columns are the
+        bias, if there is one, and the functions centred on these rows.
+    rows (r,): Training rows that were used.
+    history (n_accepted + 1,): Log evidence less the price of the columns after each accepted
+        step, ascending.
+    n_fits: Sparse fits, the grid of starts included.
+    converged: False if the rounds or the time ran out.
     """
 
     kernel: Kernel | MultiResolution
@@ -83,7 +73,7 @@ def best_gamma(
 
     A model in which all functions share one precision shows where to look. Sparse fits on a grid of
     widths round there follow, each beginning with its neighbour's; from the best of them, gradient
-    steps on the widths [1]_ and sparse fits take turns for as long as the evidence rises. The
+    steps on the widths [1] and sparse fits take turns for as long as the evidence rises. The
     gradient is exact: that of the evidence for the design matrix, times that of the kernel.
 
     The evidence of a relevance vector machine is a likelihood maximised over as many precisions as
@@ -91,62 +81,11 @@ def best_gamma(
     that overfit, with more relevance vectors and greater errors on new rows. Widths are therefore
     compared at a price for each column.
 
-    Parameters
-    ----------
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, Kernel or MultiResolution
-        Of a `Kernel` all free hyperparameters are chosen but a factor in front of the whole, which
-        the prior precisions of the weights make superfluous. "linear" has no width and is returned
-        as it is.
-    X : ndarray of shape (n, d)
-    targets : ndarray of shape (n,) or (n, k)
-        Numbers in regression, 0 and 1 in classification; k columns are k problems that share the
-        kernel, such as one class against the rest, and their evidences are added.
-    task : {"regression", "classification"}
-    degree, coef0
-        Of "poly" and "sigmoid".
-    bias : bool
-        Whether the design begins with a column of ones.
-    centres : array of shape (c, d), int or None
-        As in `make_basis`.
-    row_weights : ndarray of shape (n,), optional
-        How many times each row counts; rows of weight zero are left out.
-    options : mapping, optional
-        Keyword arguments of `sparse_regression` or `sparse_classification`.
-    price : "bic" or float
-        What each column in the model takes off its log evidence when widths are compared. "bic"
-        is half the logarithm of the number of rows for each prior precision that was fitted [2]_,
-        and nothing with ``prior="smooth"``, which charges for columns itself. 0 compares the bare
-        evidence.
-    max_rows : int
-        Widths are chosen on this many rows, drawn at random within each class, when there are
-        more: a fit costs the square of the rows, and a few numbers need no more.
-    max_rounds : int
-        Most rounds of gradient steps and a fit.
-    tolerance : float
-        Stop when a round raises the log evidence, less the price, by less.
-    time_limit : float, optional
-        Seconds; the best so far is returned. At least one fit is made.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Draws rows and centres.
+    Shapes: X (n, d), targets (n,), centres (c, d), row_weights (n,).
 
-    Returns
-    -------
-    WidthFit
-
-    References
-    ----------
-    .. [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", appendix C,
-       adapts the widths of each input with the same gradient.
-    .. [2] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.linspace(0.0, 10.0, 60)[:, None]
-    >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.1, size=60)
-    >>> found = best_gamma("rbf", X, y, task="regression")
-    >>> 0.02 < found.gamma < 1.0, len(found.fits[0].active) < 12
-    (True, True)
+    [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", appendix C,
+    adapts the widths of each input with the same gradient.
+    [2] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
     """
     setting = prepared(
         X,
@@ -196,35 +135,8 @@ def input_widths(
     room for widths that explain noise. Trust small relevances more than large ones, and check on
     other rows where rows are fewer than, say, ten for each input.
 
-    Parameters
-    ----------
-    kernel : {"rbf", "laplacian"} or Kernel
-        A single kernel with a free lengthscale for each column: `SquaredExponential`, `Matern`,
-        `RationalQuadratic` or `Laplacian`.
-    X, targets, task, bias, centres, row_weights, options, price, max_rows, max_rounds, tolerance
-        As in `best_gamma`.
-    time_limit : float, optional
-        Seconds, half of them for the single width.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Draws rows and centres.
-
-    Returns
-    -------
-    WidthFit
-        With `input_relevance`.
-
-    References
-    ----------
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 5.2 and
     appendix C.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(80, 2))
-    >>> found = input_widths("rbf", X, np.sin(2.0 * X[:, 0]), task="regression")
-    >>> bool(found.input_relevance[1] < 0.1 * found.input_relevance[0])
-    True
     """
     setting = prepared(
         X,

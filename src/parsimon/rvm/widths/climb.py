@@ -28,19 +28,9 @@ _NOISE_SHARE = 0.1
 class Part(NamedTuple):
     """The columns and hyperparameters of one problem.
 
-    Attributes
-    ----------
-    active : ndarray of shape (m,)
-    group : ndarray of shape (m,)
-        Which entry of `log_alpha` is a column's precision.
-    log_alpha : ndarray of shape (g,)
-    log_noise : ndarray of shape (1,), or (0,) in classification
+    Shapes: active (m,), log_alpha (g,), log_noise (1,).
 
-    Examples
-    --------
-    >>> part = Part(np.arange(3), np.array([0, 1, 1]), np.zeros(2), np.zeros(1))
-    >>> part.moved(np.array([1.0, 2.0, 3.0])).log_alpha
-    array([1., 2.])
+    group (m,): Which entry of `log_alpha` is a column's precision.
     """
 
     active: Indices
@@ -64,34 +54,7 @@ def climb(fits: Fits, family: Family, problems: Problems, bounds: Array) -> tupl
 
     Prior precisions and the noise variance move along, since the best widths depend on them.
 
-    Parameters
-    ----------
-    fits : tuple of SparseBayes
-        One for each problem, to this family.
-    family : Family
-    problems : Problems
-    bounds : ndarray of shape (p, 2)
-        Of theta.
-
-    Returns
-    -------
-    family : Family
-        Where the evidence of these columns is greatest.
-    starts : tuple of SparseBayes
-        The fits with their new precisions, to begin the next fits with; all else in them is
-        as it was.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily, kernel_box
-    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {"noise_variance": 0.01})
-    >>> family = KernelFamily(SquaredExponential(lengthscale=0.5), X, bias=True)
-    >>> bounds = kernel_box(family.kernel, X).bounds
-    >>> moved, _ = climb(problems.fit(family), family, problems, bounds)
-    >>> moved.kernel.lengthscale > 0.5
-    True
+    Shapes: bounds (p, 2).
     """
     parts = [
         Part(
@@ -119,33 +82,7 @@ def common_climb(
 ) -> tuple[Family, list[Part]]:
     """Move the widths of a model in which all functions share one precision up its evidence.
 
-    Parameters
-    ----------
-    family : Family
-    problems : Problems
-    starts : ndarray of shape (s, p)
-        Thetas to begin at.
-    bounds : ndarray of shape (p, 2)
-    rng : Generator
-        Draws the functions, when there are many.
-
-    Returns
-    -------
-    family : Family
-    parts : list of Part
-        The functions that were used and their hyperparameters, for each problem.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily, kernel_box
-    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {"noise_variance": 0.01})
-    >>> family = KernelFamily(SquaredExponential(), X, bias=True)
-    >>> bounds, rng = kernel_box(family.kernel, X).bounds, np.random.default_rng(0)
-    >>> found, _ = common_climb(family, problems, family.theta[None], bounds, rng)
-    >>> 0.8 < found.kernel.lengthscale < 1.1
-    True
+    Shapes: starts (s, p), bounds (p, 2).
     """
     first = int(family.bias)
     n_functions = family.n_columns - first
@@ -208,31 +145,6 @@ def evidence_slope(family: Family, parts: list[Part], problems: Problems) -> tup
 
     Multiplying column m by c is the same as dividing :math:`\alpha_m` by :math:`c^2`, hence
     :math:`dL/d\log\alpha_m = -\frac12 \sum_i \Phi_{im} dL/d\Phi_{im}`.
-
-    Parameters
-    ----------
-    family : Family
-    parts : list of Part
-        One for each problem.
-    problems : Problems
-
-    Returns
-    -------
-    value : float
-    slope : ndarray
-        For theta, then for the logarithms of the precisions and of the noise variance of each
-        problem in turn.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily
-    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {})
-    >>> family = KernelFamily(SquaredExponential(), X, bias=False)
-    >>> part = Part(np.array([4, 20]), np.array([0, 0]), np.zeros(1), np.log([0.1]))
-    >>> evidence_slope(family, [part], problems)[1].shape
-    (4,)
     """
     total, theta_slope = 0.0, np.zeros(len(family.theta))
     slopes: list[Any] = [theta_slope]

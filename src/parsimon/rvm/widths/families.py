@@ -56,20 +56,9 @@ class Family(Protocol):
 class KernelFamily:
     """One function for each centre: a kernel's similarity with it.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    centres : ndarray of shape (c, d)
-    bias : bool
-        Begin with a column of ones.
+    Shapes: centres (c, d).
 
-    Examples
-    --------
-    >>> family = KernelFamily(SquaredExponential(), np.zeros((1, 1)), bias=True)
-    >>> family.design(np.array([[1.0]])).round(4)
-    array([[1.    , 0.6065]])
-    >>> family.slope(np.array([[1.0]]), np.array([0, 1]), np.ones((1, 2))).round(4)
-    array([0.6065, 0.6065])
+    bias: Begin with a column of ones.
     """
 
     kernel: Kernel
@@ -107,18 +96,9 @@ class KernelFamily:
 class ResolutionFamily:
     """The functions of a `MultiResolution` dictionary, one width for all levels to follow.
 
-    Attributes
-    ----------
-    kernel : MultiResolution
-    centres : ndarray of shape (c, d)
-    bias : bool
-        Begin with a column of ones.
+    Shapes: centres (c, d).
 
-    Examples
-    --------
-    >>> family = ResolutionFamily(MultiResolution(2.0), np.zeros((1, 1)), bias=False)
-    >>> family.design(np.array([[1.0]])).round(4)
-    array([[0.7788, 0.3679, 0.0183]])
+    bias: Begin with a column of ones.
     """
 
     kernel: MultiResolution
@@ -176,13 +156,10 @@ def _with_ones(columns: Array, has_bias: bool) -> Array:
 class Box:
     """Where theta may go, and a first guess inside.
 
-    Attributes
-    ----------
-    start : ndarray of shape (p,)
-    bounds : ndarray of shape (p, 2)
-        Equal bounds hold what cannot be learnt.
-    widths : ndarray of shape (p,)
-        Whether an entry is a width, which a grid of starts should vary.
+    Shapes: start (p,).
+
+    bounds (p, 2): Equal bounds hold what cannot be learnt.
+    widths (p,): Whether an entry is a width, which a grid of starts should vary.
     """
 
     start: Array
@@ -201,21 +178,7 @@ def kernel_box(kernel: Kernel, X: Array) -> Box:
     The bounds are those of `Kernel.bounds`, between the grain and the extent of the data. What
     only multiplies the whole kernel is held: the prior precisions of the weights do the same.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    Box
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> box = kernel_box(SquaredExponential(variance=2.0), X)
-    >>> np.exp(box.bounds).round(3).tolist(), box.widths.tolist()
-    ([[1.0, 6.0], [2.0, 2.0]], [True, False])
+    Shapes: X (n, d).
     """
     held = np.stack([kernel.theta, kernel.theta], axis=1)
     varied = _varied(X, kernel.columns)
@@ -237,14 +200,7 @@ def kernel_box(kernel: Kernel, X: Array) -> Box:
 
 
 def resolution_box(dictionary: MultiResolution, X: Array) -> Box:
-    """Return where the largest width of a dictionary may go on these rows.
-
-    Examples
-    --------
-    >>> box = resolution_box(MultiResolution(), np.array([[0.0], [1.0], [3.0]]))
-    >>> np.exp(box.bounds).round(3).tolist()
-    [[1.414, 8.485]]
-    """
+    """Return where the largest width of a dictionary may go on these rows."""
     shape = SquaredExponential(dictionary.columns, lengthscale=dictionary.width / np.sqrt(2))
     box = kernel_box(shape, X)
     shift = 0.5 * np.log(2.0)

@@ -112,22 +112,7 @@ def input_relevance(kernel: Kernel | MultiResolution, X: Array) -> Array:
     squared, it is :math:`\sigma_j / \ell_j`. Zero for inputs that are constant or that the kernel
     does not see.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A leaf with lengthscales.
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (d,)
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> X = np.array([[0.0, 0.0], [2.0, 20.0]])
-    >>> input_relevance(SquaredExponential(lengthscale=(1.0, 1.0)), X)
-    array([ 0.5, 50. ])
+    Shapes: X (n, d) -> (d,).
     """
     leaf = as_leaf(kernel) if isinstance(kernel, Kernel) else None
     relevance = np.zeros(X.shape[1])

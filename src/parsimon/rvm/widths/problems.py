@@ -31,28 +31,12 @@ _ROUGH_STEPS = 200
 class Problems:
     """One regression, or one or more two-class problems, on the same rows and columns.
 
-    Attributes
-    ----------
-    task : {"regression", "classification"}
-    X : ndarray of shape (n, d)
-    targets : ndarray of shape (k, n)
-        Of each problem; 0 and 1 in classification.
-    row_weights : ndarray of shape (n,) or None
-    options : mapping
-        Keyword arguments of `sparse_regression` or `sparse_classification`.
-    price : float
-        What each column in a model takes off its log evidence.
-    deadline : float or None
-        Of `time.monotonic`.
+    Shapes: X (n, d), row_weights (n,).
 
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily
-    >>> X = np.linspace(0.0, 3.0, 20)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {})
-    >>> problems.fit(KernelFamily(SquaredExponential(), X, bias=True))[0].converged
-    True
+    targets (k, n): Of each problem; 0 and 1 in classification.
+    options: Keyword arguments of `sparse_regression` or `sparse_classification`.
+    price: What each column in a model takes off its log evidence.
+    deadline: Of `time.monotonic`.
     """
 
     task: Task
@@ -100,23 +84,7 @@ class Problems:
     ) -> tuple[float, Array, float]:
         """Return the log evidence of one problem and its slopes.
 
-        Parameters
-        ----------
-        design : ndarray of shape (n, m)
-            Columns in the model.
-        which : int
-            The problem.
-        alpha : ndarray of shape (m,)
-        noise_variance : float or None
-
-        Returns
-        -------
-        value : float
-            Zero without columns, since it does not depend on them.
-        slope : ndarray of shape (n, m)
-            For the design.
-        noise_slope : float
-            For the logarithm of the noise variance; zero in classification.
+        Shapes: design (n, m), alpha (m,) -> (n, m).
         """
         target = self.targets[which]
         if not design.shape[1]:

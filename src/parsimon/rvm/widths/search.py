@@ -23,16 +23,7 @@ _WORSE = 2
 class State:
     """A family, the sparse fits to it and what they reach together.
 
-    Attributes
-    ----------
-    family : Family
-    fits : tuple of SparseBayes
-    price : float
-        Of a column.
-
-    See Also
-    --------
-    walk : makes them.
+    price: Of a column.
     """
 
     family: Family
@@ -60,14 +51,8 @@ class State:
 class Ascent:
     """Where an ascent ended.
 
-    Attributes
-    ----------
-    state : State
-    history : ndarray of shape (n_accepted + 1,)
-        The score, ascending.
-    n_fits : int
-    converged : bool
-        False if the rounds or the time ran out.
+    history (n_accepted + 1,): The score, ascending.
+    converged: False if the rounds or the time ran out.
     """
 
     state: State
@@ -86,34 +71,7 @@ def ascend(
 ) -> Ascent:
     """Climb and fit in turn, and fit afresh in the end.
 
-    Parameters
-    ----------
-    state : State
-        Where to begin.
-    problems : Problems
-    bounds : ndarray of shape (p, 2)
-        Of theta.
-    max_rounds : int
-        Most climbs.
-    tolerance : float
-        Stop when a round raises the score by less.
-
-    Returns
-    -------
-    Ascent
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily, kernel_box
-    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {"noise_variance": 0.01})
-    >>> family = KernelFamily(SquaredExponential(lengthscale=0.5), X, bias=True)
-    >>> state = walk(family, problems, family.theta[None])[0]
-    >>> bounds = kernel_box(family.kernel, X).bounds
-    >>> found = ascend(state, problems, bounds, max_rounds=9, tolerance=0.1)
-    >>> found.converged, bool(found.history[-1] > found.history[0] + 1.0)
-    (True, True)
+    Shapes: bounds (p, 2).
     """
     history, n_fits = [state.score], 0
     converged = state.is_flat and problems.time_left != 0.0
@@ -147,30 +105,7 @@ def walk(
 
     The walk ends when two fits in a row are worse than the best so far.
 
-    Parameters
-    ----------
-    family : Family
-    problems : Problems
-    thetas : ndarray of shape (g, p)
-        Neighbours next to each other.
-    starts : tuple of SparseBayes, optional
-        To begin the first fit with.
-
-    Returns
-    -------
-    list of State
-        At least one; fewer than g if the walk ends before or the time is up.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential
-    >>> from parsimon.rvm.widths.families import KernelFamily
-    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
-    >>> problems = Problems("regression", X, np.sin(X.T), None, {"noise_variance": 0.01})
-    >>> family = KernelFamily(SquaredExponential(fixed=("variance",)), X, bias=True)
-    >>> states = walk(family, problems, np.log([[4.0], [2.0], [1.0]]))
-    >>> [round(state.family.kernel.lengthscale, 9) for state in states]
-    [4.0, 2.0, 1.0]
+    Shapes: thetas (g, p).
     """
     states: list[State] = []
     best, n_worse = -np.inf, 0

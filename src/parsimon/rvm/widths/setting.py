@@ -36,13 +36,10 @@ _NAMED = ("rbf", "laplacian", "poly", "sigmoid")
 class Walk(NamedTuple):
     """Thetas one after the other.
 
-    Attributes
-    ----------
-    thetas : ndarray of shape (g, p)
-    bounds : ndarray of shape (p, 2)
-        Within which an ascent from one of them stays.
-    starts : tuple of SparseBayes or None
-        To begin the first fit with.
+    Shapes: thetas (g, p).
+
+    bounds (p, 2): Within which an ascent from one of them stays.
+    starts: To begin the first fit with.
     """
 
     thetas: Array
@@ -157,13 +154,7 @@ def _chosen_rows(
 def own_kernel(
     kernel: Any, X: Array, *, degree: int = 3, coef0: float = 0.0
 ) -> Kernel | MultiResolution:
-    """Return what has widths to choose: a kernel for a name, and kernels as they are.
-
-    Examples
-    --------
-    >>> print(own_kernel("laplacian", np.eye(2)))
-    LAP
-    """
+    """Return what has widths to choose: a kernel for a name, and kernels as they are."""
     if isinstance(kernel, Kernel | MultiResolution):
         return kernel
     if isinstance(kernel, str) and kernel in ("poly", "sigmoid"):

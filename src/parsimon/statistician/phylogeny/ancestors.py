@@ -19,14 +19,7 @@ from parsimon.statistician.phylogeny.reading import Traits
 
 
 def reconstruct(traits: Traits, leading: Fitted) -> tuple[AncestralStates, tuple[RootFinding, ...]]:
-    """Return the target at every node with Pagel's lambda, and the root by several ways.
-
-    Parameters
-    ----------
-    traits : Traits
-    leading : Fitted
-        The model that leads the page: features of ancestors are put into it.
-    """
+    """Return the target at every node with Pagel's lambda, and the root by several ways."""
     states = ancestral_states(traits.tree, traits.measured, model="lambda")
     found = [_root("lambda", states)]
     try:
@@ -48,16 +41,7 @@ def _root(way: Any, states: AncestralStates) -> RootFinding:
 
 
 def list_ancestors(states: AncestralStates) -> tuple[Ancestor, ...]:
-    """Return all inner nodes, the root first.
-
-    Examples
-    --------
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("((A:1,B:1)ab:1,C:2);")
-    >>> found = list_ancestors(ancestral_states(tree, {"A": 1.0, "B": 3.0, "C": 6.0}))
-    >>> [(one.name, one.first, one.last, one.n_tips) for one in found]
-    [('', 'A', 'C', 3), ('ab', 'A', 'B', 2)]
-    """
+    """Return all inner nodes, the root first."""
     tree = states.tree
     first, last, sizes = _ends(tree)
     return tuple(

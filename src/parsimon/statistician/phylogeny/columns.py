@@ -35,14 +35,7 @@ class Columns:
 
 
 def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
-    """Return a column as numbers; None if it holds text, and then the first cell that is none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> read_column(pd.Series(["1.5", None]))[0].tolist(), read_column(pd.Series(["4", "red"]))
-    ([1.5, nan], (None, 'red'))
-    """
+    """Return a column as numbers; None if it holds text, and then the first cell that is none."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column.dtype):
@@ -68,22 +61,7 @@ def choose_columns(
 ) -> Columns:
     """Return the features.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n, d)
-        Without the target and the names of tips.
-    measured : ndarray of bool, shape (n,)
-        Rows with a target, by which columns are judged.
-    features : sequence of str, optional
-        Only these, which must hold numbers and are not left out for their gaps.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 3.0]})
-    >>> found = choose_columns(table, np.array([True, True]), None)
-    >>> list(found.numbers), [one.reason for one in found.left_out]
-    (['a'], ['text', 'constant'])
+    Shapes: frame (n, d), measured (n,).
     """
     import pandas as pd
 
@@ -115,13 +93,6 @@ def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
     """Return columns that others determine, such as one of several shares that add up to one.
 
     A column with a single value is one of them: a constant determines it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> shares = pd.DataFrame({"a": [0.2, 0.5, 0.1, 0.4], "b": [0.3, 0.3, 0.6, 0.1]})
-    >>> redundant_columns(shares.assign(rest=1 - shares["a"] - shares["b"]))
-    ('b',)
     """
     from scipy.linalg import qr
 

@@ -52,23 +52,12 @@ class Judgement:
 
 
 def usual_folds(n: int) -> int:
-    """Return the number of folds: one for each eight species, from 3 to 10.
-
-    Examples
-    --------
-    >>> usual_folds(5), usual_folds(50), usual_folds(1000)
-    (3, 6, 10)
-    """
+    """Return the number of folds: one for each eight species, from 3 to 10."""
     return min(_MOST, max(_FEWEST, n // _SPECIES_A_FOLD))
 
 
 def check_folds(folds: int, n: int) -> None:
-    """Refuse a number of folds that cannot be.
-
-    Examples
-    --------
-    >>> check_folds(0, 20)
-    """
+    """Refuse a number of folds that cannot be."""
     if folds != 0 and not 2 <= folds <= n:
         raise InvalidInputError(
             f"folds must be 0, for none, or between 2 and the {n} species that are fitted; got "
@@ -85,26 +74,7 @@ def judge(
     *,
     n_jobs: int | None = 1,
 ) -> Judgement:
-    """Judge all models that these species allow, on the same folds.
-
-    Parameters
-    ----------
-    traits : Traits
-    leading : str
-        The model that the others are compared with.
-    folds : int
-    seed : SeedSequence
-        Of random folds.
-    step : callable
-        Told after each fold.
-    n_jobs : int or None
-        Processes, as in joblib; large tables alone get more than one.
-
-    Returns
-    -------
-    Judgement
-        Without an error if the leading model cannot be fitted inside a fold.
-    """
+    """Judge all models that these species allow, on the same folds."""
     from sklearn.model_selection import KFold
 
     X = traits.X

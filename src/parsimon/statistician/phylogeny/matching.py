@@ -23,18 +23,10 @@ USUAL_NAME = "tip"
 class Matched:
     """The rows of a table that are tips of a tree.
 
-    Attributes
-    ----------
-    column : str
-        That holds the names; empty for the index.
-    found : {"given", "called", "matched"}
-        How it was found.
-    rows : ndarray of shape (n,)
-        Rows of the table that are tips.
-    tips : tuple of str, length n
-        As the tree spells them.
-    not_in_tree, without_row : tuple of str
-    n_unnamed, n_renamed : int
+    column: That holds the names; empty for the index.
+    found: How it was found.
+    rows (n,): Rows of the table that are tips.
+    tips: As the tree spells them.
     """
 
     column: str
@@ -50,25 +42,7 @@ class Matched:
 def match_rows(frame: "pd.DataFrame", tree: Tree, tip: str | None, target: str) -> Matched:
     """Return which rows are which tips.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, d)
-    tree : Tree
-    tip : str or None
-        The column of tip names; without it one called "tip", or else the column, or the index,
-        with the most names of tips.
-    target : str
-        The column that is predicted, which names no tips.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("((Homo_sapiens:1,B:1):1,C:2);")
-    >>> table = pd.DataFrame({"species": ["Homo sapiens", "C", "X"], "mass": [62.0, 3.0, 4.0]})
-    >>> found = match_rows(table, tree, None, "mass")
-    >>> found.column, found.tips, found.n_renamed, found.not_in_tree, found.without_row
-    ('species', ('Homo_sapiens', 'C'), 1, ('X',), ('B',))
+    Shapes: frame (n_rows, d).
     """
     column, how, labels = _names(frame, tree, tip, target)
     spelled = [None if label is None else _spelled(label, tree) for label in labels]

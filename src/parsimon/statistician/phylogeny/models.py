@@ -63,23 +63,7 @@ def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -
 
     Least squares leaves out columns that the others determine among these species.
 
-    Parameters
-    ----------
-    name : str
-        "mean", "relatives" (the tree alone), "ols" and "rvm" (features alone), "pgls", "phyrvm".
-    tree : Tree
-    X : DataFrame of shape (n, d)
-        With tip names in the index.
-    y : Series of shape (n,)
-
-    Examples
-    --------
-    >>> from parsimon.phylo import brownian_traits, yule_tree
-    >>> tree = yule_tree(20, random_state=0)
-    >>> table = brownian_traits(tree, 2, random_state=0)
-    >>> model = fit("pgls", tree, table[["trait1"]], table["trait2"])
-    >>> [part.shape for part in model.predict(table[["trait1"]][:3])]
-    [(3,), (3,)]
+    Shapes: X (n, d), y (n,).
     """
     if name == "mean":
         return Fitted(name, (), None, float(np.mean(y)))
@@ -168,14 +152,7 @@ def phyrvm_finding(
 
     Both have the same mode and interval of lambda, those of its posterior.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    tree : Tree
-    y : Series of shape (n,)
-        As it was fitted to.
-    kept : dict
-        In how many folds each feature was kept.
+    Shapes: y (n,).
     """
     model: PhyRVM = fitted.regressor
     posterior, ranking = model.lambda_posterior(), model.ranking()
@@ -220,13 +197,7 @@ def lambda_curve(of: Any, profile: Any) -> LambdaCurve:
 
 
 def interval(estimate: float, low: float, high: float) -> Interval:
-    """Return an interval of plain numbers.
-
-    Examples
-    --------
-    >>> interval(np.float64(2.0), 1, 3).low
-    1.0
-    """
+    """Return an interval of plain numbers."""
     return Interval(estimate=float(estimate), low=float(low), high=float(high))
 
 

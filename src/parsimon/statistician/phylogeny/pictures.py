@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw_pictures(findings: TraitFindings, states: AncestralStates) -> TraitFindings:
-    """Return the findings with their pictures.
-
-    Parameters
-    ----------
-    findings : TraitFindings
-    states : AncestralStates
-        The target at every node.
-    """
+    """Return the findings with their pictures."""
     pictures = [picture_of(*drawn) for drawn in _drawn(findings, states)]
     return replace(findings, pictures=tuple(pictures))
 

@@ -31,17 +31,10 @@ _THE_SAME = 0.995
 class Traits:
     """What the models take; every index holds tip names.
 
-    Attributes
-    ----------
-    tree : Tree
-        Of the species below alone; its root is their last common ancestor.
-    measured : Series of shape (n_measured,)
-        The target of all species that have one.
-    X, y : DataFrame of shape (n, d), Series of shape (n,)
-        Species with a target and all features.
-    new : DataFrame of shape (m, d)
-        Species with all features but no target.
-    table : TraitTable
+    tree: Of the species below alone; its root is their last common ancestor.
+    measured (n_measured,): The target of all species that have one.
+    X, y (n, d): Species with a target and all features.
+    new (m, d): Species with all features but no target.
     """
 
     tree: Tree
@@ -62,38 +55,7 @@ def read_traits(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
 ) -> Traits:
-    """Match a table with a tree, and choose columns and rows.
-
-    Parameters
-    ----------
-    table : DataFrame of pandas or polars
-    tree : Tree
-    target : str
-        A column of numbers.
-    name : str
-        What the table is called.
-    tip : str, optional
-        The column of tip names.
-    features : sequence of str, optional
-        The only columns that may explain the target.
-    drop : sequence of str
-        Columns that may not.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is nothing to explain, or no way to; the message says why.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from parsimon.phylo import read_tree
-    >>> tree = read_tree("((A:1,B:1):1,(C:1,(D:0.5,E:0.5):0.5):1);")
-    >>> rows = {"tip": list("ABCDE"), "x": [1, 2, 3, 4, 5], "y": [2, 4, None, 9, 8]}
-    >>> traits = read_traits(pd.DataFrame(rows), tree, "y")
-    >>> traits.X.index.tolist(), traits.new.index.tolist()
-    (['A', 'B', 'D', 'E'], ['C'])
-    """
+    """Match a table with a tree, and choose columns and rows."""
     frame = named_frame(as_frame(table))
     cells, target = find_column(frame, target)
     matched = match_rows(frame, tree, tip, target)

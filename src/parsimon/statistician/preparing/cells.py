@@ -29,14 +29,9 @@ MISSING_WORDS = frozenset(
 class Cells:
     """The cells of a column as labels.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,)
-        Places in `labels`; -1 where the cell is missing.
-    labels : tuple of str
-        Distinct, in order of appearance.
-    n_text : int
-        How many cells were text, not numbers or truth values.
+    codes (n,): Places in `labels`; -1 where the cell is missing.
+    labels: Distinct, in order of appearance.
+    n_text: How many cells were text, not numbers or truth values.
     """
 
     codes: Indices
@@ -54,17 +49,7 @@ class Cells:
 
 
 def read_cells(column: "pd.Series[Any]") -> Cells:
-    """Return the cells of a column as labels; empty text and words such as "NA" are missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> cells = read_cells(pd.Series([" red", "blue", None, "red ", "?"]))
-    >>> cells.labels, cells.codes.tolist()
-    (('red', 'blue'), [0, 1, -1, 0, -1])
-    >>> read_cells(pd.Series([2.0, 1.0, None])).labels
-    ('2', '1')
-    """
+    """Return the cells of a column as labels; empty text and words such as "NA" are missing."""
     codes, distinct = _factorised(column)
     places: dict[str, int] = {}
     renumbered = np.full(len(distinct) + 1, -1, dtype=np.intp)
@@ -88,13 +73,7 @@ def _factorised(column: "pd.Series[Any]") -> tuple[AnyArray, list[Any]]:
 
 
 def label(value: Any) -> str:
-    """Return a cell as a person would write it: 1.0 is "1".
-
-    Examples
-    --------
-    >>> label(1.0), label(True), label(" male "), label(2.5)
-    ('1', 'True', 'male', '2.5')
-    """
+    """Return a cell as a person would write it: 1.0 is "1"."""
     if isinstance(value, float | np.floating) and _is_short_whole(float(value)):
         return str(int(value))
     if isinstance(value, bytes):

@@ -12,13 +12,7 @@ MOST_CLASSES = 20
 
 
 def find_class(name: str, counts: Mapping[str, int], wanted: str) -> str:
-    """Return the class that is meant, whatever its case, or say which there are.
-
-    Examples
-    --------
-    >>> find_class("ill", {"yes": 3, "no": 4}, "Yes")
-    'yes'
-    """
+    """Return the class that is meant, whatever its case, or say which there are."""
     alike = [one for one in counts if one.casefold() == wanted.casefold()]
     if wanted in counts or len(alike) == 1:
         return wanted if wanted in counts else alike[0]
@@ -29,13 +23,7 @@ def find_class(name: str, counts: Mapping[str, int], wanted: str) -> str:
 
 
 def rare_classes(name: str, counts: Mapping[str, int]) -> list[str]:
-    """Return those of three or more classes that have too few rows.
-
-    Examples
-    --------
-    >>> rare_classes("colour", {"red": 9, "blue": 7, "grey": 1})
-    ['grey']
-    """
+    """Return those of three or more classes that have too few rows."""
     if len(counts) > MOST_CLASSES:
         raise InvalidInputError(
             f"The target {name!r} has {len(counts)} classes, more than {MOST_CLASSES}: it looks "
@@ -51,12 +39,7 @@ def rare_classes(name: str, counts: Mapping[str, int]) -> list[str]:
 
 
 def check_classes(name: str, counts: Mapping[str, int], asked: str = "") -> None:
-    """Refuse one class alone and a class with a single row.
-
-    Examples
-    --------
-    >>> check_classes("ill", {"yes": 3, "no": 4})
-    """
+    """Refuse one class alone and a class with a single row."""
     if len(counts) == 1:
         raise InvalidInputError(
             f"The target {name!r} has only one class, {next(iter(counts))!r}; two are needed."
@@ -76,11 +59,6 @@ def ordered_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ..
 
     It is the one that was asked for, the one that says yes, the rarer one, or the second in order,
     whichever applies first.
-
-    Examples
-    --------
-    >>> ordered_classes({"yes": 9, "no": 3}), ordered_classes({"good": 9, "bad": 3})
-    (('no', 'yes'), ('good', 'bad'))
     """
     classes = in_order(list(counts))
     if len(classes) != 2:

@@ -16,13 +16,7 @@ Kind: TypeAlias = Literal["number", "indicator", "date"]
 
 @dataclass(frozen=True, kw_only=True)
 class VariableSource:
-    """The name of a numeric variable, the column that it comes from, and what it is.
-
-    Examples
-    --------
-    >>> VariableSource(name="colour = red", column="colour", kind="indicator").column
-    'colour'
-    """
+    """The name of a numeric variable, the column that it comes from, and what it is."""
 
     name: str
     column: str
@@ -34,19 +28,7 @@ def describe_variables(
 ) -> tuple[Variable, ...]:
     """Return each variable with its range, mean and standard deviation (of the population).
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n, d)
-        Prepared; its columns are among the names of `sources`.
-    sources : sequence of VariableSource
-        `variables_` of the preparer, or those of them that are used.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> age = VariableSource(name="age", column="age")
-    >>> describe_variables(pd.DataFrame({"age": [30.0, 50.0]}), (age,))[0].deviation
-    10.0
+    Shapes: X (n, d).
     """
     known = {source.name: source for source in sources}
     values = X.to_numpy(dtype=np.float64)

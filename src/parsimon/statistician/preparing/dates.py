@@ -37,18 +37,7 @@ class DateFormat(NamedTuple):
 
 
 def find_format(cells: Cells, *, share: float = 0.95) -> DateFormat | None:
-    """Return the format in which nearly all cells are dates; None if there is none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_format(read_cells(pd.Series(["2021-03-04", "2021-11-30"])))
-    DateFormat(text='ISO8601', ambiguous=False)
-    >>> find_format(read_cells(pd.Series(["03/04/2021", "30/04/2021"])))
-    DateFormat(text='%d/%m/%Y', ambiguous=False)
-    >>> find_format(read_cells(pd.Series(["03/04/2021", "05/06/2021"])))
-    DateFormat(text='%d/%m/%Y', ambiguous=True)
-    """
+    """Return the format in which nearly all cells are dates; None if there is none."""
     counts = cells.counts
     needed = share * counts.sum()
     plausible = [bool(_PLAUSIBLE.fullmatch(text)) for text in cells.labels]
@@ -86,14 +75,7 @@ def _read_share(labels: Sequence[str], counts: Indices, format: str) -> float:
 
 
 def is_date(column: "pd.Series[Any]") -> bool:
-    """Return whether the type of the column says that it holds dates.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> is_date(pd.Series(pd.to_datetime(["2021-03-04"])))
-    True
-    """
+    """Return whether the type of the column says that it holds dates."""
     import pandas as pd
 
     kind = column.dtype
@@ -101,14 +83,7 @@ def is_date(column: "pd.Series[Any]") -> bool:
 
 
 def read_dates(column: "pd.Series[Any]", format: str = ISO) -> Array:
-    """Return days since the beginning of 1970, in universal time; NaN where there is no date.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> read_dates(pd.Series(["1970-01-03", "1970-01-01 12:00", "soon"]))
-    array([2. , 0.5, nan])
-    """
+    """Return days since the beginning of 1970, in universal time; NaN where there is no date."""
     import pandas as pd
 
     if is_date(column):
@@ -139,11 +114,5 @@ def _since_1970(dates: "pd.DatetimeIndex") -> Array:
 
 
 def iso_day(days: float) -> str:
-    """Return the date that lies so many days after the beginning of 1970.
-
-    Examples
-    --------
-    >>> iso_day(18690.5)
-    '2021-03-04'
-    """
+    """Return the date that lies so many days after the beginning of 1970."""
     return str(np.datetime64(int(np.floor(days)), "D"))

@@ -8,19 +8,7 @@ from parsimon.statistician.preparing.columns import VariableSource
 
 
 class Duplicates:
-    """Remembers variables by their values, so that an equal one is found whichever came first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> seen = Duplicates()
-    >>> values = np.array([[1.0], [2.0]])
-    >>> seen.kept((VariableSource(name="metres", column="metres"),), values)
-    ((0,), ())
-    >>> kept, said = seen.kept((VariableSource(name="m", column="m"),), values)
-    >>> kept, said[0].column, said[0].value
-    ((), 'm', 'metres')
-    """
+    """Remembers variables by their values, so that an equal one is found whichever came first."""
 
     def __init__(self) -> None:
         self._seen: dict[bytes, VariableSource] = {}
@@ -30,11 +18,7 @@ class Duplicates:
     ) -> tuple[tuple[int, ...], tuple[Treatment, ...]]:
         """Return the places of variables that are new and vary, and what is said of the others.
 
-        Parameters
-        ----------
-        variables : tuple of k VariableSource
-            Of one column.
-        values : ndarray of shape (n, k)
+        Shapes: values (n, k).
         """
         kept: list[int] = []
         equal: list[tuple[VariableSource, VariableSource]] = []

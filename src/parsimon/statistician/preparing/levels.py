@@ -20,13 +20,7 @@ _NEGATIVE = _NO | {
 
 
 def in_order(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels sorted: numbers by size before words, words whatever their case.
-
-    Examples
-    --------
-    >>> in_order(["10", "b", "9", "A"])
-    ('9', '10', 'A', 'b')
-    """
+    """Return labels sorted: numbers by size before words, words whatever their case."""
 
     def key(text: str) -> tuple[float, str, str]:
         value = parse_number(text)
@@ -40,13 +34,6 @@ def affirmative(labels: Sequence[str]) -> str | None:
 
     It is the one that is a word such as "yes", "positive" or "malignant", the other one of a word
     such as "no" or "benign", and the greater of two numbers.
-
-    Examples
-    --------
-    >>> affirmative(["Yes", "No"]), affirmative(["benign", "malignant"]), affirmative(["0", "1"])
-    ('Yes', 'malignant', '1')
-    >>> affirmative(["male", "female"]) is None
-    True
     """
     first, second = labels
     values = parse_number(first), parse_number(second)
@@ -60,23 +47,11 @@ def affirmative(labels: Sequence[str]) -> str | None:
 
 
 def is_yes_or_no(labels: Sequence[str]) -> bool:
-    """Return whether two labels are a plain yes and no, so that the column's name says it all.
-
-    Examples
-    --------
-    >>> is_yes_or_no(["False", "True"]), is_yes_or_no(["female", "male"])
-    (True, False)
-    """
+    """Return whether two labels are a plain yes and no, so that the column's name says it all."""
     words = {text.casefold() for text in labels}
     return len(words & _YES) == 1 and len(words & _NO) == 1
 
 
 def short(level: str, most: int = 60) -> str:
-    """Return a level that is not too long for a name.
-
-    Examples
-    --------
-    >>> short("a rather long answer", most=10)
-    'a rather …'
-    """
+    """Return a level that is not too long for a name."""
     return level if len(level) <= most else f"{level[: most - 1]}…"

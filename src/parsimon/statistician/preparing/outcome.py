@@ -37,29 +37,11 @@ _NEARLY_ALL = 0.95
 class Outcome:
     """The target of a table.
 
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-    values : ndarray of shape (n_kept,)
-        Places in `classes`, or numbers.
-    classes : tuple of str
-        Sorted; of two, the negative one first. Empty for a number.
-    kept : ndarray of shape (n,)
-        True for the rows of the table that are used.
-    treatments : tuple of Treatment
-        What was done to rows.
-    positive : str
-        The class that was asked for; empty if none was.
-
-    Examples
-    --------
-    >>> Outcome(
-    ...     task="classification",
-    ...     values=np.array([0, 1, 2]),
-    ...     classes=("a", "b", "c"),
-    ...     kept=np.ones(3, dtype=bool),
-    ... ).questions
-    (0, 1, 2)
+    values (n_kept,): Places in `classes`, or numbers.
+    classes: Sorted; of two, the negative one first. Empty for a number.
+    kept (n,): True for the rows of the table that are used.
+    treatments: What was done to rows.
+    positive: The class that was asked for; empty if none was.
     """
 
     task: Task
@@ -89,35 +71,7 @@ def read_outcome(
     Text, truth values, categories and two distinct numbers are classes, and so are whole numbers
     with at most ten distinct values if there are three rows for each; other numbers are a number.
 
-    Parameters
-    ----------
-    table : DataFrame of shape (n, d)
-    target : str
-        Name of a column.
-    positive : str, optional
-        The class that is asked for. Without it, each of three or more classes is asked for; of two
-        it is a word such as "yes", "true" or "malignant", the greater number, the rarer class, or
-        the second in order, whichever applies first.
-    task : {"auto", "classification", "regression"}
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    InvalidInputError
-        If there is nothing to learn; the message says why.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"age": range(6), "ill": ["no", "yes", "no", None, "no", "yes"]})
-    >>> outcome = read_outcome(table, "ill")
-    >>> outcome.classes, outcome.values.tolist(), outcome.treatments[0].count
-    (('no', 'yes'), [0, 1, 0, 0, 1], 1)
-    >>> read_outcome(table, "age").task
-    'regression'
+    Shapes: table (n, d).
     """
     if task not in ("auto", "classification", "regression"):
         raise InvalidInputError(

@@ -27,15 +27,9 @@ _WHY = {
 class Plan:
     """What becomes of a table.
 
-    Attributes
-    ----------
-    recipes : tuple of recipes
-        One for each column that is used.
-    kept : tuple of tuple of int
-        For each recipe the places of its variables that are used.
-    variables : tuple of VariableSource
-        All that are used, under names of their own.
-    treatments : tuple of Treatment
+    recipes: One for each column that is used.
+    kept: For each recipe the places of its variables that are used.
+    variables: All that are used, under names of their own.
     """
 
     recipes: tuple[Recipe, ...]
@@ -47,24 +41,7 @@ class Plan:
 def plan_columns(frame: "pd.DataFrame", *, most_levels: int = 8) -> Plan:
     """Return what becomes of each column of a table.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n, d)
-        Its names are distinct.
-    most_levels : int
-        See `recognise`.
-
-    Raises
-    ------
-    InvalidInputError
-        If nothing is left to learn from; the message says what each column was.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> plan = plan_columns(pd.DataFrame({"age": [31, 42, 47], "years": [31, 42, 47]}))
-    >>> plan.variables[0].name, plan.treatments[0].kind
-    ('age', 'column_duplicate')
+    Shapes: frame (n, d).
     """
     _check_size(frame)
     recipes: list[Recipe] = []

@@ -37,38 +37,12 @@ class Preparer(TransformerMixin, BaseEstimator):
     columns
     =====================  =====================================================================
 
-    Parameters
-    ----------
-    most_levels : int
-        Variables for a category, at least 3.
+    most_levels: Variables for a category, at least 3.
 
-    Attributes
-    ----------
-    variables_ : tuple of VariableSource
-        Name, column and kind of each output.
-    treatments_ : tuple of Treatment
-        What was done, in the order of the table's columns.
-    recipes_ : tuple of recipes
-        One for each column that is used.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Of all columns, cleaned.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame(
-    ...     {"age": [31, None, 47, 52], "sex": ["male", "female", "male", "male"], "site": "A"}
-    ... )
-    >>> preparer = Preparer().fit(table)
-    >>> preparer.transform(table)
-        age  sex = male
-    0  31.0         1.0
-    1  47.0         0.0
-    2  47.0         1.0
-    3  52.0         1.0
-    >>> [treatment.kind for treatment in preparer.treatments_]
-    ['cells_filled', 'column_boolean', 'column_constant']
+    variables_: Name, column and kind of each output.
+    treatments_: What was done, in the order of the table's columns.
+    recipes_: One for each column that is used.
+    feature_names_in_: Of all columns, cleaned.
     """
 
     def __init__(self, *, most_levels: int = 8) -> None:
@@ -77,11 +51,7 @@ class Preparer(TransformerMixin, BaseEstimator):
     def fit(self, table: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from these rows what each column is.
 
-        Parameters
-        ----------
-        table : DataFrame or array of shape (n, d)
-            Without the target.
-        y : ignored
+        Shapes: table (n, d).
         """
         if self.most_levels < _FEWEST_LEVELS:
             raise InvalidInputError(
@@ -100,15 +70,7 @@ class Preparer(TransformerMixin, BaseEstimator):
     def transform(self, table: Any) -> "pd.DataFrame":
         """Return the numbers of a table with the same columns, in any order.
 
-        Parameters
-        ----------
-        table : DataFrame or array of shape (n, d)
-            Further columns are ignored. An array has the columns of the fitted table in order.
-
-        Returns
-        -------
-        DataFrame of shape (n, n_variables)
-            Finite; its columns are the names in `variables_`.
+        Shapes: table (n, d) -> (n, n_variables).
         """
         import pandas as pd
 
@@ -128,13 +90,6 @@ class Preparer(TransformerMixin, BaseEstimator):
         "cells_filled" counts cells of a number that were missing or not a number,
         "missing_level" those of a category, "unseen_levels" cells with a level that no fitted row
         had.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> preparer = Preparer().fit(pd.DataFrame({"age": [31, 42, 47]}))
-        >>> preparer.treatments_of(pd.DataFrame({"age": [None, 50]}))
-        (Treatment(kind='cells_filled', column='age', count=1, value='42'),)
         """
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
@@ -145,12 +100,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
-        """Return the names of the variables.
-
-        Parameters
-        ----------
-        input_features : ignored
-        """
+        """Return the names of the variables."""
         check_is_fitted(self, "recipes_")
         return np.array([variable.name for variable in self.variables_], dtype=object)
 

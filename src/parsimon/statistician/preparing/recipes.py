@@ -32,16 +32,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberColumn:
-    """A column of numbers; cells that are missing get `fill`, the median of the fitted rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> age = NumberColumn(column="age", fill=40.0, indicated=True)
-    >>> age.encode(pd.Series(["31", None])).values
-    array([[31.,  0.],
-           [40.,  1.]])
-    """
+    """A column of numbers; cells that are missing get `fill`, the median of the fitted rows."""
 
     column: str
     fill: float
@@ -71,15 +62,7 @@ class NumberColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class DateColumn:
-    """A column of dates, as days since `origin`, which counts from the beginning of 1970.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> seen = DateColumn(column="seen", origin=18628.0, fill=10.0)
-    >>> seen.encode(pd.Series(["2021-01-01", "2021-01-08", None])).values.ravel()
-    array([ 0.,  7., 10.])
-    """
+    """A column of dates, as days since `origin`, which counts from the beginning of 1970."""
 
     column: str
     origin: float
@@ -127,32 +110,15 @@ def _filled(values: Array, fill: float, indicated: bool) -> Array:
 class LevelsColumn:
     """A column of levels: a 0/1 variable for each of `levels`.
 
-    Attributes
-    ----------
-    column : str
-    levels : tuple of str
-        Those with a variable of their own. With one of them, the variable says which of two.
-    reference : str
-        The other of two levels; empty if there are more.
-    usual : str
-        The commoner of two levels, which a cell gets that is neither; empty if there are more.
-    other : bool
-        Whether one more variable stands for every level that is not in `levels`.
-    indicated : bool
-        Whether one more variable stands for missing cells.
-    plain : bool
-        Whether the only level is a yes, so that its variable needs no more than the column's name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> colour = LevelsColumn(column="colour", levels=("blue", "red"), other=True)
-    >>> [variable.name for variable in colour.variables]
-    ['colour = blue', 'colour = red', 'colour = other']
-    >>> colour.encode(pd.Series(["red", "green", None])).values
-    array([[0., 1., 0.],
-           [0., 0., 1.],
-           [0., 0., 0.]])
+    levels: Those with a variable of their own. With one of them, the variable says which of
+        two.
+    reference: The other of two levels; empty if there are more.
+    usual: The commoner of two levels, which a cell gets that is neither; empty if there are
+        more.
+    other: Whether one more variable stands for every level that is not in `levels`.
+    indicated: Whether one more variable stands for missing cells.
+    plain: Whether the only level is a yes, so that its variable needs no more than the column's
+        name.
     """
 
     column: str

@@ -46,14 +46,9 @@ _TIME_WORDS = frozenset(
 class Recognised:
     """What a column is.
 
-    Attributes
-    ----------
-    recipe : Recipe or None
-        None for a column that is left out.
-    treatments : tuple of Treatment
-        What a report must say about it.
-    values : ndarray of shape (n, k)
-        The cells, encoded; empty without a recipe.
+    recipe: None for a column that is left out.
+    treatments: What a report must say about it.
+    values (n, k): The cells, encoded; empty without a recipe.
     """
 
     recipe: Recipe | None
@@ -64,26 +59,7 @@ class Recognised:
 def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Recognised:
     """Return what a column is, as these cells show it.
 
-    Parameters
-    ----------
-    cells : Series of shape (n,)
-    name : str
-        Of the column; a name such as "patient id" helps to recognise an identifier.
-    most_levels : int
-        A category with more has variables for the `most_levels` - 1 commonest and for the others.
-
-    Returns
-    -------
-    Recognised
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> found = recognise(pd.Series(["no", "yes", "no", "yes"]), "smoker")
-    >>> found.recipe.variables[0].name, found.treatments[0].kind
-    ('smoker', 'column_boolean')
-    >>> recognise(pd.Series([3.5, 3.5]), "weight").treatments[0].kind
-    'column_constant'
+    Shapes: cells (n,).
     """
     import pandas as pd
 

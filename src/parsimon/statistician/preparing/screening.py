@@ -25,29 +25,13 @@ class Screener(TransformerMixin, BaseEstimator):
 
     Scores are those of `dependence`. Up to `most` variables all are kept.
 
-    Parameters
-    ----------
-    most : int
-        How many to keep.
-    task : {"classification", "regression"}
-        What the target is.
+    most: How many to keep.
+    task: What the target is.
 
-    Attributes
-    ----------
-    kept_ : ndarray of int
-        Places of the kept variables, ascending: they stay in the table's order.
-    scores_ : ndarray of shape (d,)
-        Of all variables; about standard normal for one that has nothing to do with the target.
-    treatments_ : tuple of Treatment
-        One if any variable was left out; `count` were kept of `value`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> x = np.linspace(-1, 1, 40)
-    >>> table = pd.DataFrame({"line": x, "noise": np.tile([0.1, 0.9], 20), "curve": x**2})
-    >>> Screener(most=1).fit_transform(table, np.abs(x) > 0.5).columns.tolist()
-    ['curve']
+    kept_: Places of the kept variables, ascending: they stay in the table's order.
+    scores_ (d,): Of all variables; about standard normal for one that has nothing to do with
+        the target.
+    treatments_: One if any variable was left out; `count` were kept of `value`.
     """
 
     def __init__(
@@ -59,12 +43,7 @@ class Screener(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Score each variable and choose.
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, d)
-            Finite.
-        y : array of shape (n,)
-            Classes or numbers.
+        Shapes: X (n, d), y (n,).
         """
         if self.most < 1:
             raise InvalidInputError(f"most must be at least 1, got {self.most}.")
@@ -95,13 +74,7 @@ class Screener(TransformerMixin, BaseEstimator):
         return chosen
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept variables.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names of all, if the fitted table had none.
-        """
+        """Return the names of the kept variables."""
         check_is_fitted(self, "kept_")
         fitted = getattr(self, "feature_names_in_", None)
         names = fitted if input_features is None else np.asarray(input_features, dtype=object)
@@ -127,34 +100,15 @@ def dependence(X: Array, y: AnyArray, *, task: Task = "classification") -> Array
     """Return for each column how surely it and the target belong together.
 
     A column is cut at its quantiles into at most eight groups; equal values stay together. Two
-    statistics compare the groups: Pearson's chi-squared (for a number: Kruskal and Wallis' H [1]_),
+    statistics compare the groups: Pearson's chi-squared (for a number: Kruskal and Wallis' H [1]),
     which sees any relation, and the part of it that lies in a trend over the groups, which sees a
-    weak slope better. Each becomes a normal deviate by the cube root of Wilson and Hilferty [2]_,
+    weak slope better. Each becomes a normal deviate by the cube root of Wilson and Hilferty [2],
     so that columns with few and with many groups compare; the greater one is the score.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Finite.
-    y : ndarray of shape (n,)
-    task : {"classification", "regression"}
+    Shapes: X (n, d), y (n,) -> (d,).
 
-    Returns
-    -------
-    ndarray of shape (d,)
-
-    References
-    ----------
-    .. [1] Kruskal and Wallis (1952), J. Am. Stat. Assoc. 47:583-621.
-    .. [2] Wilson and Hilferty (1931), Proc. Natl. Acad. Sci. 17:684-688.
-
-    Examples
-    --------
-    >>> x = np.linspace(-1, 1, 80)
-    >>> other = np.tile([0.2, 0.9, 0.4, 0.1], 20)
-    >>> scores = dependence(np.column_stack([x, other]), np.abs(x) > 0.5)
-    >>> bool(scores[0] > 3), bool(scores[1] > 3)
-    (True, False)
+    [1] Kruskal and Wallis (1952), J. Am. Stat. Assoc. 47:583-621.
+    [2] Wilson and Hilferty (1931), Proc. Natl. Acad. Sci. 17:684-688.
     """
     responses = _responses(y, task)
     n, d = X.shape

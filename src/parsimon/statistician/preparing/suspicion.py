@@ -20,17 +20,7 @@ def suspicious_value(values: Array) -> tuple[float, int] | None:
     smallest or the largest in at least three rows, and the gap to the next is far larger than the
     usual gap among the others: at least ten times, or four times if it stands in 5 % of the rows.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Finite.
-
-    Examples
-    --------
-    >>> suspicious_value(np.array([0.0, 0, 0, 0, 61, 64, 66, 70, 72, 74, 78, 80, 82, 84]))
-    (0.0, 4)
-    >>> suspicious_value(np.array([0.0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8])) is None
-    True
+    Shapes: values (n,).
     """
     for value in (float(values.min()), float(values.max())):
         if _is_code(value):

@@ -20,22 +20,7 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 def as_frame(table: Any) -> "pd.DataFrame":
     """Return the table as a pandas frame; its cells and names are as they were.
 
-    Parameters
-    ----------
-    table : DataFrame of pandas, polars or another library that narwhals knows; or array
-        Of shape (n, d).
-
-    Returns
-    -------
-    DataFrame of shape (n, d)
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> as_frame(pl.DataFrame({"age": [31, 42]})).columns.tolist()
-    ['age']
-    >>> as_frame([[1, 2], [3, 4]]).shape
-    (2, 2)
+    Shape: (n, d).
     """
     import pandas as pd
 
@@ -81,15 +66,7 @@ def _from_other(table: Any) -> "pd.DataFrame":
 
 
 def clean_text(value: Any) -> str:
-    r"""Return text without control characters, marks that turn its direction, and outer spaces.
-
-    Examples
-    --------
-    >>> clean_text(" body\tweight\x00 ")
-    'body weight'
-    >>> clean_text("<b>'Größe'</b>")
-    "<b>'Größe'</b>"
-    """
+    r"""Return text without control characters, marks that turn its direction, and outer spaces."""
     text = str(value)
     if not (text.isascii() and text.isprintable()):
         text = text.encode("utf-8", "replace").decode("utf-8")
@@ -104,13 +81,7 @@ def _visible(character: str) -> str:
 
 
 def column_names(names: Iterable[Any]) -> tuple[str, ...]:
-    """Return a name of its own for each column: cleaned, or "column 3" if empty or taken.
-
-    Examples
-    --------
-    >>> column_names([" age ", "", "age", 7])
-    ('age', 'column 2', 'column 3', '7')
-    """
+    """Return a name of its own for each column: cleaned, or "column 3" if empty or taken."""
     cleaned = [_name(name) for name in names]
     result: list[str] = []
     taken = set(cleaned)
@@ -130,13 +101,7 @@ def _name(name: Any) -> str:
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """Return the name, with a number after it if it is taken.
-
-    Examples
-    --------
-    >>> unused("age", {"age", "age (2)"})
-    'age (3)'
-    """
+    """Return the name, with a number after it if it is taken."""
     own, count = name, 1
     while own in taken:
         count += 1
@@ -145,27 +110,13 @@ def unused(name: str, taken: set[str]) -> str:
 
 
 def named_frame(table: Any) -> "pd.DataFrame":
-    """Return the table with cleaned names; the cells are not copied.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> named_frame(pd.DataFrame([[1, 2]], columns=[" a", ""])).columns.tolist()
-    ['a', 'column 2']
-    """
+    """Return the table with cleaned names; the cells are not copied."""
     frame = as_frame(table)
     return frame.set_axis(list(column_names(frame.columns)), axis=1)
 
 
 def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str]:
-    """Return a column and its cleaned name, or say which columns there are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_column(pd.DataFrame({" age": [31]}), "age")[1]
-    'age'
-    """
+    """Return a column and its cleaned name, or say which columns there are."""
     names = [str(one) for one in frame.columns]
     for wanted, known in ((str(name), names), (clean_text(name), list(map(clean_text, names)))):
         places = [place for place, one in enumerate(known) if one == wanted]

@@ -30,16 +30,11 @@ _COMMA_POINTS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-
 class Numbers:
     """The cells of a column as numbers.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        NaN where the cell is missing, infinite or not a number.
-    n_infinite, n_text, n_unread : int
-        How many cells were infinite; were text and could be read; could not be read.
-    decimal : {".", ","}
-        What stands before decimal places.
-    example : str
-        A cell that was text, as the table has it.
+    values (n,): NaN where the cell is missing, infinite or not a number.
+    n_infinite, n_text, n_unread: How many cells were infinite; were text and could be read;
+        could not be read.
+    decimal: What stands before decimal places.
+    example: A cell that was text, as the table has it.
     """
 
     values: Array
@@ -61,19 +56,7 @@ def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) ->
     Text may have signs of money, "%", and spaces or commas between thousands. A comma stands before
     decimal places if more cells can be read so: "3,5".
 
-    Parameters
-    ----------
-    column : Series of shape (n,)
-    decimal : {".", ","}, optional
-        Read text so, instead of finding out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> read_numbers(pd.Series(["1,200", " 3.5", "12%", "many", None])).values
-    array([1200. ,    3.5,   12. ,    nan,    nan])
-    >>> read_numbers(pd.Series(["1,5", "2,25"])).values
-    array([1.5 , 2.25])
+    Shapes: column (n,).
     """
     if is_number(column):
         return _finite(_plain_numbers(column))
@@ -81,13 +64,7 @@ def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) ->
 
 
 def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> Numbers:
-    """Return labels as numbers; see `read_numbers`.
-
-    Examples
-    --------
-    >>> numbers_of(Cells(np.array([0, 1, -1]), ("1", "two"), 2)).n_unread
-    1
-    """
+    """Return labels as numbers; see `read_numbers`."""
     chosen: Decimal = decimal or "."
     values = [parse_number(text, chosen) for text in cells.labels]
     if decimal is None and any("," in text for text in cells.labels):
@@ -109,15 +86,7 @@ def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> Numbers:
 
 
 def parse_number(text: str, decimal: Decimal = ".") -> float:
-    """Return the number that a text says; NaN if it says none.
-
-    Examples
-    --------
-    >>> parse_number("$ 1,200.50"), parse_number("1 200"), parse_number("−3"), parse_number("a")
-    (1200.5, 1200.0, -3.0, nan)
-    >>> parse_number("1.200,5", decimal=",")
-    1200.5
-    """
+    """Return the number that a text says; NaN if it says none."""
     # Most text is no number, and its first letter says so.
     if not (text[:1].isdecimal() or text[:1] in _FIRST):
         return np.nan
@@ -135,14 +104,7 @@ def parse_number(text: str, decimal: Decimal = ".") -> float:
 
 
 def is_number(column: "pd.Series[Any]") -> bool:
-    """Return whether the type of the column says that it holds numbers or spans of time.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> is_number(pd.Series([1, None], dtype="Int64")), is_number(pd.Series([True, False]))
-    (True, False)
-    """
+    """Return whether the type of the column says that it holds numbers or spans of time."""
     from pandas.api import types
 
     kind = column.dtype
@@ -169,12 +131,6 @@ def count_missing(table: Any) -> int:
     """Return how many cells of a table are missing, as every reader here counts them.
 
     Infinite numbers count; text in a column of numbers does not.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> count_missing(pd.DataFrame({"age": [31, None], "colour": ["?", "red"]}))
-    2
     """
     frame = named_frame(table)
     count = 0

@@ -9,19 +9,12 @@ from parsimon._typing import Array
 class Evolved:
     """The best point an evolution has seen, and how the run went.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (n,)
-        Feasible.
-    history : ndarray of shape (n_generations + 1,)
-        The best objective after each generation; it never falls.
-    n_generations : int
-    n_evaluations : int
-        Points whose objective was computed; for "memetic" points that were climbed from.
-    n_steps : int
-        Exact local steps.
-    stopped_by : {"concave", "stall", "max_iter", "time_limit", "interrupt"}
-        "concave": one climb is the maximum, and there was nothing to search for.
+    alpha (n,): Feasible.
+    history (n_generations + 1,): The best objective after each generation; it never falls.
+    n_evaluations: Points whose objective was computed; for "memetic" points that were climbed
+        from.
+    n_steps: Exact local steps.
+    stopped_by: "concave": one climb is the maximum, and there was nothing to search for.
     """
 
     alpha: Array

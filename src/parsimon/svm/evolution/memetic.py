@@ -25,26 +25,6 @@ def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Gen
     maximum. If not, other stationary points join: libsvm's, and those above random points. Children
     are made of parents by switching variables and by crossing, are climbed from in turn, and the
     best distinct points survive.
-
-    Parameters
-    ----------
-    dual : Dual
-    settings : Settings
-    concave : bool
-        Whether a stationary point is known to be the maximum.
-    rng : Generator
-
-    Returns
-    -------
-    Evolved
-
-    Examples
-    --------
-    >>> far = np.array([[0.0, 1.0], [1.0, 0.0]])  # an indefinite "kernel"
-    >>> dual = Dual(far, np.array([1.0, -1.0]), np.ones(2))
-    >>> found = memetic(dual, Settings(), concave=False, rng=np.random.default_rng(0))
-    >>> found.alpha, float(found.history[-1])
-    (array([1., 1.]), 3.0)
     """
     return _Run(dual, settings, rng).evolved(concave=concave)
 

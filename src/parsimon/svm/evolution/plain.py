@@ -31,27 +31,7 @@ def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolv
     A dual with the equality is searched by what its individuals become when the side that is too
     large is shrunk (`feasible`).
 
-    Parameters
-    ----------
-    dual : Dual
-    settings : Settings
-        Of any strategy but "memetic".
-    random_state : int, Generator, SeedSequence, RandomState or None
-
-    Returns
-    -------
-    Evolved
-
-    References
-    ----------
     Mierswa (2009), section 3.1: EvoSVM-G, -S, -H and PsoSVM.
-
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]), equality=False)
-    >>> found = plain(dual, Settings.of("gaussian", preset="printed"), random_state=0)
-    >>> found.stopped_by, bool(found.history[-1] > 0.9)
-    ('stall', True)
     """
     found = _search(dual, settings, random_state)
     return Evolved(

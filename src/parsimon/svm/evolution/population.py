@@ -15,20 +15,10 @@ _FEW = 0.25
 class Population:
     """k points, what the kernel makes of them, and their objectives.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (k, n)
-    products : ndarray of shape (k, n)
-        ``(alpha * signs) @ kernel``.
-    values : ndarray of shape (k,)
-        D(alpha).
+    Shapes: alpha (k, n).
 
-    Examples
-    --------
-    >>> dual = Dual(np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 3.0]))
-    >>> population = Population.of(dual, np.zeros((1, 2)))
-    >>> population.changed(dual, np.array([0, 0]), np.array([[1.0, 0.0], [0.0, 2.0]])).values
-    array([0.5, 0. ])
+    products (k, n): ``(alpha * signs) @ kernel``.
+    values (k,): D(alpha).
     """
 
     alpha: Array

@@ -17,23 +17,11 @@ _PRINTED = (10, 1000, 5)
 class Settings:
     """How to evolve a dual.
 
-    Attributes
-    ----------
-    strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
-    printed : bool
-        Without the equality, and with the source's parameters.
-    population_size, max_iter, stall : int
-        Individuals; generations at most; generations without a better one at which to stop.
-    tolerance : float
-        Gap at which an exact climb ends.
-    time_limit : float or None
-        Seconds.
-
-    Examples
-    --------
-    >>> Settings.of("hybrid", preset="printed")
-    Settings(strategy='hybrid', printed=True, population_size=10, max_iter=1000, stall=5,
-             tolerance=0.001, time_limit=None)
+    printed: Without the equality, and with the source's parameters.
+    population_size, max_iter, stall: Individuals; generations at most; generations without a
+        better one at which to stop.
+    tolerance: Gap at which an exact climb ends.
+    time_limit: Seconds.
     """
 
     strategy: str = "memetic"

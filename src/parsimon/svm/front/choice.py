@@ -38,13 +38,9 @@ _DIGITS = 12
 class Figures:
     """What is known of each machine of a front, in its order.
 
-    Attributes
-    ----------
-    columns : mapping from name to ndarray of shape (k,)
-        All columns of the table: ``margin_term``, ``training_error``, ``dual_objective``,
-        ``holdout_error`` if rows were held out, and others.
-    n_holdout : float
-        Weight of the rows held out.
+    columns (k,): All columns of the table: ``margin_term``, ``training_error``,
+        ``dual_objective``, ``holdout_error`` if rows were held out, and others.
+    n_holdout: Weight of the rows held out.
     """
 
     columns: Mapping[str, Array]
@@ -57,30 +53,7 @@ class Figures:
 
 
 def choose(front: Front, figures: Figures, rule: Rule) -> int:
-    """Return the index that a rule chooses.
-
-    Parameters
-    ----------
-    front : Front
-    figures : Figures
-        In the order of the front.
-    rule : int, str or callable
-        An index, one of the texts above, or a function of the front.
-
-    Examples
-    --------
-    >>> front = Front([[0.0, 9.0], [1.0, 4.0], [5.0, 0.0]], ["margin_term", "hinge_loss"])
-    >>> columns = {
-    ...     "margin_term": front.values[:, 0],
-    ...     "holdout_error": np.array([0.4, 0.1, 0.1]),
-    ...     "training_error": np.array([0.4, 0.1, 0.0]),
-    ... }
-    >>> figures = Figures(columns, n_holdout=20)
-    >>> [choose(front, figures, rule) for rule in ("auto", "training_error", "one_se:5", -1)]
-    [1, 2, 0, 2]
-    >>> choose(front, figures, "best:hinge_loss where training_error>0.05")
-    1
-    """
+    """Return the index that a rule chooses."""
     if not isinstance(rule, str):
         return choose_from_front(front, rule)
     text, _, conditions = rule.partition(" where ")

@@ -22,14 +22,10 @@ PRIMAL_COLUMNS = ("margin_term", "hinge_loss", "training_error", "n_support")
 class Holdout:
     """Rows that no machine saw: the raw similarities with the training rows, and their classes.
 
-    Attributes
-    ----------
-    between : ndarray of shape (m, n)
-    signs : ndarray of shape (m,)
-    weights : ndarray of shape (m,)
-        What an error on each row costs.
-    n_rows : float
-        How many rows they are, weights of classes not counted.
+    Shapes: between (m, n), signs (m,).
+
+    weights (m,): What an error on each row costs.
+    n_rows: How many rows they are, weights of classes not counted.
     """
 
     between: Array
@@ -42,20 +38,12 @@ class Holdout:
 class Found:
     """The machines of a front, in its order; called with a place it returns the classifier there.
 
-    Attributes
-    ----------
-    basis : Basis
-    template : FrontSVC
-        Not fitted, with the options of the search.
-    header : tuple
-        Number of columns of the user's table, and their names or None.
-    values : ndarray of shape (k, m)
-        Columns of the front.
-    names, maximised : tuple of str
-        Of these columns.
-    alpha : ndarray of shape (k, n)
-    bias : ndarray of shape (k,)
-    figures : Figures
+    Shapes: alpha (k, n), bias (k,).
+
+    template: Not fitted, with the options of the search.
+    header: Number of columns of the user's table, and their names or None.
+    values (k, m): Columns of the front.
+    names, maximised: Of these columns.
     """
 
     basis: Basis
@@ -97,25 +85,7 @@ def found_in(
     header: tuple[int, AnyArray | None],
     is_dual: bool,
 ) -> Found:
-    """Return the machines that a search found, with the constant classifier among them.
-
-    Parameters
-    ----------
-    result : SearchResult
-        Solutions are rows of dual variables.
-    training : Training
-    basis : Basis
-    holdout : Holdout, optional
-    template : FrontSVC
-    header : tuple
-    is_dual : bool
-        Whether the objectives are the printed dual ones; these machines have the bias of the
-        source, others the one of least loss.
-
-    Returns
-    -------
-    Found
-    """
+    """Return the machines that a search found, with the constant classifier among them."""
     alpha = np.concatenate([np.zeros((1, result.solutions.shape[1])), result.solutions])
     bias, columns = _described(training, basis, alpha, is_dual=is_dual)
     searched, maximised = result.directions.names, result.directions.maximised
@@ -159,17 +129,7 @@ def _described(
 
 
 def measured(training: Training, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:
-    """Return the figures of machines on their training rows, by name, each of shape (k,).
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> alpha = np.array([[0.5, 0.5]])
-    >>> table = measured(training, alpha, training.scores(alpha), np.zeros(1))
-    >>> {name: column.tolist() for name, column in table.items() if name != "margin"}
-    {'margin_term': [0.25], 'hinge_loss': [1.0], 'training_error': [0.0], 'n_support': [2.0],
-     'C': [0.5], 'dual_objective': [0.75]}
-    """
+    """Return the figures of machines on their training rows, by name, each of shape (k,)."""
     terms = margin_terms(alpha * training.signs, scores)
     with np.errstate(divide="ignore", invalid="ignore"):
         margin = np.where(terms > 0, 1.0 / np.sqrt(2.0 * np.maximum(terms, 0.0)), np.inf)
@@ -190,11 +150,6 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
     """Return the share of rows, by weight, whose sign is predicted wrongly, shape (k,).
 
     A decision of zero predicts the negative class, as `predict` does.
-
-    Examples
-    --------
-    >>> error_rates(np.array([[0.0, 2.0, -1.0]]), np.array([1.0, 1.0, -1.0]), np.ones(3)).round(3)
-    array([0.333])
     """
     wrong: Mask = (decisions > 0) != (signs > 0)
     shares: Array = wrong @ weights / weights.sum()

@@ -21,17 +21,7 @@ from parsimon.pareto import hypervolume
 class VolumeGuide:
     """Prefer the solutions that dominate most volume, as a guide of `parsimon.pareto.nsga2`.
 
-    Parameters
-    ----------
-    ideal, worst : ndarray of shape (2,)
-        The box in which volume is measured; minimised objectives.
-
-    Examples
-    --------
-    >>> guide = VolumeGuide(np.zeros(2), np.full(2, 4.0))
-    >>> values = np.array([[0.0, 4.0], [1.0, 1.0], [1.1, 0.95], [4.0, 0.0]])
-    >>> guide(values, np.zeros(4, dtype=int))
-    array([3., 1., 0., 2.])
+    ideal, worst (2,): The box in which volume is measured; minimised objectives.
     """
 
     ideal: Array = field(repr=False)
@@ -58,15 +48,7 @@ def removal_order(values: Array) -> Indices:
 
     Always the point that alone dominates the least area is next; both ends come last.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, 2)
-        Minimised, none dominated by another.
-
-    Examples
-    --------
-    >>> removal_order(np.array([[0.0, 4.0], [1.0, 1.0], [1.1, 0.95], [4.0, 0.0]]))
-    array([2, 1, 3, 0])
+    Shapes: values (n, 2).
     """
     order = np.lexsort((values[:, 1], values[:, 0]))
     across, up = values[order].T.tolist()

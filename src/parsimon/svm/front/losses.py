@@ -22,14 +22,9 @@ _NEGATIVE = 1e-10
 class Training:
     """What a population is judged on.
 
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, n)
-        Symmetric.
-    signs : ndarray of shape (n,)
-        -1 or 1, both of them there.
-    weights : ndarray of shape (n,)
-        What one unit of slack of each row, or an error there, costs; positive.
+    kernel (n, n): Symmetric.
+    signs (n,): -1 or 1, both of them there.
+    weights (n,): What one unit of slack of each row, or an error there, costs; positive.
     """
 
     kernel: Array
@@ -42,16 +37,7 @@ class Training:
         return values
 
     def objectives(self, alpha: Array) -> Array:
-        """Return margin term and hinge loss at the best bias, shape (k, 2).
-
-        Examples
-        --------
-        >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-        >>> training.objectives(np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]))
-        array([[0.  , 2.  ],
-               [0.25, 1.  ],
-               [1.  , 0.  ]])
-        """
+        """Return margin term and hinge loss at the best bias, shape (k, 2)."""
         scores = self.scores(alpha)
         bias = best_bias(scores, self.signs, self.weights)
         losses = hinge_losses(scores + bias[:, None], self.signs, self.weights)
@@ -62,13 +48,6 @@ class Training:
 
         Only a kernel that is not positive semi-definite has functions of negative squared norm.
         They have no margin, and would otherwise be better than all that have one.
-
-        Examples
-        --------
-        >>> kernel = np.array([[0.0, 1.0], [1.0, 0.0]])
-        >>> training = Training(kernel, np.array([1.0, -1.0]), np.ones(2))
-        >>> training.judged(np.array([[1.0, 1.0], [0.0, 1.0]]))[1]
-        array([1., 0.])
         """
         values = self.objectives(alpha)
         return values, np.where(self.has_margin(alpha, values[:, 0]), 0.0, -values[:, 0])
@@ -86,17 +65,7 @@ def margin_terms(coefficients: Array, scores: Array) -> Array:
     The margin is :math:`1 / \|w\|`. With a kernel that is not positive semi-definite the number
     may be negative.
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (k, n)
-        Dual variables times signs.
-    scores : ndarray of shape (k, n)
-        ``coefficients @ kernel``.
-
-    Examples
-    --------
-    >>> margin_terms(np.array([[1.0, -1.0]]), np.array([[1.0, -1.0]]))
-    array([1.])
+    Shapes: coefficients (k, n), scores (k, n).
     """
     terms: Array = 0.5 * np.einsum("kn,kn->k", coefficients, scores)
     return terms
@@ -105,16 +74,7 @@ def margin_terms(coefficients: Array, scores: Array) -> Array:
 def hinge_losses(decisions: Array, signs: Array, weights: Array) -> Array:
     r"""Return :math:`\sum_i c_i \max(0, 1 - y_i f(x_i))` of each row, shape (k,).
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (k, n)
-        Function values, bias included.
-    signs, weights : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> hinge_losses(np.array([[2.0, 0.5]]), np.array([1.0, -1.0]), np.array([1.0, 2.0]))
-    array([3.])
+    Shapes: decisions (k, n), signs, weights (n,).
     """
     losses: Array = np.maximum(1.0 - decisions * signs, 0.0) @ weights
     return losses
@@ -128,23 +88,7 @@ def best_bias(scores: Array, signs: Array, weights: Array) -> Array:
     class: the best bias is a weighted quantile of the kinks. Where a whole interval is best, its
     middle is taken.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (k, n)
-    signs, weights : ndarray of shape (n,)
-        Both signs are there; weights are positive.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> signs = np.array([1.0, 1.0, -1.0])
-    >>> best_bias(np.array([[3.0, 2.0, 0.0]]), signs, np.ones(3))
-    array([-1.])
-    >>> best_bias(np.array([[3.0, 2.0, 0.0]]), signs, np.array([1.0, 1.0, 5.0]))
-    array([-1.])
+    Shapes: scores (k, n), signs, weights (n,) -> (k,).
     """
     kinks = signs - scores
     if (weights == weights[0]).all():

@@ -31,39 +31,19 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
     `ParetoSVC.select` returns one with the dual variables of a row of its front. Its own `fit`
     solves the exact problem for its C; the bias is the middle of those with the least loss.
 
-    Parameters
-    ----------
-    C : float
-        Price of one unit of slack.
-    kernel, gamma, degree, coef0
-        As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
-    indefinite : {"native", "clip", "flip", "shift"}
-        What to do with negative eigenvalues, as in `parsimon.svm.indefinite.repaired`.
-    class_weight : dict, "balanced" or None
-        Multiplies C for the rows of a class.
-    tol : float
-        Gap in the conditions of optimality at which the solution is accepted.
+    Shapes: classes_ (2,), intercept_ (1,), feature_names_in_ (n_features,).
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-    support_ : ndarray of shape (n_vectors,)
-        Rows given to `fit` whose dual variables are not zero; of equal rows the first.
-    support_vectors_ : ndarray of shape (n_vectors, d)
-        Empty for ``kernel="precomputed"``.
-    dual_coef_ : ndarray of shape (1, n_vectors)
-        Dual variables times signs.
-    intercept_ : ndarray of shape (1,)
-    n_support_ : ndarray of shape (2,)
-        Support vectors of each class.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+    C: Price of one unit of slack.
+    kernel, gamma, degree, coef0: As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
+    indefinite: What to do with negative eigenvalues, as in `parsimon.svm.indefinite.repaired`.
+    class_weight: Multiplies C for the rows of a class.
+    tol: Gap in the conditions of optimality at which the solution is accepted.
 
-    Examples
-    --------
-    >>> model = FrontSVC(C=10.0, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], list("aabb"))
-    >>> model.support_.tolist(), model.predict([[1.4], [1.6]]).tolist()
-    ([1, 2], ['a', 'b'])
+    support_ (n_vectors,): Rows given to `fit` whose dual variables are not zero; of equal rows
+        the first.
+    support_vectors_ (n_vectors, d): Empty for ``kernel="precomputed"``.
+    dual_coef_ (1, n_vectors): Dual variables times signs.
+    n_support_ (2,): Support vectors of each class.
     """
 
     def __init__(
@@ -96,14 +76,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the exact problem.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Square, of similarities, for ``kernel="precomputed"``.
-        y : array-like of shape (n,)
-            Labels, of two classes.
-        sample_weight : array-like of shape (n,), optional
-            How many times each row counts.
+        Shapes: X (n, d), y (n,), sample_weight (n,).
         """
         check_positive("C", self.C)
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -179,13 +152,7 @@ def is_precomputed(options: Any) -> bool:
 
 
 def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
-    """Return the labels, the code of each row and its weight, refusing other than two classes.
-
-    Examples
-    --------
-    >>> two_classes(np.array(["a", "b", "a"]), None)[1]
-    array([0, 1, 0])
-    """
+    """Return the labels, the code of each row and its weight, refusing other than two classes."""
     check_classification_targets(y)
     labels, codes = np.unique(y, return_inverse=True)
     weights = row_weights(sample_weight, len(y))

@@ -41,31 +41,7 @@ def exact_path(
 ) -> SearchResult:
     """Return the optimal machines for increasing prices.
 
-    Parameters
-    ----------
-    training : Training
-    C : ndarray of shape (k,)
-        Increasing.
-    tolerance : float
-        Gap in the conditions of optimality at which a solution is accepted.
-    deadline : float, optional
-        Of `time.monotonic`; prices that come later are left out, but never all.
-    callback : callable, optional
-        Called with the result so far after each price; the path ends if it returns a true value.
-    verbose : bool
-
-    Returns
-    -------
-    SearchResult
-        Solutions in the order of `C`.
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> exact_path(training, np.array([0.25, 0.5, 2.0])).values
-    array([[0.0625, 1.5   ],
-           [0.25  , 1.    ],
-           [1.    , 0.    ]])
+    Shapes: C (k,).
     """
     found: list[Array] = []
     stopped_by = "max_iter"
@@ -93,12 +69,6 @@ def nu_prices(
     """Return increasing prices at which nu falls in equal steps, nearly.
 
     Between a few prices at which nu is known, log C is interpolated in nu.
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> nu_prices(training, (0.1, 10.0), 3).round(2)
-    array([ 0.1 ,  1.83, 10.  ])
     """
     C = np.geomspace(*C_range, _N_COARSE)
     alpha = exact_path(training, C, tolerance=tolerance).solutions
@@ -118,11 +88,6 @@ def nus(alpha: Array, C: Array, weights: Array) -> Array:
 
     Nu is at most the weighted share of support vectors and at least that of the rows that violate
     their margin.
-
-    Examples
-    --------
-    >>> nus(np.array([[1.0, 1.0, 0.0]]), np.array([1.0]), np.ones(3)).round(3)
-    array([0.667])
     """
     shares: Array = alpha.sum(axis=1) / (C * weights.sum())
     return shares

@@ -29,13 +29,6 @@ def seeds(
     """Return the exact dual variables for some C, shape (k, n), in their order.
 
     With a deadline of `time.monotonic`, those that come later are left out, but never all.
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> seeds(training, np.array([0.5, 10.0]))
-    array([[0.5, 0.5],
-           [1. , 1. ]])
     """
     found = []
     for price in C:
@@ -49,23 +42,7 @@ def seeds(
 def interpolated(known: Array, C_known: Array, C: Array) -> Array:
     """Return dual variables for more C, by linear interpolation in C between neighbours.
 
-    Parameters
-    ----------
-    known : ndarray of shape (k, n)
-        Dual variables at `C_known`, increasing.
-    C_known : ndarray of shape (k,)
-    C : ndarray of shape (m,)
-        Values beyond the known ones get the nearest of these.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-
-    Examples
-    --------
-    >>> interpolated(np.array([[1.0], [3.0]]), np.array([1.0, 2.0]), np.array([1.5, 9.0]))
-    array([[2.],
-           [3.]])
+    Shapes: known (k, n), C_known (k,), C (m,) -> (m, n).
     """
     place = np.interp(C, C_known, np.arange(len(C_known), dtype=np.float64))
     left = np.minimum(place.astype(np.intp), max(len(C_known) - 2, 0))
@@ -87,41 +64,7 @@ def evolve(
     random_state: Seed = None,
     **run_options: Any,
 ) -> SearchResult:
-    """Search for the front of margin term and hinge loss.
-
-    Parameters
-    ----------
-    training : Training
-    C_range : tuple of float
-        Least and greatest price.
-    n_seeds : int
-        Exact machines to begin with, evenly spaced in log C.
-    n_points : int
-        Size of the population.
-    max_iter : int
-        Generations.
-    tolerance : float
-        Of the exact machines.
-    deadline : float, optional
-        Of `time.monotonic`.
-    random_state : seed
-    **run_options
-        Of `parsimon.pareto.nsga2`: stall, callback, checkpoint, verbose.
-
-    Returns
-    -------
-    SearchResult
-        Its solutions are rows of dual variables.
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).normal(size=(30, 2))
-    >>> signs = np.where(rows[:, 0] + 0.5 * rows[:, 1] ** 2 > 0.3, 1.0, -1.0)
-    >>> training = Training(rows @ rows.T, signs, np.ones(30))
-    >>> evolve(training, C_range=(0.01, 10.0), n_seeds=5, n_points=20, max_iter=3,
-    ...        random_state=0)
-    SearchResult: 20 solutions after 3 generations (80 evaluations), stopped by max_iter
-    """
+    """Search for the front of margin term and hinge loss."""
     least, most = C_range
     C_seeds = np.geomspace(least, most, max(2, min(n_seeds, n_points)))
     known = seeds(training, C_seeds, tolerance=tolerance, deadline=deadline)

@@ -33,23 +33,7 @@ PRINTED_POPULATION = 100
 def dual_objectives(training: Training, alpha: Array, *, balance: bool = False) -> Array:
     """Return the printed objectives of rows of dual variables, all to be maximised.
 
-    Parameters
-    ----------
-    training : Training
-    alpha : ndarray of shape (k, n)
-    balance : bool
-        Whether the third is among them.
-
-    Returns
-    -------
-    ndarray of shape (k, 2) or (k, 3)
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> dual_objectives(training, np.array([[1.0, 1.0], [2.0, 0.0]]), balance=True)
-    array([[-2.,  2., -0.],
-           [-4.,  2., -2.]])
+    Shapes: alpha (k, n) -> (k, 2).
     """
     signed = alpha * training.signs
     quadratic = -np.einsum("kn,kn->k", signed @ training.kernel, signed)
@@ -74,32 +58,6 @@ def evolve_printed(
 
     All individuals begin at zero; uniform crossover (0.9) and hybrid mutation; NSGA-II. Each
     variable is at most the weight of its row: another bound only rescales both axes.
-
-    Parameters
-    ----------
-    training : Training
-    n_points, max_iter : int
-        Population and generations.
-    balance : bool
-        Whether to search with the third objective.
-    normalise_crowding : bool
-        False as in the implementation behind the source.
-    deadline : float, optional
-        Of `time.monotonic`.
-    random_state : seed
-    **run_options
-        Of `parsimon.pareto.nsga2`.
-
-    Returns
-    -------
-    SearchResult
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> result = evolve_printed(training, n_points=10, max_iter=20, random_state=0)
-    >>> bool((result.values[:, 0] <= -0.5 * result.values[:, 1] ** 2 + 1e-12).all())
-    True
     """
     if deadline is not None:
         run_options["time_limit"] = max(deadline - time.monotonic(), 0.001)

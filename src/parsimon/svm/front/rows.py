@@ -15,14 +15,9 @@ from parsimon._weights import class_weights
 class FrontRows(NamedTuple):
     """Rows with weight.
 
-    Attributes
-    ----------
-    places : ndarray of shape (n,)
-        The first given row that is equal.
-    codes : ndarray of shape (n,)
-        Class of each, 0 or 1.
-    counts : ndarray of shape (n,)
-        Total weight of the equal rows; positive.
+    places (n,): The first given row that is equal.
+    codes (n,): Class of each, 0 or 1.
+    counts (n,): Total weight of the equal rows; positive.
     """
 
     places: Indices
@@ -37,34 +32,14 @@ class FrontRows(NamedTuple):
 def front_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True) -> FrontRows:
     """Merge rows that are equal in X and class, leave out those without weight, and sort.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_given, d)
-    codes : ndarray of shape (n_given,)
-    weights : ndarray of shape (n_given,)
-        Not negative.
-    merge : bool
-        False only leaves out: similarities instead of features say nothing of equal rows.
-
-    Examples
-    --------
-    >>> X, codes = np.array([[2.0], [1.0], [2.0], [3.0]]), np.array([1, 0, 1, 0])
-    >>> front_rows(X, codes, np.array([1.0, 1.0, 3.0, 0.0]))
-    FrontRows(places=array([1, 0]), codes=array([0, 1]), counts=array([1., 4.]))
+    Shapes: X (n_given, d), codes (n_given,), weights (n_given,).
     """
     places, counts = merged_rows(X, codes, weights, merge=merge)
     return FrontRows(places, codes[places], counts)
 
 
 def loss_weights(rows: FrontRows, class_weight: Any, classes: AnyArray) -> Array:
-    """Return what one unit of slack of each row costs: its count times the weight of its class.
-
-    Examples
-    --------
-    >>> rows = FrontRows(np.arange(3), np.array([0, 0, 1]), np.ones(3))
-    >>> loss_weights(rows, {"b": 2.0}, np.array(["a", "b"]))
-    array([1., 1., 2.])
-    """
+    """Return what one unit of slack of each row costs: its count times the weight of its class."""
     share = class_weights(class_weight, classes, rows.codes, rows.counts)
     return np.multiply(rows.counts, share)
 
@@ -77,19 +52,7 @@ def stratified_holdout(
     Of each class the same share is held out, at least one row and never all. If a class has only
     one row, nothing is held out.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-    fraction : float
-        Share to hold out, 0 for none.
-    rng : Generator
-
-    Examples
-    --------
-    >>> codes = np.array([0] * 6 + [1] * 4)
-    >>> train, held = stratified_holdout(codes, 0.5, np.random.default_rng(0))
-    >>> np.bincount(codes[train]), np.bincount(codes[held])
-    (array([3, 2]), array([3, 2]))
+    Shapes: codes (n,).
     """
     every = np.arange(len(codes))
     sizes = np.bincount(codes)

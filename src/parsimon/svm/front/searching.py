@@ -28,13 +28,7 @@ GENERATIONS = {"primal": 10, "dual": 300}
 
 
 def check_search_options(options: Any) -> None:
-    """Refuse options of `ParetoSVC` that cannot be used.
-
-    Examples
-    --------
-    >>> from parsimon.svm.pareto_classifier import ParetoSVC
-    >>> check_search_options(ParetoSVC("exact", path="nu"))
-    """
+    """Refuse options of `ParetoSVC` that cannot be used."""
     check_choice("objectives", options.objectives, ("primal", "dual", "exact"))
     check_choice("path", options.path, ("C", "nu"))
     check_choice("preset", options.preset, ("printed", None))
@@ -57,14 +51,7 @@ def check_search_options(options: Any) -> None:
 
 
 def C_bounds(options: Any) -> tuple[float, float]:
-    """Return least and greatest price as floats.
-
-    Examples
-    --------
-    >>> from parsimon.svm.pareto_classifier import ParetoSVC
-    >>> C_bounds(ParetoSVC(C_range=(1, 10)))
-    (1.0, 10.0)
-    """
+    """Return least and greatest price as floats."""
     try:
         least, most = (check_positive("C_range", C) for C in options.C_range)
     except TypeError as error:
@@ -93,14 +80,7 @@ def _check_combinations(options: Any) -> None:
 
 
 def template_of(options: Any) -> FrontSVC:
-    """Return an unfitted classifier with the options that both have.
-
-    Examples
-    --------
-    >>> from parsimon.svm.pareto_classifier import ParetoSVC
-    >>> template_of(ParetoSVC(gamma=2.0))
-    FrontSVC(gamma=2.0)
-    """
+    """Return an unfitted classifier with the options that both have."""
     return FrontSVC(
         kernel=options.kernel,
         gamma=options.gamma,
@@ -113,15 +93,7 @@ def template_of(options: Any) -> FrontSVC:
 
 
 def split_rows(options: Any, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices, Indices]:
-    """Return the seed of the search, the rows to train on and those to hold out.
-
-    Parameters
-    ----------
-    options : ParetoSVC
-    rows : FrontRows
-    X_val : array-like or None
-        If rows to choose by were given, none are held out.
-    """
+    """Return the seed of the search, the rows to train on and those to hold out."""
     root = seed_sequence(options.random_state)
     search, split = (
         np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
@@ -135,17 +107,7 @@ def split_rows(options: Any, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices
 def holdout_of(
     options: Any, basis: Basis, held: FrontRows, X_val: Any, y_val: Any
 ) -> Holdout | None:
-    """Return the rows to choose by: given ones, or those held out, or none.
-
-    Parameters
-    ----------
-    options : ParetoSVC
-        With `classes_`.
-    basis : Basis
-    held : FrontRows
-        Rows of ``basis.X``.
-    X_val, y_val : array-like or None
-    """
+    """Return the rows to choose by: given ones, or those held out, or none."""
     if (X_val is None) != (y_val is None):
         raise InvalidInputError("X_val and y_val belong together; give both, or neither.")
     if X_val is None:
@@ -174,21 +136,7 @@ def holdout_of(
 def search_for(
     options: Any, training: Training, seed: Seed, deadline: float | None
 ) -> SearchResult:
-    """Run the search that the options of a `ParetoSVC` ask for.
-
-    Parameters
-    ----------
-    options : ParetoSVC
-        With checked options.
-    training : Training
-    seed : seed
-    deadline : float or None
-        Of `time.monotonic`.
-
-    Returns
-    -------
-    SearchResult
-    """
+    """Run the search that the options of a `ParetoSVC` ask for."""
     seen: dict[str, Any] = {"callback": options.callback, "verbose": options.verbose}
     if options.objectives == "exact":
         bounds, n = C_bounds(options), options.n_points
@@ -238,13 +186,6 @@ def walk_places(figures: Figures, k: int) -> Indices:
     They are evenly spaced along the curve of hinge loss against the logarithm of the margin term,
     both scaled to [0, 1]. The constant classifier, which has no such logarithm, is one step
     before the others. A front of fewer machines gives fewer.
-
-    Examples
-    --------
-    >>> columns = {"margin_term": np.array([0.0, 0.1, 1.0, 10.0]),
-    ...            "hinge_loss": np.array([9.0, 8.0, 4.0, 0.0])}
-    >>> walk_places(Figures(columns), 3)
-    array([0, 2, 3])
     """
     terms = figures.columns["margin_term"]
     order = np.argsort(terms, kind="stable")

@@ -25,13 +25,7 @@ _TINY_CURVATURE = 1e-12
 
 
 def prices(alpha: Array, weights: Array) -> Array:
-    """Return the least C whose box holds each row of dual variables, shape (k,).
-
-    Examples
-    --------
-    >>> prices(np.array([[0.0, 3.0], [1.0, 0.5]]), np.array([1.0, 2.0]))
-    array([1.5, 1. ])
-    """
+    """Return the least C whose box holds each row of dual variables, shape (k,)."""
     largest: Array = (alpha / weights).max(axis=1)
     return largest
 
@@ -43,21 +37,8 @@ class BlendCrossover:
     The two children of a pair are ``t a + (1 - t) b`` and ``(1 - t) a + t b``, with t uniform.
     Both objectives are convex, so that a child never lies above the chord of its parents.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n,)
-        Of the rows.
-    rate : float
-        Probability of each pair.
-
-    Examples
-    --------
-    >>> from parsimon.pareto import Box
-    >>> a, b = np.zeros((1, 2)), np.ones((1, 2))
-    >>> first, second = BlendCrossover(np.ones(2), rate=1)(a, b, Box(0, 1, n_variables=2),
-    ...                                                    np.random.default_rng(0))
-    >>> first + second
-    array([[1., 1.]])
+    weights (n,): Of the rows.
+    rate: Probability of each pair.
     """
 
     weights: Array = field(repr=False)
@@ -86,25 +67,11 @@ class BlendCrossover:
 class AscentMutation:
     """Change the price a little, switch a few rows on or off, then climb a few exact steps.
 
-    Parameters
-    ----------
-    training : Training
-    least, most : float
-        Range of the price.
-    spread : float
-        Standard deviation of the change of log C.
-    sparsity : float
-        Share of the children whose rows are switched as in `parsimon.pareto.HybridMutation`.
-    n_steps : int
-        Steps in two variables for each child.
-
-    Examples
-    --------
-    >>> from parsimon.pareto import Box
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> mutation = AscentMutation(training, least=0.01, most=10.0, spread=0.0, sparsity=0.0)
-    >>> mutation(np.full((1, 2), 0.5), Box(0, 10, n_variables=2), np.random.default_rng(0))
-    array([[0.5, 0.5]])
+    least, most: Range of the price.
+    spread: Standard deviation of the change of log C.
+    sparsity: Share of the children whose rows are switched as in
+        `parsimon.pareto.HybridMutation`.
+    n_steps: Steps in two variables for each child.
     """
 
     training: Training = field(repr=False)
@@ -140,31 +107,12 @@ def climbed(training: Training, alpha: Array, price: Array, *, n_steps: int) -> 
     """Climb a few steps in the dual of each row's own price, all rows side by side.
 
     Each step moves the pair of variables that libsvm would choose, by second-order information
-    [1]_, to its maximum in the box; the sum of the signed variables stays as it is. Rows must lie
+    [1], to its maximum in the box; the sum of the signed variables stays as it is. Rows must lie
     in the boxes of their prices.
 
-    Parameters
-    ----------
-    training : Training
-    alpha : ndarray of shape (k, n)
-    price : ndarray of shape (k,)
-        C of each row.
-    n_steps : int
+    Shapes: alpha (k, n), price (k,) -> (k, n).
 
-    Returns
-    -------
-    ndarray of shape (k, n)
-
-    References
-    ----------
-    .. [1] Fan, Chen and Lin (2005), JMLR 6:1889-1918.
-
-    Examples
-    --------
-    >>> training = Training(np.eye(2), np.array([1.0, -1.0]), np.ones(2))
-    >>> climbed(training, np.zeros((2, 2)), np.array([0.5, 10.0]), n_steps=1)
-    array([[0.5, 0.5],
-           [1. , 1. ]])
+    [1] Fan, Chen and Lin (2005), JMLR 6:1889-1918.
     """
     if n_steps == 0:
         return alpha

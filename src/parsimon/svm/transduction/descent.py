@@ -37,13 +37,6 @@ def descend(problem: Problem, labels: Array, *, deadline: float | None = None) -
 
     Both steps lower the primal objective: the labels are the best for the scores (all rows at
     once, not one pair), the scores the best for the labels.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> descend(problem, np.array([1.0, -1.0])).labels
-    array([-1.,  1.])
     """
     fit = problem.fit(labels)
     for _ in range(_MOST_STEPS):
@@ -69,13 +62,6 @@ def polish(problem: Problem, fit: Fit, *, deadline: float | None = None) -> Fit:
 
     Unlike `descend`, which trusts the scores of the present machine, every change is judged by
     the exact optimum of its own machine.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> polish(problem, problem.fit(np.array([1.0, 1.0]))).labels
-    array([-1.,  1.])
     """
     improved = True
     while improved:
@@ -106,15 +92,7 @@ def _neighbours(problem: Problem, fit: Fit) -> Iterator[Array]:
 
 
 def annealed(problem: Problem, labels: Array, *, deadline: float | None = None) -> Fit:
-    """Return where `descend` leads while the cost of the unlabelled rows doubles to its value.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> annealed(problem, np.array([1.0, -1.0])).labels
-    array([-1.,  1.])
-    """
+    """Return where `descend` leads while the cost of the unlabelled rows doubles to its value."""
     upper = problem.upper.copy()
     for halvings in range(_HALVINGS, 0, -1):
         upper[problem.unlabelled] = problem.upper[problem.unlabelled] * 0.5**halvings
@@ -130,25 +108,8 @@ def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tu
     positive and the negative row that are most on the wrong side change labels, as long as their
     slacks add up to more than 2 (each swap then lowers the objective).
 
-    Parameters
-    ----------
-    problem : Problem
-    count : int
-        Positives among the unlabelled rows, which the swaps keep.
-    deadline : float, optional
-        On the monotonic clock.
-
-    References
-    ----------
     Joachims (1999), Transductive inference for text classification using support vector machines,
     ICML, 200-209.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> greedy(problem, 1)[0].labels
-    array([-1.,  1.])
     """
     labels = problem.ranked(inductive_scores(problem)[problem.unlabelled], count)
     n_negative = max(problem.n_unlabelled - count, 1)
@@ -170,15 +131,7 @@ def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tu
 
 
 def inductive_scores(problem: Problem) -> Array:
-    """Return the scores, at all rows, of the machine of the labelled rows alone, shape (n,).
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> inductive_scores(problem).round(6)
-    array([-1. , -0.5,  0.5,  1. ])
-    """
+    """Return the scores, at all rows, of the machine of the labelled rows alone, shape (n,)."""
     rows = problem.labelled
     signs = problem.known[rows]
     found = machine(problem.kernel[np.ix_(rows, rows)], signs, problem.upper[rows])

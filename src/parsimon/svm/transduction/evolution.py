@@ -40,12 +40,7 @@ _DRAWS = 8
 class Found(NamedTuple):
     """The outcome of a search over labellings.
 
-    Attributes
-    ----------
-    fit : Fit
-    n_iter : int
-        Generations, or machines fitted where there are none.
-    stopped_by : {"stall", "max_iter", "time_limit", "exact", "converged"}
+    n_iter: Generations, or machines fitted where there are none.
     """
 
     fit: Fit
@@ -62,33 +57,7 @@ def evolve(
     rng: np.random.Generator,
     deadline: float | None = None,
 ) -> Found:
-    """Search for the labelling whose machine has the least optimum.
-
-    Parameters
-    ----------
-    problem : Problem
-    population_size : int
-        Labellings kept, and children of each generation.
-    max_iter : int
-        Generations.
-    stall : int
-        End after so many generations in a row without a better labelling.
-    rng : Generator
-    deadline : float, optional
-        On the monotonic clock; the best so far is returned.
-
-    Returns
-    -------
-    Found
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, -1.6, 1.5, 2.0])
-    >>> known = np.array([-1.0, 0, 0, 0, 1.0])
-    >>> problem = Problem(np.outer(x, x), known, np.ones(5), 0, 3)
-    >>> evolve(problem, rng=np.random.default_rng(0)).fit.labels
-    array([-1., -1.,  1.])
-    """
+    """Search for the labelling whose machine has the least optimum."""
     distances = squared_kernel_distances(problem.kernel)
     order = nearest_order(distances[np.ix_(problem.unlabelled, problem.unlabelled)])
     population = _Population(population_size)
@@ -116,16 +85,7 @@ def evolve(
 
 
 def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bool]]:
-    """Return the guesses with which a search begins, and whether each is to be annealed.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.6, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> distances = squared_kernel_distances(problem.kernel)
-    >>> [(labels.tolist(), anneal) for labels, anneal in first_labellings(problem, distances)][:2]
-    [([-1.0, 1.0], True), ([-1.0, 1.0], False)]
-    """
+    """Return the guesses with which a search begins, and whether each is to be annealed."""
     counts = np.unique(np.linspace(problem.fewest, problem.most, _N_RATIOS).round().astype(int))
     graphs = [neighbour_graph(distances, k) for k in _NEIGHBOURS if k < len(distances)]
     if len(problem.labelled) == 0:

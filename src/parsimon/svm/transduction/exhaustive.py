@@ -21,25 +21,8 @@ FEW_ROWS, MOST_ROWS = 12, 24
 def exhaust(problem: Problem, *, deadline: float | None = None) -> Found:
     """Return the labelling of least optimum among all that the class ratio allows.
 
-    Parameters
-    ----------
-    problem : Problem
-        With at most 24 unlabelled rows.
-    deadline : float, optional
-        On the monotonic clock; the best so far is returned.
-
-    References
-    ----------
     Chapelle, Sindhwani and Keerthi (2007), Branch and bound for semi-supervised support vector
     machines, Advances in Neural Information Processing Systems 19:217-224.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> found = exhaust(problem)
-    >>> found.fit.labels, found.stopped_by
-    (array([-1.,  1.]), 'exact')
     """
     if problem.n_unlabelled > MOST_ROWS:
         raise InvalidInputError(

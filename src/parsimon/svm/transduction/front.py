@@ -51,13 +51,8 @@ class FrontSearch:
 class Searched(NamedTuple):
     """What a search found.
 
-    Attributes
-    ----------
-    result : SearchResult
-    machines : ndarray of shape (k, n + 1)
-        Coefficients and bias.
-    values : ndarray of shape (k, 3)
-        Their objectives; some may be dominated.
+    machines (k, n + 1): Coefficients and bias.
+    values (k, 3): Their objectives; some may be dominated.
     """
 
     result: SearchResult
@@ -79,15 +74,7 @@ def search_primal(
     them fill the front. All exact machines that keep the class ratio are returned, too, so that a
     small population does not lose them.
 
-    Parameters
-    ----------
-    problem : Problem
-    weights : ndarray of shape (n,)
-        How much slack of each row counts.
-    how : FrontSearch
-    seed : SeedSequence
-    deadline : float, optional
-        On the monotonic clock.
+    Shapes: weights (n,).
     """
     first, second = seed.spawn(2)
     rng = np.random.default_rng(first)
@@ -114,15 +101,7 @@ def search_primal(
 
 
 def search_dual(problem: Problem, how: FrontSearch, seed: np.random.SeedSequence) -> Searched:
-    """Return multipliers on the front of the printed objectives, from a uniform start.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its costs bound the multipliers.
-    how : FrontSearch
-    seed : SeedSequence
-    """
+    """Return multipliers on the front of the printed objectives, from a uniform start."""
     lower = np.where(problem.known == 0, -problem.upper, 0.0)
     result = nsga2(
         DualObjectives(problem),
@@ -142,13 +121,6 @@ def primal_machines(problem: Problem, variables: Array) -> Array:
 
     Multipliers say nothing of the bias; it is that of `Dual.bias` for the labels that the rows
     have, without the equality constraint.
-
-    Examples
-    --------
-    >>> x = np.array([-1.0, 0.5, 1.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 1.0]), np.ones(3), 0, 1)
-    >>> primal_machines(problem, np.array([[0.5, 0.0, 0.5]])).round(6)
-    array([[-0.5,  0. ,  0.5,  0. ]])
     """
     signed = DualObjectives(problem).signed(variables)
     made = np.zeros((len(signed), signed.shape[1] + 1))
@@ -170,14 +142,6 @@ def choose(front: Front, rule: Rule, *, C: float, C_unlabelled: float) -> int:
     transductive machine at these prices, which may be given: "penalised:C=10,C_unlabelled=0.1". On
     a front of printed objectives it is the greatest dual objective. All other rules are those of
     `parsimon.pareto.choose`.
-
-    Examples
-    --------
-    >>> front = Front([[4.0, 0, 0], [1.0, 2, 2]], ["margin_term", "train_loss", "test_loss"])
-    >>> choose(front, "penalised", C=1.0, C_unlabelled=1.0)
-    1
-    >>> choose(front, "penalised:C=0.1", C=1.0, C_unlabelled=1.0)
-    0
     """
     if not isinstance(rule, str) or rule.partition(":")[0].strip() != "penalised":
         return choose_from_front(front, rule)

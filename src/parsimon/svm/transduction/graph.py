@@ -13,14 +13,7 @@ _SPREAD = 0.99
 
 
 def squared_kernel_distances(kernel: Array) -> Array:
-    """Return the squared distances in feature space, k(x,x) + k(z,z) - 2 k(x,z).
-
-    Examples
-    --------
-    >>> squared_kernel_distances(np.eye(2))
-    array([[0., 2.],
-           [2., 0.]])
-    """
+    """Return the squared distances in feature space, k(x,x) + k(z,z) - 2 k(x,z)."""
     diagonal = np.diag(kernel)
     distances: Array = diagonal[:, None] + diagonal[None, :] - 2.0 * kernel
     np.fill_diagonal(distances, 0.0)
@@ -30,24 +23,7 @@ def squared_kernel_distances(kernel: Array) -> Array:
 def neighbour_graph(distances: Array, n_neighbours: int) -> Array:
     """Return the normalised graph in which a row is joined to its nearest others.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-    n_neighbours : int
-        A link exists if either row is among so many nearest of the other.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Links over the root of both degrees, so that its greatest eigenvalue is 1.
-
-    Examples
-    --------
-    >>> x = np.array([[0.0], [1.0], [5.0]])
-    >>> neighbour_graph((x - x.T) ** 2, 1).round(2)
-    array([[0.  , 0.71, 0.  ],
-           [0.71, 0.  , 0.71],
-           [0.  , 0.71, 0.  ]])
+    Shapes: distances (n, n) -> (n, n).
     """
     n = len(distances)
     away = distances.copy()
@@ -69,23 +45,10 @@ def spread_labels(graph: Array, known: Array) -> Array:
     Each class has the same mass to give, so that the class with more labels does not flood the
     other.
 
-    Parameters
-    ----------
-    graph : ndarray of shape (n, n)
-    known : ndarray of shape (n,)
-        -1.0, 1.0, and 0.0 for rows without a label.
+    Shapes: graph (n, n), known (n,).
 
-    References
-    ----------
     Zhou, Bousquet, Lal, Weston and Schölkopf (2004), Advances in Neural Information Processing
     Systems 16:321-328.
-
-    Examples
-    --------
-    >>> x = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> graph = neighbour_graph((x - x.T) ** 2, 1)
-    >>> np.sign(spread_labels(graph, np.array([-1.0, 0, 0, 1.0])))
-    array([-1., -1.,  1.,  1.])
     """
     sides = np.column_stack((known > 0, known < 0)).astype(np.float64)
     heat = np.linalg.solve(np.eye(len(graph)) - _SPREAD * graph, sides)
@@ -103,13 +66,6 @@ def spectral_splits(graph: Array, n_splits: int) -> Array:
 
     They are the leading eigenvectors after the trivial one, which is the root of the degrees
     (Shi and Malik 2000).
-
-    Examples
-    --------
-    >>> x = np.array([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-    >>> signs = np.sign(spectral_splits(neighbour_graph((x - x.T) ** 2, 2), 1)[0])
-    >>> bool(abs(signs[:3].sum()) == 3 and signs[0] == -signs[3])
-    True
     """
     roots = np.sqrt(np.maximum(np.count_nonzero(graph, axis=1), 1.0))
     trivial = roots / np.linalg.norm(roots)

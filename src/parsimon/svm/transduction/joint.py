@@ -32,13 +32,6 @@ def maximise_jointly(
     Multipliers are solved exactly for each labelling; over labellings there are the printed
     tournaments, uniform crossover and flips with probability 1 / n*, or all labellings in turn if
     there are at most 12 unlabelled rows. Options are those of `evolve`.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> maximise_jointly(problem, rng=np.random.default_rng(0)).fit.labels
-    array([ 1., -1.])
     """
     n = problem.n_unlabelled
     if n <= FEW_ROWS:

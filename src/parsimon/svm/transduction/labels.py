@@ -17,12 +17,8 @@ _Z = 1.959963984540054
 class Labels(NamedTuple):
     """What a partly labelled target says.
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Sorted; empty if no row has a label.
-    codes : ndarray of shape (n,)
-        Index of the class, -1 without a label.
+    classes (n_classes,): Sorted; empty if no row has a label.
+    codes (n,): Index of the class, -1 without a label.
     """
 
     classes: AnyArray
@@ -41,13 +37,6 @@ def read_labels(y: Any) -> Labels:
     In an array of objects -1 and None do, so that classes may be texts. An array of texts has no
     room for either, so all of its rows have labels; the text "-1" in one is refused, since NumPy
     makes it of a list such as ``["yes", "no", -1]``.
-
-    Examples
-    --------
-    >>> read_labels([3, -1, 5]).codes
-    array([ 0, -1,  1])
-    >>> read_labels(np.array(["yes", None, "no"], dtype=object)).codes
-    array([ 1, -1,  0])
     """
     labels = column_or_1d(y)
     if labels.dtype.kind in "US":
@@ -75,12 +64,7 @@ def _is_unlabelled(label: Any) -> bool:
 
 
 def check_labelled(labels: Labels) -> None:
-    """Refuse targets without two labelled classes.
-
-    Examples
-    --------
-    >>> check_labelled(read_labels([0, 1, -1]))
-    """
+    """Refuse targets without two labelled classes."""
     if not labels.known.any():
         raise InvalidInputError(
             f"None of the {len(labels.codes)} rows has a label (all are -1). Label two classes, "
@@ -98,27 +82,7 @@ def positive_counts(
 ) -> tuple[int, int]:
     """Return the fewest and the most positives among the unlabelled rows.
 
-    Parameters
-    ----------
-    ratio : "labelled", float, pair of floats or None
-        "labelled": within Wilson's 95 % interval of the share of positives among the labelled
-        rows, so that few labels leave much open and many leave little; a quarter to three
-        quarters if there are no labels. A share: that one, rounded to whole rows. A pair: between
-        these shares. None: any number.
-    n_unlabelled : int
-    n_positive, n_labelled : int
-        Among the labelled rows.
-
-    References
-    ----------
     Wilson (1927), Journal of the American Statistical Association 22:209-212.
-
-    Examples
-    --------
-    >>> positive_counts("labelled", 100, n_positive=4, n_labelled=7)
-    (26, 84)
-    >>> positive_counts(0.5, 100, n_positive=4, n_labelled=7)
-    (50, 50)
     """
     if ratio is None:
         return 0, n_unlabelled
@@ -151,13 +115,7 @@ def _shares(ratio: Any, n_positive: int, n_labelled: int) -> tuple[float, float]
 
 
 def wilson(n_positive: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share.
-
-    Examples
-    --------
-    >>> tuple(round(bound, 3) for bound in wilson(4, 7))
-    (0.25, 0.842)
-    """
+    """Return Wilson's 95 % interval of a share."""
     share, z2 = n_positive / n, _Z**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n**2))

@@ -22,24 +22,7 @@ class PrimalObjectives:
 
     A machine is a row of n coefficients and a bias, ``f = coefficients @ kernel + bias``.
 
-    Attributes
-    ----------
-    problem : Problem
-    weights : ndarray of shape (n,)
-        How much one unit of slack of each row counts.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 1, 1)
-    >>> values, violation = PrimalObjectives(problem, np.ones(4))(
-    ...     np.array([[-0.125, 0, 0, 0.125, 0.0], [0, 0, 0, 0, 1.0]])
-    ... )
-    >>> values
-    array([[0.125, 0.   , 1.   ],
-           [0.   , 2.   , 0.   ]])
-    >>> violation
-    array([0. , 0.5])
+    weights (n,): How much one unit of slack of each row counts.
     """
 
     problem: Problem
@@ -74,17 +57,6 @@ class DualObjectives:
     of the unlabelled ones (Mierswa 2009, corollary 5.2). The first rewards labels with a *small*
     margin, see `parsimon.svm.transduction.joint`; the others are no losses. A row of variables is
     :math:`\alpha` for labelled rows and :math:`\alpha^* y^*` for the others.
-
-    Attributes
-    ----------
-    problem : Problem
-
-    Examples
-    --------
-    >>> x = np.array([-1.0, 0.5, 1.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 1.0]), np.ones(3), 0, 1)
-    >>> DualObjectives(problem)(np.array([[0.5, -1.0, 0.5]]))
-    array([[1.875, 1.   , 1.   ]])
     """
 
     problem: Problem

@@ -11,17 +11,7 @@ from parsimon.pareto.space import Space
 
 @dataclass(frozen=True)
 class BlendCrossover:
-    """Mix two machines by a random share: margin term and training loss are convex in it.
-
-    Examples
-    --------
-    >>> from parsimon.pareto import Box
-    >>> a, b = np.zeros((1, 2)), np.ones((1, 2))
-    >>> first, second = BlendCrossover(rate=1)(a, b, Box(0, 1, n_variables=2),
-    ...                                        np.random.default_rng(0))
-    >>> first + second
-    array([[1., 1.]])
-    """
+    """Mix two machines by a random share: margin term and training loss are convex in it."""
 
     rate: float = 0.9
 
@@ -48,20 +38,8 @@ class ScaleMutation:
     Stretching trades margin for both losses along the ray of one boundary; the bias moves the
     boundary.
 
-    Parameters
-    ----------
-    spread : float
-        Standard deviation of the logarithm of the factor.
-    shift : float
-        Standard deviation of the change of the bias, the last variable, in one child of two.
-
-    Examples
-    --------
-    >>> from parsimon.pareto import Box
-    >>> mutation = ScaleMutation(shift=0.0)
-    >>> child = mutation(np.array([[1.0, 2.0]]), Box(0, 9, n_variables=2), np.random.default_rng(0))
-    >>> float(child[0, 1] / child[0, 0])
-    2.0
+    spread: Standard deviation of the logarithm of the factor.
+    shift: Standard deviation of the change of the bias, the last variable, in one child of two.
     """
 
     spread: float = 0.3
@@ -89,14 +67,6 @@ class SignedSparsityMutation:
 
     The printed operator on multipliers (Mierswa 2009, figure 3.1), and a flip of labels with the
     same probability of 1 / n.
-
-    Examples
-    --------
-    >>> from parsimon.pareto import Box
-    >>> mutation, space = SignedSparsityMutation(), Box([0, -2], [2, 2])
-    >>> children = mutation(np.ones((50, 2)), space, np.random.default_rng(0))
-    >>> np.unique(children[:, 0]), np.unique(children[:, 1])
-    (array([0., 1.]), array([-1.,  0.,  1.]))
     """
 
     def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:

@@ -22,13 +22,8 @@ TOLERANCE = 1e-4
 class Fit(NamedTuple):
     """The support vector machine of one labelling.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_unlabelled,)
-        Of -1.0 and 1.0.
-    solution : Solution
-    scores : ndarray of shape (n,)
-        The decision function at all rows.
+    labels (n_unlabelled,): Of -1.0 and 1.0.
+    scores (n,): The decision function at all rows.
     """
 
     labels: Array
@@ -53,24 +48,11 @@ class Problem:
     which is the dual form of Vapnik's transductive machine (Joachims 1999; Mierswa 2009, problem
     5.1). The inner maximum equals the primal :math:`\frac12\|w\|^2 + \sum u_i \xi_i`.
 
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, n)
-    known : ndarray of shape (n,)
-        -1.0 or 1.0, and 0.0 for rows without a label.
-    upper : ndarray of shape (n,)
-        Cost of each row: C times its weight, or C* for rows without a label.
-    fewest, most : int
-        How many unlabelled rows may be positive.
+    Shapes: kernel (n, n).
 
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.5, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> round(problem.fit(np.array([-1.0, 1.0])).objective, 3)
-    0.222
-    >>> problem.relabelled(x)
-    array([-1.,  1.])
+    known (n,): -1.0 or 1.0, and 0.0 for rows without a label.
+    upper (n,): Cost of each row: C times its weight, or C* for rows without a label.
+    fewest, most: How many unlabelled rows may be positive.
     """
 
     kernel: Array
@@ -159,13 +141,7 @@ def machine(
     start: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Solution:
-    """Return the support vector machine; of one class alone it is the constant of that class.
-
-    Examples
-    --------
-    >>> machine(np.eye(2), np.ones(2), np.ones(2)).bias
-    1.0
-    """
+    """Return the support vector machine; of one class alone it is the constant of that class."""
     if (signs == signs[0]).all():
         # The equality constraint leaves alpha = 0 alone; any bias beyond the margin is optimal.
         return Solution(np.zeros(len(signs)), float(signs[0]), 0.0, 0.0, 0, True)

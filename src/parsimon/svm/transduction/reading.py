@@ -15,15 +15,10 @@ from parsimon.svm.transduction.problem import Problem
 class Given(NamedTuple):
     """The rows with weight, their similarities and what they cost.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n,)
-        Where they are among the rows given.
-    gram : Gram
-    kernel : ndarray of shape (n, n)
-    labels : Labels
-        Of these rows.
-    upper : ndarray of shape (n,)
+    Shapes: kernel (n, n), upper (n,).
+
+    rows (n,): Where they are among the rows given.
+    labels: Of these rows.
     """
 
     rows: Indices
@@ -41,13 +36,7 @@ def is_precomputed(estimator: Any) -> bool:
 def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> Given:
     """Return rows and costs; rows of weight zero are left out.
 
-    Parameters
-    ----------
-    estimator : object
-        With `kernel`, `gamma`, `degree`, `coef0`, `C`, `C_unlabelled` and `class_weight`.
-    X : ndarray of shape (n_given, d)
-    labels : Labels
-    sample_weight : array-like of shape (n_given,) or None
+    Shapes: X (n_given, d), sample_weight (n_given,).
     """
     weights = row_weights(sample_weight, len(X))
     rows = np.flatnonzero(weights > 0)
@@ -72,14 +61,7 @@ def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> G
 
 
 def costs(estimator: Any, kernel: Array) -> tuple[float, float]:
-    """Return C of labelled and of unlabelled rows; "heuristic" is n over the trace of K.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> costs(SimpleNamespace(C="heuristic", C_unlabelled=None), 2 * np.eye(3))
-    (0.5, 0.5)
-    """
+    """Return C of labelled and of unlabelled rows; "heuristic" is n over the trace of K."""
     if isinstance(estimator.C, str) and estimator.C == "heuristic":
         trace = float(np.trace(kernel))
         C = len(kernel) / trace if trace > 0 else 1.0
@@ -91,16 +73,7 @@ def costs(estimator: Any, kernel: Array) -> tuple[float, float]:
 
 
 def problem_of(given: Given, positive: int, ratio: Any) -> Problem:
-    """Return the problem of one class against the others.
-
-    Parameters
-    ----------
-    given : Given
-    positive : int
-        Code of the class that is positive.
-    ratio : "labelled", float, pair of floats or None
-        Share of the positive class among unlabelled rows, as in `positive_counts`.
-    """
+    """Return the problem of one class against the others."""
     codes = given.labels.codes
     known = np.where(codes < 0, 0.0, np.where(codes == positive, 1.0, -1.0))
     fewest, most = positive_counts(

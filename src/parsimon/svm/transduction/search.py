@@ -19,13 +19,8 @@ METHODS = ("evolution", "greedy", "joint", "exhaustive")
 class Searching:
     """How to search.
 
-    Attributes
-    ----------
-    method : {"evolution", "greedy", "joint", "exhaustive"}
-    population_size, max_iter, stall : int
-        As in `evolve`.
-    deadline : float or None
-        On the monotonic clock.
+    population_size, max_iter, stall: As in `evolve`.
+    deadline: On the monotonic clock.
     """
 
     method: str = "evolution"
@@ -40,13 +35,6 @@ def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) 
 
     Without unlabelled rows it is the plain support vector machine. Evolution has nothing to do
     where at most 12 rows are unlabelled: the optimum is then found by `exhaust`.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> find_labels(problem, Searching(), np.random.SeedSequence(0)).fit.labels
-    array([-1.,  1.])
     """
     n = problem.n_unlabelled
     if n == 0:
@@ -72,12 +60,6 @@ def greedy_count(problem: Problem) -> int:
 
     It is moved into what the class ratio allows; where that is everything, the machine of the
     labelled rows decides instead.
-
-    Examples
-    --------
-    >>> known = np.array([-1.0, 1.0, 1.0, 0, 0, 0, 0, 0, 0])
-    >>> greedy_count(Problem(np.eye(9), known, np.ones(9), 1, 5))
-    4
     """
     n = problem.n_unlabelled
     if (problem.fewest, problem.most) == (0, n):
@@ -89,15 +71,7 @@ def greedy_count(problem: Problem) -> int:
 
 
 def settled(problem: Problem, fit: Fit) -> Fit:
-    """Return the machine of the labelling found, as scikit-learn's SVC would fit it.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 1.0]), np.ones(2), 0, 0)
-    >>> settled(problem, problem.fit(np.zeros(0))).solution.alpha
-    array([0.125, 0.125])
-    """
+    """Return the machine of the labelling found, as scikit-learn's SVC would fit it."""
     signs = problem.signs(fit.labels)
     if (signs == signs[0]).all():
         return fit

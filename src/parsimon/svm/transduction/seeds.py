@@ -24,17 +24,7 @@ def exact_machines(
     At price zero for unlabelled rows the machines are those of an ordinary support vector machine.
     Both constants are there as well.
 
-    Returns
-    -------
-    ndarray of shape (k, n + 1)
-        Coefficients and bias.
-
-    Examples
-    --------
-    >>> x = np.array([-2.0, -1.8, 1.5, 2.0])
-    >>> problem = Problem(np.outer(x, x), np.array([-1.0, 0, 0, 1.0]), np.ones(4), 0, 2)
-    >>> exact_machines(problem, np.random.default_rng(0)).shape[1]
-    5
+    Shape: (k, n + 1).
     """
     n = len(problem.known)
     made = [np.append(np.zeros(n), bias) for bias in (-1.0, 1.0)]

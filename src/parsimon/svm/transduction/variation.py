@@ -10,30 +10,13 @@ from parsimon._typing import Array, Indices, Mask
 
 
 def nearest_order(distances: Array) -> Indices:
-    """Return, for each row, all rows from the nearest (itself) to the farthest, shape (n, n).
-
-    Examples
-    --------
-    >>> x = np.array([[0.0], [1.0], [5.0]])
-    >>> nearest_order((x - x.T) ** 2)
-    array([[0, 1, 2],
-           [1, 0, 2],
-           [2, 1, 0]])
-    """
+    """Return, for each row, all rows from the nearest (itself) to the farthest, shape (n, n)."""
     order: Indices = np.argsort(distances, axis=1, kind="stable")
     return order
 
 
 def crossed(first: Array, second: Array, order: Indices, rng: np.random.Generator) -> Array:
-    """Return a child of two labellings: a mixture row by row, or one with a region of the other.
-
-    Examples
-    --------
-    >>> order = nearest_order(np.zeros((4, 4)))
-    >>> child = crossed(np.ones(4), -np.ones(4), order, np.random.default_rng(0))
-    >>> set(child.tolist()) <= {-1.0, 1.0}
-    True
-    """
+    """Return a child of two labellings: a mixture row by row, or one with a region of the other."""
     if rng.random() < 0.5:
         chosen: Mask = rng.random(len(first)) < 0.5
     else:
@@ -42,15 +25,7 @@ def crossed(first: Array, second: Array, order: Indices, rng: np.random.Generato
 
 
 def mutated(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
-    """Return a labelling with single flips, one exchanged pair, or a flipped region.
-
-    Examples
-    --------
-    >>> order = nearest_order(np.zeros((4, 4)))
-    >>> child = mutated(np.array([1.0, 1.0, -1.0, -1.0]), order, np.random.default_rng(0))
-    >>> child.shape
-    (4,)
-    """
+    """Return a labelling with single flips, one exchanged pair, or a flipped region."""
     kind = rng.random()
     if kind < 0.25:
         flips: Mask = rng.random(len(labels)) < 1.0 / len(labels)

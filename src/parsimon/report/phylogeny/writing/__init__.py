@@ -18,16 +18,7 @@ __all__ = ["summary_lines", "write"]
 
 
 def write(findings: TraitFindings) -> Document:
-    """Write the report.
-
-    Parameters
-    ----------
-    findings : TraitFindings
-
-    Returns
-    -------
-    Document
-    """
+    """Write the report."""
     return Document(
         title=title(findings),
         subtitle=subtitle(findings),

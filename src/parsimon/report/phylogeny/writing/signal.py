@@ -21,18 +21,7 @@ _FEW = 20
 
 
 def follows(signal: SignalFinding) -> str:
-    """Return in a few words how the target follows the tree.
-
-    Examples
-    --------
-    >>> from parsimon.report.findings import Interval
-    >>> near = Interval(estimate=0.95, low=0.9, high=1.0)
-    >>> follows(SignalFinding(
-    ...     pagel_lambda=near, likelihood_ratio=40.0, lambda_p_value=1e-9, K=1.2, K_p_value=0.001,
-    ...     n_permutations=999, n_species=80,
-    ... ))
-    'follows the tree closely'
-    """
+    """Return in a few words how the target follows the tree."""
     by_lambda, by_K = _signs(signal)
     if not by_lambda:
         if by_K:

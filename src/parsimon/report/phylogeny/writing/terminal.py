@@ -11,17 +11,7 @@ from parsimon.report.writing.phrases import clean, count
 
 
 def summary_lines(findings: TraitFindings) -> tuple[str, ...]:
-    """Return the report in a few plain sentences.
-
-    Parameters
-    ----------
-    findings : TraitFindings
-
-    Returns
-    -------
-    tuple of str
-        A line each, without markup.
-    """
+    """Return the report in a few plain sentences."""
     table = findings.table
     tip = f"column {clean(table.tip)}" if table.tip else "the index"
     lines = [

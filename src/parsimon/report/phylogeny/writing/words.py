@@ -19,13 +19,7 @@ def target_of(findings: TraitFindings) -> str:
 
 
 def short(value: float) -> str:
-    """Return a measured or estimated number with three digits; whole from 100 on.
-
-    Examples
-    --------
-    >>> short(16.0), short(0.01234), short(-1234.5), short(0.0), short(2e-7)
-    ('16.0', '0.0123', '−1,234', '0', '2e−07')
-    """
+    """Return a measured or estimated number with three digits; whole from 100 on."""
     size = abs(value)
     if size >= _MOST_DIGITS or 0 < size < _FEWEST_DIGITS:
         return number(value)
@@ -35,52 +29,28 @@ def short(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Return a p-value as a sentence has it.
-
-    Examples
-    --------
-    >>> p_value(0.0123), p_value(1e-9), p_value(float("nan"))
-    ('p = 0.012', 'p < 0.001', 'p not known')
-    """
+    """Return a p-value as a sentence has it."""
     if math.isnan(p):
         return "p not known"
     return f"p < {_SMALLEST_P}" if p < _SMALLEST_P else f"p = {decimal(p, 3)}"
 
 
 def p_cell(p: float) -> Cell:
-    """Return a p-value as a table has it.
-
-    Examples
-    --------
-    >>> p_cell(1e-9).text, p_cell(0.5).text
-    ('< 0.001', '0.500')
-    """
+    """Return a p-value as a table has it."""
     if math.isnan(p):
         return Cell(DASH)
     return Cell(f"< {_SMALLEST_P}" if p < _SMALLEST_P else decimal(p, 3), order=p)
 
 
 def value_cell(value: float, *, strong: bool = False) -> Cell:
-    """Return a number of the data as a table has it; a dash for one that is not known.
-
-    Examples
-    --------
-    >>> value_cell(12.3456).text, value_cell(float("nan")).text
-    ('12.3', '–')
-    """
+    """Return a number of the data as a table has it; a dash for one that is not known."""
     if not math.isfinite(value):
         return Cell(DASH)
     return Cell(short(value), order=value, strong=strong)
 
 
 def ends(interval: Interval) -> str:
-    """Return the ends of an interval of numbers of the data.
-
-    Examples
-    --------
-    >>> ends(Interval(estimate=2.0, low=1.0, high=31.25))
-    '1.00 to 31.2'
-    """
+    """Return the ends of an interval of numbers of the data."""
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         return DASH
     return f"{short(interval.low)} to {short(interval.high)}"
@@ -92,13 +62,7 @@ def ends_cell(interval: Interval) -> Cell:
 
 
 def within(interval: Interval, places: int | None = None) -> str:
-    r"""Return an estimate with its interval, for the inside of a sentence.
-
-    Examples
-    --------
-    >>> within(Interval(estimate=0.951, low=0.9, high=1.0), 2)
-    '0.95 (95\u202f% interval 0.90 to 1.00)'
-    """
+    r"""Return an estimate with its interval, for the inside of a sentence."""
     if places is None:
         return f"{short(interval.estimate)} (95{NARROW}% interval {ends(interval)})"
     low, high = decimal(interval.low, places), decimal(interval.high, places)
@@ -106,13 +70,7 @@ def within(interval: Interval, places: int | None = None) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign.
-
-    Examples
-    --------
-    >>> signed(2.5), signed(-2.5)
-    ('+2.50', '−2.50')
-    """
+    """Return a number with its sign."""
     return short(value) if value < 0 else f"+{short(value)}"
 
 
