@@ -28,7 +28,7 @@ from parsimon.phylo import (
     read_tree,
     yule_tree,
 )
-from parsimon.phylo.tinted import draw_tinted
+from parsimon.phylo.plot import draw_tinted
 
 # fmt: off
 AMINO_ACIDS = [

@@ -16,10 +16,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row
-from parsimon.pareto.crossover import SimulatedBinaryCrossover
-from parsimon.pareto.mutation import PolynomialMutation
 from parsimon.pareto.nsga2 import nsga2
 from parsimon.pareto.space import Box
+from parsimon.pareto.variation import PolynomialMutation, SimulatedBinaryCrossover
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 POPULATION = 100

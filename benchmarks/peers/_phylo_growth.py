@@ -140,7 +140,8 @@ def in_own_process(
 
 def measure(what: str, n: int) -> dict[str, Any]:
     """Fit and time; called in the process whose memory is measured."""
-    from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, passes, yule_tree
+    from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
+    from parsimon.phylo import _passes as passes
 
     tree = yule_tree(n, random_state=0)
     # Without numba, so that the first fit pays for its import and for all that it compiles.

@@ -22,9 +22,9 @@ from parsimon.inference.sparse_bayes import sparse_classification
 from parsimon.kernels import MultiResolution
 from parsimon.roc import front_area, roc_points, undominated_rates
 from parsimon.rvm import ParetoRVC
-from parsimon.rvm.basis import Basis, make_basis
-from parsimon.rvm.search import Outcome, Problem, search
-from parsimon.rvm.selection import most_accurate
+from parsimon.rvm._dictionary import Basis, make_basis
+from parsimon.rvm._search import Outcome, Problem, search
+from parsimon.rvm._selection import most_accurate
 
 DEFAULT, FROM_RVM = "default", "EA fRVM init"
 # The source gives no step of its threshold grid; 0.01 is ours.

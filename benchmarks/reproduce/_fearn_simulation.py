@@ -26,7 +26,7 @@ from benchmarks.reproduce._fearn_tables import (
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
-from parsimon.phylo.analytic import Form, Sign
+from parsimon.phylo._lambda_evidence import Form, Sign
 
 N_TREES, N_TIPS, N_TRAITS = 10, 200, 11
 QUICK_TREES, QUICK_SHARES = 3, (0.0, 0.5, 0.9)

@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.phylo import PhyRVM, Tree, brownian_traits, covariance, yule_tree
-from parsimon.phylo.analytic import Form, Sign, analytic_lambda
+from parsimon.phylo._lambda_evidence import Form, Sign, analytic_lambda
 
 # What the printed step and the constant may differ by: fits converge to about this.
 ALLOWED = 1e-6

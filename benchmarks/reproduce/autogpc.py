@@ -20,7 +20,7 @@ from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.datasets import load
 from parsimon.exceptions import DatasetNotFoundError
-from parsimon.gp.judging import Folded, Problem, Start, Whole, cross_validate, fit_whole
+from parsimon.gp._evaluate import Folded, Problem, Start, Whole, cross_validate, fit_whole
 from parsimon.gp.search import KernelSearch
 from parsimon.kernels import Constant, Kernel, SquaredExponential, plain
 

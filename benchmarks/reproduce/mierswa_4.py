@@ -154,9 +154,8 @@ def objective_rows(case: str, K: Array, y: Indices, results: dict[str, Measured]
 
 def values_without_equality(K: Array, y: Indices) -> Array:
     """Return what the default strategy reaches in each fold if the equality is dropped."""
-    from parsimon.svm.dual import Dual
-    from parsimon.svm.evolution.run import evolve
-    from parsimon.svm.evolution.settings import Settings
+    from parsimon.svm._dual import Dual
+    from parsimon.svm._evolve import Settings, evolve
 
     found = []
     for train, _ in folds(K, y):

@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.reproduce._mierswa_data import EPANECHNIKOV, data_set, folds
 from benchmarks.reproduce._resume import N_PROCESSES
 from benchmarks.rows import Row
+from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
-from parsimon._workers import Workers
 from parsimon.exceptions import DatasetNotFoundError
 from parsimon.kernels import Epanechnikov
 

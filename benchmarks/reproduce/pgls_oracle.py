@@ -17,7 +17,7 @@ from benchmarks.data_folder import point_to_data
 from benchmarks.rows import Row
 from parsimon.datasets import load
 from parsimon.phylo import PGLS, Tree, covariance, read_tree
-from parsimon.phylo.evolution import greatest_lambda
+from parsimon.phylo._evolution import greatest_lambda
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference" / "pgls.json"
 # What was promised: log likelihoods, digits of BayesTraits' table, and agreement with R.

@@ -17,8 +17,10 @@ from parsimon.evaluation import (
     holm,
     mann_whitney,
     pairwise,
-    permutation,
     wilcoxon_signed_rank,
+)
+from parsimon.evaluation import (
+    compare as permutation,
 )
 from parsimon.exceptions import InvalidInputError
 

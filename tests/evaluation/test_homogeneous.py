@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from parsimon._partition import METRICS
 from parsimon.evaluation import HomogeneousKFold, homogeneous_partition, nearest_neighbour_walk
 from parsimon.exceptions import InvalidInputError
-from parsimon.partition import METRICS
 
 tables = st.integers(4, 30).flatmap(
     lambda n: arrays(np.float64, (n, 2), elements=st.integers(-3, 3).map(float))

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.evaluation import HomogeneousKFold, StratifiedHalves, corrected_t, honest_score
-from parsimon.evaluation.measuring import seeded
+from parsimon.evaluation.honest import seeded
 
 
 def without_times(result):

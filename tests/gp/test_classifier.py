@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from parsimon._weights import class_weights
+from parsimon._data import class_weights
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier

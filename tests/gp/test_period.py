@@ -3,7 +3,7 @@ import pytest
 from scipy.signal import lombscargle
 
 from parsimon.gp import KernelSearch
-from parsimon.gp.period import likely_period, with_likely_periods
+from parsimon.gp._grammar import likely_period, with_likely_periods
 from parsimon.kernels import Linear, Periodic, SquaredExponential
 
 

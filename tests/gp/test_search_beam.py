@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import CheckpointError
-from parsimon.gp import beam
-from parsimon.gp.beam import SearchOptions, beam_search
-from parsimon.gp.candidates import Candidate, Order
-from parsimon.gp.grammar import Grammar, base_kernels
-from parsimon.gp.judging import Problem
-from parsimon.gp.kernel_json import kernel_from_data, kernel_to_data, leaf_types
+from parsimon.gp import _beam as beam
+from parsimon.gp._beam import SearchOptions, beam_search
+from parsimon.gp._candidates import Candidate, Order
+from parsimon.gp._evaluate import Problem
+from parsimon.gp._grammar import Grammar, base_kernels
+from parsimon.gp._memory import Failed, kernel_from_data, kernel_to_data, leaf_types
 from parsimon.gp.search import KernelSearch
-from parsimon.gp.search_memory import Failed
 from parsimon.kernels import (
     Linear,
     Matern,

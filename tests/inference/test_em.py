@@ -9,10 +9,17 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.sparse_bayes.em import em_classification, em_regression
-from parsimon.inference.sparse_bayes.em_algebra import distinct_columns, inverse_precision
-from parsimon.inference.sparse_bayes.em_problems import BernoulliProblem, GaussianProblem
-from parsimon.inference.sparse_bayes.em_spread import posterior_spread
+from parsimon.inference.sparse_bayes._spread import (
+    distinct_columns,
+    inverse_precision,
+    posterior_spread,
+)
+from parsimon.inference.sparse_bayes.em import (
+    BernoulliProblem,
+    GaussianProblem,
+    em_classification,
+    em_regression,
+)
 
 
 def wave(seed=0, n_rows=40):

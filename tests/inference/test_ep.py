@@ -12,7 +12,7 @@ from parsimon.inference import (
     laplace,
     latent_prior,
 )
-from parsimon.inference.tilted import power_tilted
+from parsimon.inference.likelihoods import power_tilted
 from parsimon.kernels import Linear, SquaredExponential
 from tests.inference.problems import (
     KERNELS,

@@ -5,7 +5,7 @@ import pytest
 
 from parsimon.inference import Latent, Sites, expectation_propagation, latent_prior
 from parsimon.inference import ep as ep_module
-from parsimon.inference.expansion import expanded_sites
+from parsimon.inference.ep import expanded_sites
 from tests.inference.problems import SUM, table
 
 TIGHT = {"tolerance": 1e-10, "max_iterations": 500}

@@ -3,7 +3,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import DensePrior, LowRankPrior, latent_prior
-from parsimon.inference.covariance import contract, symmetric_gradient, weighted_gradient
+from parsimon.inference._covariance import contract, symmetric_gradient, weighted_gradient
 from parsimon.kernels import Constant, SquaredExponential
 from tests.inference.problems import KERNELS, SUM, central_differences, table
 
@@ -185,7 +185,7 @@ def test_gradients_do_not_depend_on_chunks(monkeypatch, rng):
     whole = weighted_gradient(SUM, X, X, weights)
     low = latent_prior(SUM, X, form="low_rank").condition(np.ones(40))
     gradient = low.gradient(X[:, 0], X[:, 0])
-    monkeypatch.setattr("parsimon.inference.covariance.CHUNK", 700)
+    monkeypatch.setattr("parsimon.inference._covariance.CHUNK", 700)
     monkeypatch.setattr("parsimon.inference.prior.CHUNK", 700)
     np.testing.assert_allclose(weighted_gradient(SUM, X, X, weights), whole)
     np.testing.assert_allclose(

@@ -9,16 +9,16 @@ from scipy.special import expit, log_softmax
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
+from parsimon.inference.sparse_bayes._design import scaled_columns
+from parsimon.inference.sparse_bayes._softmax_mode import Labels, pair_curvature, pair_mode
+from parsimon.inference.sparse_bayes._softmax_search import SoftmaxProblem
 from parsimon.inference.sparse_bayes.classification import sparse_classification
-from parsimon.inference.sparse_bayes.columns import scaled_columns
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
     softmax_moderated,
     softmax_scores,
     softmax_sparse,
 )
-from parsimon.inference.sparse_bayes.softmax_pairs import Labels, pair_curvature, pair_mode
-from parsimon.inference.sparse_bayes.softmax_problem import SoftmaxProblem
 
 
 def blobs(seed=0, n_rows=60, n_classes=3):

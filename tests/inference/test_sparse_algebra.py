@@ -5,13 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsimon.inference.sparse_bayes._design import scaled_columns
+from parsimon.inference.sparse_bayes._moves import (
+    add,
+    best_gain,
+    deletion_gains,
+    drop,
+    exchange,
+    move,
+    newton_step,
+    prune,
+)
+from parsimon.inference.sparse_bayes._surrogate import greedy_picks, make_surrogate
 from parsimon.inference.sparse_bayes.classification import BernoulliProblem
-from parsimon.inference.sparse_bayes.columns import scaled_columns
-from parsimon.inference.sparse_bayes.growth import Budget, Climber, climb
-from parsimon.inference.sparse_bayes.moves import add, drop, exchange, move, newton_step, prune
+from parsimon.inference.sparse_bayes.fast import Budget, Climber, climb
 from parsimon.inference.sparse_bayes.regression import GaussianProblem
-from parsimon.inference.sparse_bayes.relevance import best_gain, deletion_gains
-from parsimon.inference.sparse_bayes.surrogate import greedy_picks, make_surrogate
 
 KINDS = ["regression", "known noise", "classes"]
 SMOOTHNESS = [0.0, 1.7]
@@ -216,8 +224,8 @@ def test_steps_go_uphill_and_a_climb_ends_where_nothing_can_be_gained(kind):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_columns_are_scaled_without_touching_the_design(monkeypatch, precision, order):
-    monkeypatch.setattr("parsimon.inference.sparse_bayes.columns._SMALL", 7)
-    monkeypatch.setattr("parsimon.inference.sparse_bayes.columns._LARGE", 7)
+    monkeypatch.setattr("parsimon.inference.sparse_bayes._design._SMALL", 7)
+    monkeypatch.setattr("parsimon.inference.sparse_bayes._design._LARGE", 7)
     rng = np.random.default_rng(0)
     design = np.asarray(rng.normal(size=(11, 4)) * [1.0, 1e8, 1e-8, 0.0], precision, order=order)
     design.flags.writeable = False

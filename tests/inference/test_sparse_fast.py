@@ -18,8 +18,8 @@ from parsimon.inference.sparse_bayes import (
     sparse_classification,
     sparse_regression,
 )
-from parsimon.inference.sparse_bayes.broad import spanning_columns
-from parsimon.inference.sparse_bayes.columns import scaled_columns
+from parsimon.inference.sparse_bayes._design import scaled_columns
+from parsimon.inference.sparse_bayes.fast import spanning_columns
 
 FITS = (sparse_regression, sparse_classification)
 

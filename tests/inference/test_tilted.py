@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from parsimon.inference.posterior import Latent
-from parsimon.inference.tilted import (
+from parsimon.inference.likelihoods import (
     mills_ratio,
     power_tilted,
     probit_log_normaliser,
     probit_tilted,
 )
+from parsimon.inference.posterior import Latent
 
 means = st.floats(-30, 30)
 variances = st.floats(-4, 4).map(lambda exponent: 10.0**exponent)

@@ -14,15 +14,16 @@ from parsimon.inference.prior import latent_prior
 from parsimon.inference.variational import (
     CHUNK_ROWS,
     JITTER,
+    NARROW,
     InducingPrior,
     LabelledRows,
     VariationalPosterior,
     WhitenedGaussian,
     bound_gradient,
     bound_statistics,
+    expected_log_likelihood,
 )
 from parsimon.inference.variational_fit import climb
-from parsimon.inference.variational_likelihood import NARROW, expected_log_likelihood
 from parsimon.kernels import Constant, Linear, Matern, Periodic, SquaredExponential
 
 KERNELS = [

@@ -13,8 +13,7 @@ from parsimon.inference.variational import (
     bound_gradient,
     bound_statistics,
 )
-from parsimon.inference.variational_batches import Adam, stochastic_bound
-from parsimon.inference.variational_fit import climb, maximise_bound
+from parsimon.inference.variational_fit import Adam, climb, maximise_bound, stochastic_bound
 from parsimon.kernels import SquaredExponential
 
 

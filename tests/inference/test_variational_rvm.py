@@ -9,17 +9,15 @@ from scipy.special import log_expit, logsumexp
 from scipy.stats import gamma, multivariate_normal, norm
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes.em import em_regression
-from parsimon.inference.sparse_bayes.variational import (
-    variational_classification,
-    variational_regression,
-)
-from parsimon.inference.sparse_bayes.variational_problems import (
+from parsimon.inference.sparse_bayes.averaged import (
     BernoulliBound,
     GaussianBound,
     Hyperprior,
     gamma_divergence,
+    variational_classification,
+    variational_regression,
 )
+from parsimon.inference.sparse_bayes.em import em_regression
 
 
 def wave(seed=0, n_rows=40):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import CheckpointError, InvalidInputError
-from parsimon.pareto import checkpoint as checkpoint_module
-from parsimon.pareto.checkpoint import (
+from parsimon.pareto import _checkpoint as checkpoint_module
+from parsimon.pareto._checkpoint import (
     Checkpoint,
     check_settings,
     describe,
     read_checkpoint,
     write_checkpoint,
 )
-from parsimon.pareto.mutation import BitFlip
+from parsimon.pareto.variation import BitFlip
 
 
 def test_arrays_and_header_come_back_bit_by_bit(tmp_path):

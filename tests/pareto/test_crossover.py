@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.crossover import (
+from parsimon.pareto.space import Bits, Box, Integers
+from parsimon.pareto.variation import (
     KPointCrossover,
     SimulatedBinaryCrossover,
     UniformCrossover,
     cross,
     default_crossover,
 )
-from parsimon.pareto.space import Bits, Box, Integers
 
 UNIT = Box(0, 1, n_variables=10)
 

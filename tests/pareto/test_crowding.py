@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.pareto import crowding
-from parsimon.pareto.crowding import crowding_distance, farthest_first, maximin_distance
+from parsimon.pareto import dominance as crowding
+from parsimon.pareto.dominance import crowding_distance, farthest_first, maximin_distance
 from tests.pareto.strategies import tables
 
 

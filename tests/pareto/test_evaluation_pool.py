@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.evaluation_pool import EvaluationPool, OutOfTime
+from parsimon.pareto._evaluation_pool import EvaluationPool, OutOfTime
 
 SEED = np.random.SeedSequence(5)
 

@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.crossover import UniformCrossover
-from parsimon.pareto.evaluation_pool import Evaluated
-from parsimon.pareto.evolution_strategy import EvolutionStrategy, evolution_strategy
-from parsimon.pareto.mutation import GaussianMutation, HybridMutation, SwitchMutation
+from parsimon.pareto._evaluation_pool import Evaluated
+from parsimon.pareto.single import EvolutionStrategy, evolution_strategy
 from parsimon.pareto.space import Bits, Box, Integers
-from parsimon.pareto.step_size import OneFifthRule
+from parsimon.pareto.variation import (
+    GaussianMutation,
+    HybridMutation,
+    OneFifthRule,
+    SwitchMutation,
+    UniformCrossover,
+)
 from tests.pareto.problems import rastrigin, sphere
 
 BOX = Box(-5, 5, n_variables=5)

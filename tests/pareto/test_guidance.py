@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.desirability import OneSided
-from parsimon.pareto.guidance import DesirabilityGuide, ReferencePoints
+from parsimon.pareto.desirability import DesirabilityGuide, OneSided, ReferencePoints
 
 LINE = np.column_stack((np.linspace(0, 1, 11), np.linspace(1, 0, 11)))
 ONE_LEVEL = np.zeros(11, dtype=int)

@@ -4,18 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.mutation import (
+from parsimon.pareto.space import Bits, Box, Integers
+from parsimon.pareto.variation import (
     BitFlip,
     GaussianMutation,
     HybridMutation,
     IntegerReset,
+    OneFifthRule,
     PolynomialMutation,
+    StepSize,
     SwitchMutation,
     default_mutation,
     mutate,
 )
-from parsimon.pareto.space import Bits, Box, Integers
-from parsimon.pareto.step_size import OneFifthRule, StepSize
 
 UNIT = Box(0, 1, n_variables=20)
 

@@ -2,21 +2,22 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto import crowding
-from parsimon.pareto.crossover import KPointCrossover, UniformCrossover
-from parsimon.pareto.evaluation_pool import Evaluated
-from parsimon.pareto.guidance import DesirabilityGuide, ReferencePoints
+from parsimon.pareto import dominance as crowding
+from parsimon.pareto._evaluation_pool import Evaluated
+from parsimon.pareto.desirability import DesirabilityGuide, ReferencePoints
 from parsimon.pareto.indicators import hypervolume
-from parsimon.pareto.mutation import (
+from parsimon.pareto.nsga2 import NSGA2, nsga2
+from parsimon.pareto.space import Bits, Box, Integers
+from parsimon.pareto.variation import (
     GaussianMutation,
     HybridMutation,
     IntegerReset,
+    KPointCrossover,
+    OneFifthRule,
     PolynomialMutation,
     SwitchMutation,
+    UniformCrossover,
 )
-from parsimon.pareto.nsga2 import NSGA2, nsga2
-from parsimon.pareto.space import Bits, Box, Integers
-from parsimon.pareto.step_size import OneFifthRule
 from tests.pareto.problems import (
     assert_same_search,
     binh_and_korn,

@@ -3,10 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.pareto.crowding import crowding_distance, maximin_distance
-from parsimon.pareto.dominance import dominance_ranks
-from parsimon.pareto.guidance import ReferencePoints
-from parsimon.pareto.ranking import repeated_keys, row_keys, select_survivors
+from parsimon.pareto.desirability import ReferencePoints
+from parsimon.pareto.dominance import (
+    crowding_distance,
+    dominance_ranks,
+    maximin_distance,
+    repeated_keys,
+    row_keys,
+    select_survivors,
+)
 from tests.pareto.strategies import tables
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
-from parsimon.pareto.rules import choose
+from parsimon.pareto.choose import choose
 
 
 @pytest.fixture

@@ -9,14 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import CheckpointError, InvalidInputError
-from parsimon.pareto.checkpoint import Checkpoint
-from parsimon.pareto.evolution_strategy import evolution_strategy
-from parsimon.pareto.guidance import ReferencePoints
-from parsimon.pareto.mutation import GaussianMutation
+from parsimon.pareto._checkpoint import Checkpoint
+from parsimon.pareto.desirability import ReferencePoints
 from parsimon.pareto.nsga2 import nsga2
+from parsimon.pareto.single import evolution_strategy, particle_swarm
 from parsimon.pareto.space import Bits, Box
-from parsimon.pareto.step_size import OneFifthRule
-from parsimon.pareto.swarm import particle_swarm
+from parsimon.pareto.variation import GaussianMutation, OneFifthRule
 from tests.pareto.problems import assert_same_search, leading_and_trailing, sphere, zdt1
 
 BOX = Box(0, 1, n_variables=6)
@@ -234,7 +232,7 @@ def test_a_checkpoint_may_be_overwritten_and_needs_its_folder(tmp_path):
 def test_checkpoints_are_written_as_often_as_asked(
     every, seconds, n_written, tmp_path, monkeypatch
 ):
-    from parsimon.pareto import moment
+    from parsimon.pareto import run as moment
 
     written = []
     original = moment.write_checkpoint

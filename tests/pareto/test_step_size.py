@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.step_size import OneFifthRule, StepSize
+from parsimon.pareto.variation import OneFifthRule, StepSize
 
 
 def after(rule, outcomes):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.evaluation_pool import Evaluated
+from parsimon.pareto._evaluation_pool import Evaluated
+from parsimon.pareto.single import ParticleSwarm, particle_swarm
 from parsimon.pareto.space import Bits, Box
-from parsimon.pareto.swarm import ParticleSwarm, particle_swarm
 from tests.pareto.problems import rastrigin, sphere
 
 BOX = Box(-5, 5, n_variables=5)

@@ -1,6 +1,6 @@
 import pytest
 
-from parsimon.phylo import passes
+from parsimon.phylo import _passes as passes
 
 
 @pytest.fixture(params=["compiled", "levels", "loops"])

@@ -9,15 +9,18 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Model, TreeGaussian, read_tree, yule_tree
-from parsimon.phylo.matrix_normal import log_likelihood, low_rank, moments
-from parsimon.phylo.missing import (
+from parsimon.phylo._matrix_normal import log_likelihood, low_rank, moments
+from parsimon.phylo._missing import (
+    Options,
     PartialTable,
     branches_of,
+    check_cells,
     completed_rows,
     expectation,
+    fit_cells,
+    fit_lambda,
     star,
 )
-from parsimon.phylo.missing_fit import Options, check_cells, fit_cells, fit_lambda
 from tests.phylo.strategies import trees
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from parsimon.phylo import PhyRVM, TreeGaussian, brownian_traits, covariance, yule_tree
-from parsimon.phylo.analytic import analytic_lambda, sweeps
-from parsimon.phylo.evidence import TreeRegression
+from parsimon.phylo._lambda_evidence import TreeRegression, analytic_lambda, sweeps
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import ancestral_states, plot_tree, read_tree, yule_tree
-from parsimon.phylo.tinted import joined
+from parsimon.phylo.plot import joined
 
 FIVE = "((A:1,B:1):2,(C:2,(D:1,E:1):1):1);"
 

@@ -25,7 +25,7 @@ from parsimon.phylo import (
     read_tree,
     yule_tree,
 )
-from parsimon.phylo.likelihood import maximise
+from parsimon.phylo._likelihood import maximise
 
 NEXUS = """#NEXUS
 BEGIN TREES;

@@ -14,7 +14,7 @@ from parsimon.phylo import (
     phylogenetic_signal,
     read_tree,
 )
-from parsimon.phylo.evolution import greatest_lambda
+from parsimon.phylo._evolution import greatest_lambda
 
 R = json.loads((Path(__file__).parents[1] / "reference" / "phylo_traits.json").read_text())["cases"]
 MODES = {"cov": "covariance", "corr": "correlation"}

@@ -8,9 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc, auc_interval, roc_band, roc_points
-from parsimon.roc.band import wilson_bounds
-from parsimon.roc.bootstrap import bca_bounds
-from parsimon.roc.intervals import model_variance, newcombe_bounds
+from parsimon.roc.intervals import bca_bounds, model_variance, newcombe_bounds, wilson_bounds
 
 METHODS = ("logit", "delong", "newcombe", "percentile", "bca")
 tied = st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=20).filter(

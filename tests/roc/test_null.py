@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import AucNull, rank_sum_test
-from parsimon.roc.null import _rank_sum_probabilities
+from parsimon.roc.comparison import _rank_sum_probabilities
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 4), (5, 2)])

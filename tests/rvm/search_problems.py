@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parsimon.rvm.search import Problem
+from parsimon.rvm._search import Problem
 
 
 def small_problem(n=8, seed=0, **options):

@@ -10,20 +10,20 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes.softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
 from parsimon.pareto import nondominated
-from parsimon.rvm.classifier import RVC
-from parsimon.rvm.pareto_classifier import ParetoRVC
-from parsimon.rvm.search.class_sweep import (
+from parsimon.rvm._class_search import ClassProblem, class_complexity, class_search
+from parsimon.rvm._entry import entry_test
+from parsimon.rvm._evaluate import Model
+from parsimon.rvm._sweep import (
     ClassSweep,
     class_rates,
     rate_gains,
     simplex_lattice,
     temperature_level,
 )
-from parsimon.rvm.search.classes import ClassProblem, class_complexity, class_search
-from parsimon.rvm.search.entry import entry_test
-from parsimon.rvm.search.outcome import Model
+from parsimon.rvm.classifier import RVC
+from parsimon.rvm.pareto import ParetoRVC
 
 
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 5), (3, 4), (4, 3), (6, 2)])

@@ -23,7 +23,7 @@ from parsimon.inference.sparse_bayes import laplace_evidence
 from parsimon.kernels import Epanechnikov, Multiquadric, MultiResolution, Sigmoid
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.rvm import RVC
-from parsimon.rvm.basis import make_basis
+from parsimon.rvm._dictionary import make_basis
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import dominates
-from parsimon.rvm.search.entry import (
+from parsimon.rvm._entry import (
     dominance_probability,
     entry_test,
     resampled_counts,

@@ -13,8 +13,8 @@ from sklearn.datasets import load_iris
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import laplace_evidence
 from parsimon.rvm import RVC
-from parsimon.rvm.basis import make_basis
-from parsimon.rvm.given import classifier_with
+from parsimon.rvm._dictionary import make_basis
+from parsimon.rvm._selection import classifier_with
 
 LABELS = np.array(["no", "yes"])
 

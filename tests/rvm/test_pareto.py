@@ -9,7 +9,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_modes
 from parsimon.pareto import Front, nondominated
 from parsimon.rvm.classifier import RVC
-from parsimon.rvm.pareto_classifier import ParetoRVC
+from parsimon.rvm.pareto import ParetoRVC
 
 
 def rings(n, seed=0):

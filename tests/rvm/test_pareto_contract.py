@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.rvm.pareto_classifier import ParetoRVC
+from parsimon.rvm.pareto import ParetoRVC
 
 
 @parametrize_with_checks(

@@ -12,10 +12,10 @@ from sklearn.model_selection import ShuffleSplit
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.kernels import MultiResolution
 from parsimon.pareto import dominates, nondominated
-from parsimon.rvm.basis import make_basis
+from parsimon.rvm._dictionary import make_basis
+from parsimon.rvm._selection import classifier_with
 from parsimon.rvm.classifier import RVC
-from parsimon.rvm.given import classifier_with
-from parsimon.rvm.pareto_classifier import ParetoRVC
+from parsimon.rvm.pareto import ParetoRVC
 
 
 def rings(n, seed=0):
@@ -178,7 +178,7 @@ def test_time_and_stall_end_the_search(data):
 
 
 def test_an_interrupted_search_keeps_the_best_so_far(data, monkeypatch):
-    from parsimon.rvm.search.ascent import Ascent
+    from parsimon.rvm._search import Ascent
 
     step, calls = Ascent.step, []
 

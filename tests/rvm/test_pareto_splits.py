@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 
+from parsimon._partition import homogeneous_partition
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.partition import homogeneous_partition
-from parsimon.rvm.pareto_classifier import ParetoRVC
-from parsimon.rvm.rows import training_rows
-from parsimon.rvm.search.outcome import Model
-from parsimon.rvm.settling import Labelled, held_out_rates, settled_cutoffs
-from parsimon.rvm.splits import (
+from parsimon.rvm._evaluate import Model
+from parsimon.rvm._fit import training_rows
+from parsimon.rvm._pareto_search import (
     MOST_SINGLE_ROWS,
     given_split,
     homogeneous_split,
     merged_places,
     single_rows,
 )
+from parsimon.rvm._selection import Labelled, held_out_rates, settled_cutoffs
+from parsimon.rvm.pareto import ParetoRVC
 
 
 @given(st.integers(0, 10_000))

@@ -13,9 +13,9 @@ from scipy.special import expit
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Laplacian, Linear, Matern, MultiResolution, SquaredExponential
-from parsimon.rvm import far_variance
-from parsimon.rvm.far_variance import CallableColumn
-from parsimon.rvm.prediction import FarVariance, latent_variance, moderated_probability, new_column
+from parsimon.rvm import _far_variance as far_variance
+from parsimon.rvm._far_variance import CallableColumn
+from parsimon.rvm._machine import FarVariance, latent_variance, moderated_probability, new_column
 
 means = st.floats(-30.0, 30.0)
 variances = st.floats(0.0, 1e4)

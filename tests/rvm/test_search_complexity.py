@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.rvm.search.complexity import (
+from parsimon.rvm._genome import (
     active_count,
     check_complexity,
     degrees_of_freedom,

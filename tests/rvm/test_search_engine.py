@@ -10,14 +10,12 @@ import pytest
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.pareto import Checkpoint
-from parsimon.pareto.crowding import crowding_distance
-from parsimon.rvm.search import Problem, search
-from parsimon.rvm.search import sweep as sweep_module
-from parsimon.rvm.search.ascent import Ascent
-from parsimon.rvm.search.genome import Moves
-from parsimon.rvm.search.nsga import Population, survivors
-from parsimon.rvm.search.outcome import Model
-from parsimon.rvm.search.schemes import OneArchive
+from parsimon.pareto.dominance import crowding_distance
+from parsimon.rvm import _sweep as sweep_module
+from parsimon.rvm._evaluate import Model, OneArchive
+from parsimon.rvm._genome import Moves
+from parsimon.rvm._nsga import Population, survivors
+from parsimon.rvm._search import Ascent, Problem, search
 from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
 
 FAST = {"max_iter": 150, "stall": None, "random_state": 0}
@@ -178,7 +176,7 @@ def test_an_interrupted_search_keeps_the_best_so_far(problem, scheme, tmp_path):
 
 
 def test_an_interruption_between_two_steps_of_an_insertion_leaves_a_result(problem, monkeypatch):
-    from parsimon.rvm.search.elite import Elite
+    from parsimon.rvm._evaluate import Elite
 
     count = Elite._count
     calls = []

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from parsimon.pareto.dominance import nondominated_rows
-from parsimon.rvm.search import search
-from parsimon.rvm.search.complexity import degrees_of_freedom
-from parsimon.rvm.search.fitting import Fitter
-from parsimon.rvm.search.schemes import Evaluator, OneArchive
-from parsimon.rvm.search.sweep import ExactSweep, GridSweep
+from parsimon.rvm._evaluate import Evaluator, OneArchive
+from parsimon.rvm._genome import Fitter, degrees_of_freedom
+from parsimon.rvm._search import search
+from parsimon.rvm._sweep import ExactSweep, GridSweep
 from tests.rvm.search_problems import banana, bumps
 
 SIGN = (-1.0, 1.0, 1.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.rvm.search.genome import Moves, alpha_of, levels_of
+from parsimon.rvm._genome import Moves, alpha_of, levels_of
 
 genes = st.dictionaries(st.integers(0, 9), st.floats(-12, 12), min_size=1)
 

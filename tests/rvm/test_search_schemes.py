@@ -5,16 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
+from parsimon._partition import homogeneous_partition
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.partition import homogeneous_partition
-from parsimon.rvm.search import Problem, search
-from parsimon.rvm.search import genome as genome_module
-from parsimon.rvm.search.complexity import degrees_of_freedom
-from parsimon.rvm.search.fitting import Fitter
-from parsimon.rvm.search.partitions import folds_for, halves_for
-from parsimon.rvm.search.schemes import Evaluator, OneArchive, TwoArchives
-from parsimon.rvm.search.sweep import ExactSweep
+from parsimon.rvm import _genome as genome_module
+from parsimon.rvm._evaluate import Evaluator, OneArchive, TwoArchives
+from parsimon.rvm._genome import Fitter, degrees_of_freedom
+from parsimon.rvm._problem import folds_for, halves_for
+from parsimon.rvm._search import Problem, search
+from parsimon.rvm._sweep import ExactSweep
 from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.rvm.search import sweep
-from parsimon.rvm.search.sweep import ExactSweep, GridSweep, rates_at, sweep_of, view_of
+from parsimon.rvm import _sweep as sweep
+from parsimon.rvm._sweep import ExactSweep, GridSweep, rates_at, sweep_of, view_of
 from tests.rvm.search_problems import best_of, digits, rates
 
 
@@ -106,7 +106,7 @@ def test_folds_without_a_class_do_not_count_in_its_mean(loops):
 
 @given(st.integers(0, 2**32 - 1))
 def test_both_loops_give_the_same_bits(seed):
-    compiled = pytest.importorskip("parsimon.rvm.search.sweep_compiled")
+    compiled = pytest.importorskip("parsimon.rvm._sweep_compiled")
     rng = np.random.default_rng(seed)
     scores = np.round(rng.normal(size=20), int(rng.integers(0, 4)))
     order, cutoffs = scores.argsort(), np.sort(rng.normal(size=7))[::-1].copy()

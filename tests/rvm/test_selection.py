@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Front
-from parsimon.rvm.selection import (
+from parsimon.rvm._selection import (
     Figures,
     choose,
     error_knee,

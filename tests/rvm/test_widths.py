@@ -20,10 +20,9 @@ from parsimon.kernels import (
     RationalQuadratic,
     SquaredExponential,
 )
-from parsimon.rvm.widths import best_gamma, input_widths
-from parsimon.rvm.widths.climb import Part, evidence_slope
-from parsimon.rvm.widths.families import KernelFamily, ResolutionFamily, kernel_box
-from parsimon.rvm.widths.problems import Problems
+from parsimon.rvm._width_families import KernelFamily, Problems, ResolutionFamily, kernel_box
+from parsimon.rvm._width_search import Part, evidence_slope
+from parsimon.rvm._widths import best_gamma, input_widths
 
 
 def planted(n, d, *, task, seed=0, noise=0.2):

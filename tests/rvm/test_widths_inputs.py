@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Laplacian, Matern, MultiResolution, SquaredExponential
-from parsimon.rvm.widths import best_gamma, input_relevance, input_widths
+from parsimon.rvm._widths import best_gamma, input_relevance, input_widths
 
 
 def planted(n, d, *, task, seed=0, noise=0.2):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from parsimon.svm.dual import Dual
+from parsimon.svm._dual import Dual
 
 
 def random_dual(seed, *, n=12, indefinite=False, equality=True, linear=False, C=2.0):

@@ -11,12 +11,11 @@ from sklearn.svm import SVC
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Multiquadric, SquaredExponential
-from parsimon.svm import smo
+from parsimon.svm import _dual as smo
+from parsimon.svm._dual import Dual, solve
+from parsimon.svm._pairs import pairs_of, votes_and_margins
 from parsimon.svm.classifier import EvolutionarySVC
-from parsimon.svm.dual import Dual
-from parsimon.svm.exact import solve
 from parsimon.svm.indefinite import kernel_spectrum, repaired
-from parsimon.svm.pairs import pairs_of, votes_and_margins
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 from sklearn.datasets import make_classification, make_moons
 
-from parsimon.svm.classes import cross_fitted
+from parsimon.svm._evolve import Settings
+from parsimon.svm._pairs import Slopes, agreeing, coupled, cross_fitted, fit_slopes, pairs_of
 from parsimon.svm.classifier import EvolutionarySVC
-from parsimon.svm.evolution import Settings
-from parsimon.svm.pairs import pairs_of
-from parsimon.svm.probability import Slopes, agreeing, coupled, fit_slopes
 from tests.svm.duals import random_dual
 
 seeds = st.integers(0, 10_000)
@@ -198,7 +196,7 @@ def test_decisions_for_calibration_come_from_machines_that_have_not_seen_the_row
 
 
 def cross_alpha(dual):
-    from parsimon.svm.exact import solve
+    from parsimon.svm._dual import solve
 
     return solve(dual).alpha
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from parsimon.svm.dual import Dual, Solution
-from parsimon.svm.exact import solve
+from parsimon.svm._dual import Dual, Solution, solve
 from tests.svm.duals import random_dual
 
 seeds = st.integers(0, 10_000)

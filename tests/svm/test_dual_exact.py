@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.svm import smo, smo_compiled
-from parsimon.svm.dual import Dual
-from parsimon.svm.exact import feasible, solve
-from parsimon.svm.smo import climb
+from parsimon.svm import _dual as smo
+from parsimon.svm import _smo_compiled as smo_compiled
+from parsimon.svm._dual import Dual, climb, feasible, solve
 from tests.svm.duals import highest_value, random_dual
 
 seeds = st.integers(0, 10_000)

@@ -6,13 +6,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.svm.dual import Dual
-from parsimon.svm.evolution import STRATEGIES, Settings, evolve
-from parsimon.svm.evolution.memetic import _Run
-from parsimon.svm.evolution.population import Population
-from parsimon.svm.evolution.variation import random_points, rebalance, varied
-from parsimon.svm.exact import solve
-from parsimon.svm.smo import climb
+from parsimon.svm._dual import Dual, climb, solve
+from parsimon.svm._evolve import (
+    STRATEGIES,
+    Population,
+    Settings,
+    _Run,
+    evolve,
+    random_points,
+    rebalance,
+    varied,
+)
 from tests.svm.duals import highest_value, random_dual
 
 seeds = st.integers(0, 10_000)

@@ -13,10 +13,8 @@ from sklearn.svm import SVC, NuSVC
 
 from parsimon.datasets import make_banana
 from parsimon.pareto import hypervolume
-from parsimon.svm.front.losses import Training
-from parsimon.svm.front.path import exact_path, nu_prices, nus
-from parsimon.svm.front.primal import evolve
-from parsimon.svm.front.printed import dual_objectives, evolve_printed
+from parsimon.svm._front import evolve, exact_path, nu_prices, nus
+from parsimon.svm._losses import Training, dual_objectives, evolve_printed
 
 
 def tiny(n=7, *, seed=0, weighted=False):

@@ -6,11 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.pareto import Box, hypervolume
-from parsimon.svm.dual import Dual
-from parsimon.svm.front.guide import VolumeGuide, removal_order
-from parsimon.svm.front.losses import Training, best_bias, hinge_losses
-from parsimon.svm.front.primal import evolve, interpolated, seeds
-from parsimon.svm.front.variation import AscentMutation, BlendCrossover, climbed, prices
+from parsimon.svm._dual import Dual
+from parsimon.svm._front import VolumeGuide, evolve, interpolated, removal_order, seeds
+from parsimon.svm._losses import (
+    AscentMutation,
+    BlendCrossover,
+    Training,
+    best_bias,
+    climbed,
+    hinge_losses,
+    prices,
+)
 
 
 def problem(n=14, *, seed=0, weighted=False):

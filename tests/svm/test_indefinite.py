@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from parsimon._style import BLUE, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Epanechnikov, SquaredExponential
-from parsimon.svm.gram import Gram
+from parsimon.svm._gram import Gram
 from parsimon.svm.indefinite import kernel_spectrum, repaired
 
 seeds = st.integers(0, 10_000)

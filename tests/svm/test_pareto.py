@@ -8,8 +8,8 @@ from sklearn.svm import SVC
 from parsimon.datasets import make_banana
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.kernels import Multiquadric
-from parsimon.svm.front.machine import FrontSVC
-from parsimon.svm.pareto_classifier import ParetoSVC
+from parsimon.svm._front_machine import FrontSVC
+from parsimon.svm.pareto import ParetoSVC
 
 QUICK = {"n_points": 24, "n_seeds": 5, "max_iter": 3, "random_state": 0}
 

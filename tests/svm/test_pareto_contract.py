@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.svm.front.machine import FrontSVC
-from parsimon.svm.pareto_classifier import ParetoSVC
+from parsimon.svm._front_machine import FrontSVC
+from parsimon.svm.pareto import ParetoSVC
 
 QUICK = {"n_points": 12, "n_seeds": 4}
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Multiquadric, SquaredExponential
-from parsimon.svm.exact import solve
+from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
 

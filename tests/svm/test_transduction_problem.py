@@ -9,16 +9,25 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.svm.transduction.descent import annealed, descend, inductive_scores
-from parsimon.svm.transduction.graph import (
+from parsimon.svm._labellings import (
+    annealed,
+    crossed,
+    descend,
+    inductive_scores,
+    mutated,
+    nearest_order,
     neighbour_graph,
     spectral_splits,
     spread_labels,
     squared_kernel_distances,
 )
-from parsimon.svm.transduction.labels import positive_counts, read_labels, wilson
-from parsimon.svm.transduction.problem import Problem, machine
-from parsimon.svm.transduction.variation import crossed, mutated, nearest_order
+from parsimon.svm._transductive_problem import (
+    Problem,
+    machine,
+    positive_counts,
+    read_labels,
+    wilson,
+)
 from tests.svm.transduction_problems import all_labellings, inner_maximum, random_problem
 
 SEEDS = st.integers(0, 10_000)

@@ -8,13 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.svm.transduction.descent import greedy, polish
-from parsimon.svm.transduction.evolution import evolve, first_labellings
-from parsimon.svm.transduction.exhaustive import exhaust
-from parsimon.svm.transduction.graph import squared_kernel_distances
-from parsimon.svm.transduction.joint import maximise_jointly
-from parsimon.svm.transduction.problem import Problem
-from parsimon.svm.transduction.search import METHODS, Searching, find_labels, greedy_count
+from parsimon.svm._labelling_search import (
+    METHODS,
+    Searching,
+    exhaust,
+    find_labels,
+    greedy_count,
+    maximise_jointly,
+)
+from parsimon.svm._labellings import (
+    evolve,
+    first_labellings,
+    greedy,
+    polish,
+    squared_kernel_distances,
+)
+from parsimon.svm._transductive_problem import Problem
 from tests.svm.transduction_problems import all_labellings, inner_maximum, random_problem
 
 

@@ -8,17 +8,18 @@ from sklearn.datasets import make_blobs
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Box, Front, nondominated
-from parsimon.svm.edges import edge, edge_reading
-from parsimon.svm.pareto_transductive import ParetoTransductiveSVC
-from parsimon.svm.transduction.front import choose, primal_machines
-from parsimon.svm.transduction.objectives import DualObjectives, PrimalObjectives
-from parsimon.svm.transduction.operators import (
+from parsimon.svm._transductive_front import (
     BlendCrossover,
+    DualObjectives,
+    PrimalObjectives,
     ScaleMutation,
     SignedSparsityMutation,
+    choose,
+    exact_machines,
+    primal_machines,
 )
-from parsimon.svm.transduction.problem import Problem
-from parsimon.svm.transduction.seeds import exact_machines
+from parsimon.svm._transductive_problem import Problem
+from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge, edge_reading
 from parsimon.svm.transductive import TransductiveSVC
 from tests.svm.transduction_problems import random_problem
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from sklearn.svm import SVC
 
-from parsimon.svm.transduction.problem import Problem
+from parsimon.svm._transductive_problem import Problem
 
 
 def random_problem(seed, *, n_unlabelled, kernel="rbf", gamma=1.0, C=1.0, C_unlabelled=1.0):

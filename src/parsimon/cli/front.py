@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.cli.tables import check_target, column, read_table
 from parsimon.exceptions import InvalidInputError
 
@@ -65,7 +65,7 @@ def front(
         parsimon front results.csv --maximise auc --minimise features --plot front.svg
         parsimon front roc.csv --maximise tpr --minimise fpr --where "fpr<=0.05" --select best:tpr
     """
-    from parsimon.pareto.rules import choose
+    from parsimon.pareto.choose import choose
 
     check_target(picture)
     check_target(out)
@@ -149,7 +149,7 @@ def _front(data: "pd.DataFrame", maximise: Sequence[str], minimise: Sequence[str
 
 
 def _conditions(texts: Sequence[str]) -> dict[str, float]:
-    from parsimon.pareto.conditions import written_conditions
+    from parsimon.pareto._criteria import written_conditions
 
     return {name: bound for text in texts for name, bound in written_conditions(text).items()}
 
@@ -250,7 +250,7 @@ class _Report:
 
 
 def _text(value: Any) -> str:
-    from parsimon.pareto.words import number
+    from parsimon.pareto.front import number
 
     try:
         return number(operator.index(value))

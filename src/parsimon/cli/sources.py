@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.cli.tables import column, read_table
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:

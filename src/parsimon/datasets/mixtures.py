@@ -6,7 +6,7 @@ import numpy as np
 
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
-from parsimon.datasets.checks import at_least, balanced, share
+from parsimon.datasets._groups import at_least, balanced, share
 from parsimon.exceptions import InvalidInputError
 
 # Rows: the two centres of class 0, then the two of class 1.

@@ -4,7 +4,7 @@ import numpy as np
 
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices, Mask
-from parsimon.datasets.checks import at_least, share
+from parsimon.datasets._groups import at_least, share
 from parsimon.exceptions import InvalidInputError
 
 # The two base waves of each of Breiman's classes.

@@ -7,7 +7,7 @@ import numpy as np
 
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
-from parsimon.datasets.checks import at_least
+from parsimon.datasets._groups import at_least
 from parsimon.exceptions import InvalidInputError
 
 # Labelled corners first: lower left (negative), upper right (positive), then the other two.

@@ -6,16 +6,24 @@ splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and `anova` say
 differ, and what that rests on.
 """
 
-from parsimon.evaluation.comparison import Comparison
-from parsimon.evaluation.halves import StratifiedHalves
-from parsimon.evaluation.homogeneous import HomogeneousKFold
+from parsimon._partition import homogeneous_partition, nearest_neighbour_walk
+from parsimon.evaluation.compare import (
+    Comparison,
+    anova,
+    corrected_t,
+    holm,
+    mann_whitney,
+    pairwise,
+    wilcoxon_signed_rank,
+)
+from parsimon.evaluation.folds import HomogeneousKFold, StratifiedHalves
 from parsimon.evaluation.honest import honest_score
-from parsimon.evaluation.intervals import bootstrap_interval, corrected_t_interval
-from parsimon.evaluation.mean_tests import anova, corrected_t
-from parsimon.evaluation.multiple import holm, pairwise
-from parsimon.evaluation.rank_tests import mann_whitney, wilcoxon_signed_rank
-from parsimon.evaluation.result import Fold, HonestScore
-from parsimon.partition import homogeneous_partition, nearest_neighbour_walk
+from parsimon.evaluation.intervals import (
+    Fold,
+    HonestScore,
+    bootstrap_interval,
+    corrected_t_interval,
+)
 
 __all__ = [
     "Comparison",

@@ -4,27 +4,203 @@ A search that looked at a score to choose a model cannot also report that score.
 treats the whole search as one estimator: outer folds (`outer.py`), one search in each
 (`measuring.py`),
 a summary with an interval (`result.py`).
+
+One outer fold: clone, seed and fit the whole search, then score it on the test part.
+
+Which score is meant: its scorer, its name, its range, and what one prediction adds to it.
 """
 
+import time
+import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    LeaveOneGroupOut,
+    LeavePGroupsOut,
+    StratifiedGroupKFold,
+)
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
+from parsimon._partition import complete_vector
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray
-from parsimon.evaluation.intervals import bootstrap_interval, corrected_t_interval
-from parsimon.evaluation.measuring import Measurement
-from parsimon.evaluation.metric import POINTS, Metric, Scoring, metric_of
-from parsimon.evaluation.outer import outer_parts
-from parsimon.evaluation.result import Fold, HonestScore
+from parsimon._typing import AnyArray, Indices
+from parsimon.evaluation.folds import Part, outer_parts, seeded_splitter
+from parsimon.evaluation.intervals import (
+    Fold,
+    HonestScore,
+    bootstrap_interval,
+    corrected_t_interval,
+)
 from parsimon.exceptions import InvalidInputError
-from parsimon.partition import complete_vector
+
+Scoring = str | Callable[..., float] | None
+
+# Scores that are means over rows: what one prediction contributes, given truth and prediction.
+POINTS: dict[str, Callable[[AnyArray, AnyArray], Any]] = {
+    "accuracy": lambda truth, prediction: truth == prediction,
+    "neg_mean_squared_error": lambda truth, prediction: -((truth - prediction) ** 2),
+    "neg_mean_absolute_error": lambda truth, prediction: -np.abs(truth - prediction),
+}
+_FROM_0_TO_1 = ("accuracy", "average_precision", "balanced_accuracy", "f1", "roc_auc")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A scoring as scikit-learn takes it, with a name to print."""
+
+    name: str
+    scoring: Scoring
+
+    def scorer(self, estimator: Any) -> Callable[..., float]:
+        """Return a function of (fitted estimator, X, y); greater is better."""
+        scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
+        return scorer
+
+    def within_range(self, low: float, high: float) -> tuple[float, float]:
+        """Return the interval without values that the score cannot take, where that is known."""
+        bounded = not callable(self.scoring) and self.name in _FROM_0_TO_1
+        return (max(low, 0.0), min(high, 1.0)) if bounded else (low, high)
+
+
+def metric_of(search: Any, scoring: Scoring = None) -> Metric:
+    """Return the metric that `scoring` names, or else the one that the search itself maximises."""
+    found = own_scoring(search) if scoring is None else scoring
+    if isinstance(found, str):
+        name = found
+    elif found is not None:
+        name = getattr(getattr(found, "_score_func", found), "__name__", "score")
+    elif is_classifier(search):
+        name = "accuracy"
+    else:
+        name = "r2" if is_regressor(search) else "score"
+    return Metric(name, found)
+
+
+def own_scoring(search: Any) -> Scoring:
+    """Return the `scoring` of the search, or the one it refits by if it has several."""
+    search = last_step(search)
+    scoring = getattr(search, "scoring", None)
+    refit = getattr(search, "refit", None)
+    if isinstance(scoring, dict):
+        return scoring.get(refit)
+    if isinstance(scoring, list | tuple | set):
+        return refit if isinstance(refit, str) else None
+    return scoring
+
+
+def last_step(search: Any) -> Any:
+    """Return the estimator at the end of a pipeline, or the estimator itself."""
+    return last_step(search.steps[-1][1]) if isinstance(search, Pipeline) else search
+
+
+_GROUPED = (
+    GroupKFold,
+    GroupShuffleSplit,
+    LeaveOneGroupOut,
+    LeavePGroupsOut,
+    StratifiedGroupKFold,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """All that one fold needs; calling it measures a fold.
+
+    A failure is returned as a sentence, so that one bad fold does not lose the others.
+    """
+
+    search: Any
+    X: Any
+    y: AnyArray
+    groups: AnyArray | None
+    metric: Metric
+    guide: Callable[[Any], float] | None
+
+    def __call__(self, part: Part, seed: np.random.SeedSequence) -> Fold | str:
+        start = time.perf_counter()
+        try:
+            # One thread: the same bits whatever n_jobs, and no fight over cores.
+            with threadpool_limits(limits=1):
+                return self._fold(part, seed, start)
+        except Exception as error:  # noqa: BLE001 - any estimator may raise anything
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            return f"Fold {part.number} of repeat {part.repeat} failed with {reason}."
+
+    def _fold(self, part: Part, seed: np.random.SeedSequence, start: float) -> Fold:
+        train, test = take(self.X, part.train), take(self.X, part.test)
+        target, truth = self.y[part.train], self.y[part.test]
+        options = {}
+        if self.groups is not None and isinstance(getattr(self.search, "cv", None), _GROUPED):
+            options["groups"] = self.groups[part.train]
+        fitted = seeded(clone(self.search), seed).fit(train, target, **options)
+        score = float(self.metric.scorer(fitted)(fitted, test, truth))
+        if not np.isfinite(score):
+            raise InvalidInputError(f"the {self.metric.name} of its {len(truth)} rows is {score}")
+        return Fold(
+            repeat=part.repeat,
+            number=part.number,
+            n_train=len(part.train),
+            test=part.test,
+            truth=truth,
+            predictions=np.asarray(fitted.predict(test)),
+            score=score,
+            baseline=self._baseline(target, truth),
+            guide=_best_score(fitted) if self.guide is None else float(self.guide(fitted)),
+            seconds=time.perf_counter() - start,
+        )
+
+    def _baseline(self, target: AnyArray, truth: AnyArray) -> float:
+        dummy = (
+            DummyClassifier(strategy="prior") if is_classifier(self.search) else DummyRegressor()
+        )
+        dummy.fit(np.zeros((len(target), 1)), target)
+        with warnings.catch_warnings():
+            # Precision and the like are undefined, and set to 0, for a model of one answer.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return float(self.metric.scorer(dummy)(dummy, np.zeros((len(truth), 1)), truth))
+
+
+def seeded(search: Any, seed: np.random.SeedSequence) -> Any:
+    """Set an int for every `random_state` of the search, and of its splitters, that is None.
+
+    Parameters get seeds in sorted order of their names; seeds that are set stay.
+    """
+    params = search.get_params(deep=True)
+    changes: dict[str, Any] = {}
+    for name, child in zip(sorted(params), seed.spawn(len(params)), strict=True):
+        value = params[name]
+        if value is None and name.split("__")[-1] == "random_state":
+            changes[name] = int(child.generate_state(1)[0])
+        elif hasattr(value, "split") and hasattr(value, "get_n_splits"):
+            changes[name] = seeded_splitter(value, child)
+    return search.set_params(**changes)
+
+
+def take(X: Any, rows: Indices) -> Any:
+    """Return some rows of an array, a sparse matrix or a data frame, in its own kind."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+def _best_score(fitted: Any) -> float | None:
+    best = getattr(last_step(fitted), "best_score_", None)
+    return None if best is None else float(best)
+
 
 IntervalMethod = Literal["corrected_t", "bootstrap"]
 

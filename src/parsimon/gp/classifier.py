@@ -8,16 +8,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._data import check_classes, class_weights, row_weights
+from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
-from parsimon._weights import check_classes, class_weights, row_weights
-from parsimon._workers import Workers
-from parsimon.gp.choice import chosen_kernel
-from parsimon.gp.fit import Fitted, fit_classifier, fit_softmax
-from parsimon.gp.multiclass import LatentModel, OneVsRest, Softmax
-from parsimon.gp.parts import Component, form_of, warn_unless_converged, written_names
-from parsimon.gp.rows import DistinctRows, distinct_rows
+from parsimon.gp._estimator import (
+    Component,
+    chosen_kernel,
+    form_of,
+    warn_unless_converged,
+    written_names,
+)
+from parsimon.gp._fit import Fitted, fit_classifier, fit_softmax
+from parsimon.gp._multiclass import LatentModel, OneVsRest, Softmax
+from parsimon.gp._rows import DistinctRows, distinct_rows
 from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain
 

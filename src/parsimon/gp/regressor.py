@@ -7,16 +7,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._data import row_weights
 from parsimon._random import Seed
 from parsimon._typing import Array
-from parsimon._weights import row_weights
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp.choice import chosen_kernel
-from parsimon.gp.fit import fit_regressor
-from parsimon.gp.multiclass import in_order, left_out
-from parsimon.gp.parts import Component, form_of, warn_unless_converged, written_names
-from parsimon.gp.rows import distinct_rows
+from parsimon.gp._estimator import (
+    Component,
+    chosen_kernel,
+    form_of,
+    warn_unless_converged,
+    written_names,
+)
+from parsimon.gp._fit import fit_regressor
+from parsimon.gp._multiclass import in_order, left_out
+from parsimon.gp._rows import distinct_rows
 from parsimon.kernels import plain, sum_of_products
 
 

@@ -1,6 +1,13 @@
-"""`KernelSearch`: which variables matter, alone or together, found by growing a kernel."""
+"""`KernelSearch`: which variables matter, alone or together, found by growing a kernel.
 
+From a kernel that a search judged to a fitted estimator.
+
+Folds that every kernel of a search is judged on, and what kind of target there is.
+"""
+
+import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -11,25 +18,119 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice, check_count
+from parsimon._checks import binary_labels, check_choice, check_count, shorten
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array
-from parsimon._validation import binary_labels
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp.beam import SearchOptions, beam_search
-from parsimon.gp.candidate_model import CandidateModel, framed
-from parsimon.gp.candidates import Candidate, Choice
-from parsimon.gp.grammar import Grammar, base_kernels, varying_columns
-from parsimon.gp.guides import Guide
-from parsimon.gp.history import SearchHistory
-from parsimon.gp.judge import Judge
-from parsimon.gp.judging import Problem, Task
-from parsimon.gp.period import with_likely_periods
-from parsimon.gp.search_memory import stored_seed
-from parsimon.gp.shared_folds import refuse_more_classes, shared_folds, target_task
+from parsimon.gp._beam import Judge, SearchOptions, beam_search
+from parsimon.gp._candidates import Candidate, Choice, SearchHistory
+from parsimon.gp._evaluate import Guide, Problem, Task
+from parsimon.gp._grammar import Grammar, base_kernels, varying_columns, with_likely_periods
+from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel
 from parsimon.pareto import choose as choose_from_front
-from parsimon.pareto.rules import Rule
+from parsimon.pareto.choose import Rule
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModel:
+    """Turns a candidate into a fitted estimator; a value, so that searches can be pickled.
+
+    Shapes: X (n, d).
+
+    y (n,): Labels of any kind, or numbers in their own units.
+    inference: For labels.
+    names: Of the columns.
+    """
+
+    task: Task
+    X: Array
+    y: AnyArray
+    inference: Literal["ep", "laplace"]
+    names: Any
+
+    def __call__(self, candidate: Candidate) -> Any:
+        X = framed(self.X, self.names)
+        if self.task == "classification":
+            from parsimon.gp.classifier import GPClassifier
+
+            kept = GPClassifier(
+                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
+            )
+            return kept.fit(X, self.y)
+        from parsimon.gp.regressor import GPRegressor
+
+        # The search standardised the target; a constant target has no unit.
+        unit = float(np.var(self.y)) or 1.0
+        noise = unit * (candidate.noise_variance or 1.0)
+        held = GPRegressor(candidate.kernel, noise=noise, optimise=False, n_restarts=0)
+        return held.fit(X, self.y)
+
+
+def framed(X: Array, names: Any) -> Any:
+    """Return a table with its names, if it had any, for estimators that remember them."""
+    if names is None:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
+
+
+# A whole-numbered target with more values than the ten digits is a quantity, not classes.
+_MOST_NUMBERED_CLASSES = 10
+
+
+def shared_folds(
+    folds: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
+) -> tuple[tuple[Indices, Indices], ...]:
+    """Return the (train, test) rows of each fold.
+
+    Shapes: X (n, d), y (n,).
+    """
+    from sklearn.model_selection import KFold, check_cv
+
+    number = int(seed.generate_state(1)[0])
+    if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
+        if folds < 2:
+            raise InvalidInputError(f"folds must be 2 or more, got {folds}.")
+        splitter: Any = KFold(int(folds), shuffle=True, random_state=number)
+    else:
+        splitter = copy.copy(check_cv(folds))
+        shuffles = getattr(splitter, "shuffle", True)
+        if shuffles and getattr(splitter, "random_state", number) is None:
+            splitter.random_state = number
+    return tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y))
+
+
+def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
+    """Return whether a target is classes or a quantity.
+
+    "auto" takes text, truth values and two distinct values for classes, fractions and more than
+    ten whole numbers for a quantity; with three to ten whole numbers it asks.
+    """
+    if task != "auto":
+        return task
+    values = np.unique(y)
+    if y.dtype.kind not in "iuf" or len(values) <= 2:
+        return "classification"
+    if len(values) > _MOST_NUMBERED_CLASSES or (values != np.floor(values)).any():
+        return "regression"
+    raise InvalidInputError(
+        f"The target has {len(values)} whole numbers ({shorten(values.tolist(), 10)}). Only binary "
+        "classification is supported. Search for one class against the rest, as in y == "
+        f"{values[-1]}, or set task='regression' if they are a quantity."
+    )
+
+
+def refuse_more_classes(y: AnyArray) -> None:
+    """Raise an error for three classes or more that says how to go on."""
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise InvalidInputError(
+            f"Only binary classification is supported. The target has {len(classes)} classes: "
+            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
+            f"{classes[-1].item()!r}, one search for each class."
+        )
 
 
 def _is_classifier(search: "KernelSearch") -> bool:

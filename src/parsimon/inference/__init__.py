@@ -7,7 +7,7 @@ hyperparameters to any of them. For very many rows, `maximise_bound` and `stocha
 Gaussian over the latent values at a few inducing points instead.
 """
 
-from parsimon.inference.covariance import Covariance
+from parsimon.inference._covariance import Covariance
 from parsimon.inference.ep import expectation_propagation
 from parsimon.inference.evidence import (
     EvidenceFit,
@@ -19,8 +19,8 @@ from parsimon.inference.evidence import (
 from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
 from parsimon.inference.inducing import kmeans_points, pivoted_points
 from parsimon.inference.laplace import laplace
+from parsimon.inference.likelihoods import leave_one_out_log_loss, positive_probability
 from parsimon.inference.posterior import Latent, LatentPosterior, Sites
-from parsimon.inference.prediction import leave_one_out_log_loss, positive_probability
 from parsimon.inference.prior import DensePrior, LatentPrior, LowRankPrior, latent_prior
 from parsimon.inference.softmax_laplace import (
     SoftmaxPosterior,
@@ -34,8 +34,7 @@ from parsimon.inference.variational import (
     VariationalPosterior,
     WhitenedGaussian,
 )
-from parsimon.inference.variational_batches import stochastic_bound
-from parsimon.inference.variational_fit import BoundFit, maximise_bound
+from parsimon.inference.variational_fit import BoundFit, maximise_bound, stochastic_bound
 
 __all__ = [
     "BoundFit",

@@ -12,11 +12,11 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from parsimon._checks import finite_matrix
 from parsimon._random import Seed
 from parsimon._typing import Array
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.covariance import Covariance
+from parsimon.inference._covariance import Covariance
 from parsimon.inference.ep import expectation_propagation
 from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
 from parsimon.inference.laplace import laplace

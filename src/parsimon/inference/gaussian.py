@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parsimon._checks import finite_vector
+from parsimon._data import checked_weights
 from parsimon._typing import Array
-from parsimon._validation import finite_vector
-from parsimon._weights import checked_weights
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent, LatentPosterior, Sites
 from parsimon.inference.prior import LatentPrior

@@ -6,7 +6,7 @@ Both look at 20,000 rows at most, drawn at random from a larger table.
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.inference.covariance import Covariance
+from parsimon.inference._covariance import Covariance
 from parsimon.linalg import pivoted_cholesky
 
 # Rows that are looked at; more do not move the centres noticeably.

@@ -157,7 +157,7 @@ def _newton_modes() -> Callable[..., int]:
     """Return the compiled loop if the extra `fast` is installed."""
     if find_spec("numba") is None:
         return newton_modes
-    from parsimon.inference.irls_compiled import newton_modes as compiled
+    from parsimon.inference._irls_compiled import newton_modes as compiled
 
     return compiled  # type: ignore[no-any-return]
 

@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._data import checked_weights
 from parsimon._typing import Array
-from parsimon._weights import checked_weights
-from parsimon.inference.anderson import Anderson
-from parsimon.inference.labels import checked_signs
-from parsimon.inference.likelihoods import Derivatives, Link, log_likelihood
+from parsimon.inference._anderson import Anderson
+from parsimon.inference.likelihoods import Derivatives, Link, checked_signs, log_likelihood
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import Conditioned, DensePrior, LatentPrior
 

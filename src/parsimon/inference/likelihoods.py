@@ -1,13 +1,122 @@
-"""Likelihoods of a label -1 or 1 given the latent value: logarithm and three derivatives."""
+"""Likelihoods of a label -1 or 1 given the latent value: logarithm and three derivatives.
 
-from typing import Literal, NamedTuple, TypeAlias
+Moments of a probit term times a Gaussian, for one term, many copies, or a fraction of one.
+
+For a weight w of at least one, the row stands for w copies of its term, each with a site of its
+own: integer weights equal duplicated rows exactly. For a weight below one, the site replaces the
+term's w-th power, whose moments are integrated numerically; both agree at w = 1.
+
+From a Gaussian latent value to the probability of the positive class, and leave-one-out loss.
+
+Checks of labels and weights that enter an inference.
+"""
+
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit, log_ndtr
+from scipy.special import erfcx, expit, log_ndtr, ndtr
 
+from parsimon._checks import finite_vector
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.tilted import mills_ratio
+from parsimon.inference.posterior import Latent
+
+ROOT_2 = np.sqrt(2.0)
+ROOT_2_OVER_PI = np.sqrt(2.0 / np.pi)
+
+
+class Tilted(NamedTuple):
+    """The log normaliser of term times cavity, with derivatives for the cavity's mean.
+
+    slope, curvature (n,): First derivative, and minus the second; the curvature is not
+        negative.
+    """
+
+    slope: Array
+    curvature: Array
+
+
+def mills_ratio(z: Array) -> Array:
+    """Return the normal density over the normal distribution function, without overflow."""
+    ratio: Array = ROOT_2_OVER_PI / erfcx(-z / ROOT_2)
+    return ratio
+
+
+def probit_tilted(cavity: Latent, y: Array) -> Tilted:
+    """Return derivatives of ``log Phi(y m / sqrt(1 + v))`` for the cavity mean m.
+
+    Rasmussen and Williams (2006), equations 3.58 and 3.82.
+
+    Shapes: y (n,).
+    """
+    scale = 1.0 / np.sqrt(1.0 + cavity.variance)
+    z = y * cavity.mean * scale
+    ratio = mills_ratio(z)
+    return Tilted(y * ratio * scale, ratio * (z + ratio) * scale**2)
+
+
+def probit_log_normaliser(cavity: Latent, y: Array) -> Array:
+    """Return ``log Phi(y m / sqrt(1 + v))``, shape (n,)."""
+    logs: Array = log_ndtr(y * cavity.mean / np.sqrt(1.0 + cavity.variance))
+    return logs
+
+
+def power_tilted(cavity: Latent, y: Array, power: Array) -> tuple[Array, Tilted]:
+    """Return log normaliser and derivatives for the term ``Phi(y f) ** power``.
+
+    The tilted density is log-concave: it is integrated by Gauss-Legendre rules on the part where
+    the probit bends and on both sides of it, out to where the density falls below 1e-16 of its
+    greatest value.
+
+    Shapes: y (n,), power (n,) -> (n,).
+    """
+    # Below the floor the curvature, a difference over v, would be rounding; the moments of a
+    # Gaussian that narrow no longer depend on v.
+    m, v = y * cavity.mean, np.maximum(cavity.variance, 1e-8)
+    mode = _tilted_mode(m, v, power)
+    sd = np.sqrt(v)
+    # To the left the power itself adds curvature, so the density falls off at least this fast.
+    edges = np.stack([mode - 9 * sd, np.full_like(m, -8.0), np.full_like(m, 8.0), mode + 9 * sd])
+    edges = np.clip(edges, edges[0], edges[-1])
+    nodes, weights = _legendre(40)
+    half = np.diff(edges, axis=0) / 2
+    middle = edges[:-1] + half
+    # Standardised around the mode: moments are then differences of numbers of order one.
+    u = (middle[..., None] + half[..., None] * nodes - mode[:, None]) / sd[:, None]
+    f = mode[:, None] + sd[:, None] * u
+    offset = (mode - m) / sd
+    log_density = power[:, None] * log_ndtr(f) - 0.5 * (u + offset[:, None]) ** 2
+    peak = power * log_ndtr(mode) - 0.5 * offset**2
+    density = np.exp(log_density - peak[:, None]) * weights * half[..., None] / sd[:, None]
+    mass = density.sum(axis=(0, 2))
+    first = (density * u).sum(axis=(0, 2)) / mass
+    second = (density * (u - first[:, None]) ** 2).sum(axis=(0, 2)) / mass
+    log_normaliser = peak + np.log(mass) - 0.5 * np.log(2 * np.pi)
+    # Tilted mean m + v slope, tilted variance v - v^2 curvature.
+    slope = (first + offset) / sd
+    return log_normaliser, Tilted(y * slope, np.maximum(1.0 - second, 0.0) / v)
+
+
+def _tilted_mode(m: Array, v: Array, power: Array) -> Array:
+    """Return the mode of ``Phi(f)^power N(f; m, v)`` by Newton's method.
+
+    The derivative is convex and decreasing, and positive at m: steps from there never overshoot.
+    """
+    mode = m.copy()
+    for _ in range(100):
+        ratio = mills_ratio(mode)
+        step = (power * ratio - (mode - m) / v) / (power * ratio * (mode + ratio) + 1 / v)
+        mode += step
+        if np.max(np.abs(step) / (1.0 + np.abs(mode)), initial=0.0) < 1e-6:
+            break
+    return mode
+
+
+@cache
+def _legendre(n_nodes: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(n_nodes)
+
 
 Link: TypeAlias = Literal["probit", "logit"]
 
@@ -44,3 +153,64 @@ def log_likelihood(f: Array, y: Array, link: Link = "probit") -> Derivatives:
         third = y * curvature * (above - below)
         return Derivatives(-np.logaddexp(0.0, -z), y * below, curvature, third)
     raise InvalidInputError(f"link must be 'probit' or 'logit', got {link!r}.")
+
+
+def positive_probability(latent: Latent, *, link: Link = "probit", plug_in: bool = False) -> Array:
+    """Return the probability of the positive class.
+
+    Shape: (m,).
+
+    The probit's integral is Phi(m / sqrt(1 + v)) (Rasmussen and Williams 2006, equation 3.25).
+    The logit's has no closed form and is integrated to about 1e-12.
+    """
+    if link not in ("probit", "logit"):
+        raise InvalidInputError(f"link must be 'probit' or 'logit', got {link!r}.")
+    mean, variance = latent
+    if link == "probit":
+        probit: Array = ndtr(mean if plug_in else mean / np.sqrt(1.0 + variance))
+        return probit
+    logit: Array = expit(mean) if plug_in else _average_logit(mean, variance)
+    return logit
+
+
+def leave_one_out_log_loss(latent: Latent, y: Array, *, link: Link = "probit") -> Array:
+    """Return minus the log probability of each row's own label, from its cavity.
+
+    Shapes: y (n,) -> (n,).
+    """
+    own = positive_probability(Latent(y * latent.mean, latent.variance), link=link)
+    return -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+
+
+def _average_logit(mean: Array, variance: Array) -> Array:
+    """Return E[1 / (1 + exp(-f))] for Gaussian f.
+
+    A narrow Gaussian is integrated by Gauss and Hermite's rule. For a wide one parts are
+    exchanged, E = integral of logistic density(t) Phi((m - t) / sd) dt, and the trapezoidal rule
+    converges exponentially, since the integrand is analytic in a strip.
+    """
+    sd = np.sqrt(variance)
+    answer = np.zeros_like(mean)
+    narrow = variance < 1.0
+    for node, weight in zip(*_hermite(60), strict=True):
+        answer[narrow] += weight * expit(mean[narrow] + sd[narrow] * node)
+    step = 0.25
+    for t in np.arange(-40.0, 40.0 + step, step):
+        density = step * expit(t) * expit(-t)
+        answer[~narrow] += density * ndtr((mean[~narrow] - t) / sd[~narrow])
+    return answer
+
+
+@cache
+def _hermite(n_nodes: int) -> tuple[Array, Array]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    return nodes, weights / np.sqrt(2 * np.pi)
+
+
+def checked_signs(y: Any) -> Array:
+    """Return labels as floats, refusing anything but -1 and 1."""
+    labels = finite_vector(y, "y")
+    if not np.isin(labels, (-1.0, 1.0)).all():
+        seen = labels[~np.isin(labels, (-1.0, 1.0))][0]
+        raise InvalidInputError(f"Labels must be -1 and 1 here, got {seen:g}.")
+    return labels

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.inference.covariance import CHUNK, Covariance
+from parsimon.inference._covariance import CHUNK, Covariance
 from parsimon.inference.prior import Conditioned, LatentPrior
 
 

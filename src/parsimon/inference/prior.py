@@ -3,20 +3,260 @@
 `latent_prior` looks at the kernel matrix and picks the cheaper of two exact forms. Both offer
 the same two things: products with the covariance, and `condition`, the algebra of a Gaussian
 posterior under Gaussian sites, on which expectation propagation, Laplace and regression rest.
+
+The posterior under Gaussian sites when the whole kernel matrix is kept.
+
+The posterior under Gaussian sites when the kernel matrix has low numerical rank.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.covariance import CHUNK, Covariance
-from parsimon.inference.dense import DenseConditioned
-from parsimon.inference.low_rank import Derivatives, LowRankConditioned
-from parsimon.linalg import pivoted_cholesky
+from parsimon.inference._covariance import CHUNK, Covariance, contract, weighted_gradient
+from parsimon.linalg import LowRankPrecision, pivoted_cholesky
+
+# Entries of all derivatives at once that still fit into a core's cache, and rows of them below
+# which calls cost more than arithmetic.
+CACHED = 2**17
+FEWEST_ROWS = 64
+# Columns of a triangle whose squares are summed at once.
+SQUARES_AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class DenseConditioned:
+    """Posterior algebra by one Cholesky factorisation of B = I + T^1/2 K T^1/2.
+
+    The notation is that of Rasmussen and Williams (2006), section 3.6.3.
+
+    Shapes: X (n, d), gram (n, n).
+
+    precision (n,): T's diagonal, not negative.
+    """
+
+    kernel: Covariance
+    X: Array
+    gram: Array
+    precision: Array
+
+    @cached_property
+    def root_precision(self) -> Array:
+        return np.sqrt(self.precision)
+
+    @cached_property
+    def lower(self) -> Array:
+        """Cholesky factor of B; what stands above its diagonal is not used."""
+        root = self.root_precision
+        B = np.multiply(self.gram, root, order="F")
+        B *= root[:, None]
+        B[np.diag_indices_from(B)] += 1.0
+        lower, failure = lapack.dpotrf(B, lower=1, clean=0, overwrite_a=1)
+        if failure:
+            raise np.linalg.LinAlgError(
+                "The kernel matrix is not positive semi-definite; a Gaussian process needs a "
+                "kernel that is."
+            )
+        return np.asarray(lower)
+
+    @cached_property
+    def inverse_lower(self) -> Array:
+        """Inverse of `lower`, and as that in its lower triangle only."""
+        return np.asarray(lapack.dtrtri(self.lower, lower=1)[0])
+
+    @cached_property
+    def inverse(self) -> Array:
+        """Inverse of B, in the lower triangle only."""
+        # It takes the place of the triangle that it is computed from, whose one other use is the
+        # variance: a matrix less in memory.
+        self.variance  # noqa: B018
+        inverse_lower = self.inverse_lower
+        vars(self).pop("inverse_lower")
+        return np.asarray(lapack.dlauum(inverse_lower, lower=1, overwrite_c=1)[0])
+
+    @cached_property
+    def log_determinant(self) -> float:
+        return 2.0 * float(np.sum(np.log(np.diagonal(self.lower))))
+
+    @cached_property
+    def variance(self) -> Array:
+        # Sigma_ii = (1 - inv(B)_ii) / T_ii halves the work of K - K R K, but loses digits where
+        # a site says almost nothing; those few rows are computed the long way.
+        diagonal = np.diagonal(self.gram)
+        share = 1.0 - _column_squares(self.inverse_lower)
+        weak = share < 1e-3
+        variance: Array = share / np.where(weak, 1.0, self.precision)
+        if weak.any():
+            Q = self.whiten(self.gram[:, weak])[0]
+            variance[weak] = diagonal[weak] - np.einsum("ij,ij->j", Q, Q)
+        return np.asarray(np.maximum(variance, 0.0))
+
+    def solve(self, right: Array) -> Array:
+        if right.ndim == 1 and "inverse" in vars(self):
+            # A product is faster than two triangular solutions, if the inverse is there anyway.
+            inner = blas.dsymv(1.0, self.inverse, self.root_precision * right, lower=1)
+            return np.asarray(self.root_precision * inner)
+        scaled = (self.root_precision * right.T).T
+        solution = lapack.dpotrs(self.lower, scaled, lower=1)[0]
+        answer: Array = (self.root_precision * solution.reshape(right.shape).T).T
+        return answer
+
+    def mean(self, shift: Array) -> Array:
+        mean: Array = self.gram @ (shift - self.solve(self.gram @ shift))
+        return mean
+
+    def product(self, vector: Array) -> Array:
+        """Return ``Sigma @ vector`` by products alone, once the inverse of B is known."""
+        known, root = self.gram @ vector, self.root_precision
+        inner = blas.dsymv(1.0, self.inverse, root * known, lower=1)
+        product: Array = known - self.gram @ (root * inner)
+        return product
+
+    def whiten(self, cross: Array) -> tuple[Array, Array]:
+        scaled = np.asfortranarray(self.root_precision[:, None] * cross)
+        P = blas.dtrsm(1.0, self.lower, scaled, lower=1, overwrite_b=1)
+        return np.asarray(P), np.zeros((0, cross.shape[1]))
+
+    def basis(self) -> tuple[Array, Array]:
+        return np.eye(len(self.precision)), self.gram - self.gram @ self.solve(self.gram)
+
+    def gradient(self, left: Array, right: Array) -> Array:
+        root, own = self.root_precision, np.diagonal(self.inverse) * self.precision
+        total = self.kernel.diagonal_gradients(self.X) @ (left * right - own) / 2
+        # Each pair once, in pieces that stay in the processor's cache.
+        step = self._piece
+        for begin in range(0, len(self.X), step):
+            here, rest = slice(begin, begin + step), slice(begin, None)
+            weights = self.inverse[rest, here].T * -root[rest]
+            weights *= root[here, None]
+            weights += np.outer(left[here] / 2, right[rest])
+            weights += np.outer(right[here] / 2, left[rest])
+            n_here = len(weights)
+            weights[:, :n_here] = np.triu(weights[:, :n_here], 1)
+            total += contract(self.kernel.gradients(self.X[here], self.X[rest])[1], weights)
+        return total
+
+    @property
+    def _piece(self) -> int:
+        per_row = max(1, len(self.kernel.theta)) * len(self.X)
+        return max(1, min(CHUNK // per_row, max(FEWEST_ROWS, CACHED // per_row)))
+
+
+def _column_squares(lower: Array) -> Array:
+    """Return the sum of squares of each column of a lower triangle; shape (n,)."""
+    squares = np.empty(len(lower))
+    for begin in range(0, len(lower), SQUARES_AT_ONCE):
+        end = begin + SQUARES_AT_ONCE
+        corner = np.tril(lower[begin:end, begin:end])
+        below = lower[end:, begin:end]
+        squares[begin:end] = np.einsum("ij,ij->j", corner, corner)
+        squares[begin:end] += np.einsum("ij,ij->j", below, below)
+    return squares
+
+
+class Derivatives(NamedTuple):
+    """dK / dtheta at some of the pivots' columns.
+
+    Shapes: values (p, n, m).
+
+    places (m,): Where these columns stand among the pivots; -1 for one that is no pivot any
+        more.
+    """
+
+    values: Array
+    places: Indices
+
+    def contract(self, weights: Array) -> Array:
+        """Return the sum of derivatives times weights of shape (n, r), shape (p,)."""
+        # Weights are put in the derivatives' order, since those are p times as many.
+        own = np.where(self.places >= 0, weights[:, self.places], 0.0)
+        return contract(self.values, own)
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankConditioned:
+    """Posterior algebra by one Cholesky factorisation of A = I + L^T T L, of size r.
+
+    Shapes: X (n, d).
+
+    factor (n, r): L, with K = L L^T.
+    pivots (r,): L[pivots] is lower triangular.
+    derivatives: dK / dtheta at the pivots' columns, if known.
+    precision (n,): T's diagonal, not negative.
+    """
+
+    kernel: Covariance
+    X: Array
+    factor: Array
+    pivots: Indices
+    derivatives: tuple[Derivatives, ...] | None
+    precision: Array
+
+    @cached_property
+    def inverse(self) -> LowRankPrecision:
+        return LowRankPrecision(self.factor, self.precision)
+
+    @cached_property
+    def log_determinant(self) -> float:
+        return self.inverse.log_determinant
+
+    @cached_property
+    def variance(self) -> Array:
+        U = self.inverse.whitened
+        variance: Array = np.einsum("ij,ij->i", U, U)
+        return variance
+
+    def mean(self, shift: Array) -> Array:
+        U = self.inverse.whitened
+        mean: Array = U @ (U.T @ shift)
+        return mean
+
+    def solve(self, right: Array) -> Array:
+        return self.inverse.solve(right)
+
+    def whiten(self, cross: Array) -> tuple[Array, Array]:
+        P = np.sqrt(self.precision)[:, None] * cross
+        Q = self.inverse.whitened.T @ (self.precision[:, None] * cross)
+        return P, Q
+
+    def basis(self) -> tuple[Array, Array]:
+        return self.inverse.whitened, np.eye(self.factor.shape[1])
+
+    def gradient(self, left: Array, right: Array) -> Array:
+        """Return the gradient of the low-rank form itself, its pivots held fixed.
+
+        K = K_nP inv(K_PP) K_Pn, so tr(M dK) = 2 tr(inv(K_PP) K_Pn M dK_nP) -
+        tr(inv(K_PP) K_Pn M K_nP inv(K_PP) dK_PP), and R L = T L inv(A) leaves nothing larger
+        than n by r.
+        """
+        if not len(self.pivots) or not len(self.kernel.theta):
+            return np.zeros(len(self.kernel.theta))
+        inverse_A = np.asarray(lapack.dpotri(self.inverse.root, lower=1)[0])
+        inverse_A = np.tril(inverse_A) + np.tril(inverse_A, -1).T
+        left_L, right_L = left @ self.factor, right @ self.factor
+        within = (np.outer(left_L, right_L) + np.outer(right_L, left_L)) / 2 + inverse_A
+        within[np.diag_indices_from(within)] -= 1.0
+        root = np.asfortranarray(self.factor[self.pivots])
+        small = np.vstack([right_L / 2, left_L / 2, inverse_A, within])
+        small = blas.dtrsm(1.0, root, np.asfortranarray(small), side=1, lower=1, overwrite_b=1)
+        within = blas.dtrsm(1.0, root, small[-len(root) :], lower=1, trans_a=1)
+        across = self.factor @ small[2 : -len(root)]
+        across *= -self.precision[:, None]
+        across += np.stack([left, right], axis=1) @ small[:2]
+        # dK_PP are rows of dK_nP: their weight is taken off there, in one contraction.
+        across[self.pivots] -= within / 2
+        if self.derivatives is not None:
+            total = np.zeros(len(self.kernel.theta))
+            for piece in self.derivatives:
+                total += piece.contract(across)
+            return total
+        return weighted_gradient(self.kernel, self.X, self.X[self.pivots], across)
+
 
 Form: TypeAlias = Literal["auto", "dense", "low_rank"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from scipy.special import log_softmax, softmax
 
+from parsimon._checks import finite_matrix
+from parsimon._data import checked_weights
 from parsimon._random import Seed, generator
 from parsimon._typing import Array
-from parsimon._validation import finite_matrix
-from parsimon._weights import checked_weights
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.covariance import Covariance, symmetric_gradient
+from parsimon.inference._covariance import Covariance, symmetric_gradient
 from parsimon.inference.posterior import Latent
 from parsimon.linalg import jittered_cholesky
 

@@ -14,17 +14,16 @@ from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.dictionaries import MultiResolution
 from parsimon.kernels.form import (
     canonical,
+    expand,
     n_base,
     same_structure,
     simplify,
     structure,
     sum_of_products,
 )
-from parsimon.kernels.grammar import expand
 from parsimon.kernels.indefinite import Epanechnikov, GaussianCombination, Multiquadric, Sigmoid
 from parsimon.kernels.inner import Constant, Linear, Polynomial
-from parsimon.kernels.plot import plot
-from parsimon.kernels.prior import sample_prior
+from parsimon.kernels.plot import plot, sample_prior
 from parsimon.kernels.radial import Matern, RationalQuadratic, SquaredExponential
 from parsimon.kernels.words import kind, latex, name_theta, plain, spoken
 

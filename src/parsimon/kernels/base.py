@@ -15,7 +15,7 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels.scales import DataScale, checked_matrix
+from parsimon.kernels._scales import DataScale, checked_matrix
 
 
 class Kernel(ABC):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.kernels.leaf import Evaluated, Leaf, Range
-from parsimon.kernels.scales import DataScale
+from parsimon.kernels._leaf import Evaluated, Leaf, Range
+from parsimon.kernels._scales import DataScale
 
 
 class Columnwise(Leaf):

@@ -13,8 +13,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.kernels._scales import DataScale
 from parsimon.kernels.base import Kernel
-from parsimon.kernels.scales import DataScale
 
 
 def add(left: Kernel, right: Kernel) -> "Sum":

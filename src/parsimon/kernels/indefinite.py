@@ -12,10 +12,10 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.kernels._leaf import Evaluated, Range
+from parsimon.kernels._scales import DataScale
 from parsimon.kernels.inner import Inner, finite_number
-from parsimon.kernels.leaf import Evaluated, Range
 from parsimon.kernels.radial import Radial
-from parsimon.kernels.scales import DataScale
 
 
 class Width(Radial):

@@ -8,8 +8,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels.leaf import Evaluated, Leaf, Range
-from parsimon.kernels.scales import DataScale
+from parsimon.kernels._leaf import Evaluated, Leaf, Range
+from parsimon.kernels._scales import DataScale
 
 
 class Inner(Leaf):

@@ -8,36 +8,38 @@ three run in one loop (`run.py`). Inside, everything is minimised; directions ex
 border (`Directions`).
 """
 
+from parsimon.pareto._checkpoint import Checkpoint
+from parsimon.pareto._directions import Directions
 from parsimon.pareto.archive import Archive, Insertion
-from parsimon.pareto.checkpoint import Checkpoint
-from parsimon.pareto.crossover import KPointCrossover, SimulatedBinaryCrossover, UniformCrossover
+from parsimon.pareto.choose import choose
 from parsimon.pareto.desirability import (
+    DesirabilityGuide,
     HarringtonOneSided,
     HarringtonTwoSided,
     OneSided,
+    ReferencePoints,
     TwoSided,
     desirability_index,
 )
-from parsimon.pareto.directions import Directions
 from parsimon.pareto.dominance import dominance_ranks, dominates, nondominated
-from parsimon.pareto.evolution_strategy import evolution_strategy
 from parsimon.pareto.front import Front, Member
-from parsimon.pareto.guidance import DesirabilityGuide, ReferencePoints
 from parsimon.pareto.indicators import additive_epsilon, attainment, hypervolume, igd_plus, spread
-from parsimon.pareto.mutation import (
+from parsimon.pareto.nsga2 import nsga2
+from parsimon.pareto.search import History, SearchResult
+from parsimon.pareto.single import evolution_strategy, particle_swarm
+from parsimon.pareto.space import Bits, Box, Integers
+from parsimon.pareto.variation import (
     BitFlip,
     GaussianMutation,
     HybridMutation,
     IntegerReset,
+    KPointCrossover,
+    OneFifthRule,
     PolynomialMutation,
+    SimulatedBinaryCrossover,
     SwitchMutation,
+    UniformCrossover,
 )
-from parsimon.pareto.nsga2 import nsga2
-from parsimon.pareto.result import History, SearchResult
-from parsimon.pareto.rules import choose
-from parsimon.pareto.space import Bits, Box, Integers
-from parsimon.pareto.step_size import OneFifthRule
-from parsimon.pareto.swarm import particle_swarm
 
 __all__ = [
     "Archive",

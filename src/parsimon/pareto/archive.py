@@ -2,7 +2,7 @@
 
 Bounded archives shrink and oscillate (Fieldsend, Everson and Singh 2003, IEEE Trans. Evol.
 Comput. 7:305-323), so this one keeps all. With the extra `fast` (numba) the members live in a
-compiled index (`parsimon.pareto.boxes`), otherwise they are filtered again with moocore's C code;
+compiled index (`parsimon.pareto._boxes`), otherwise they are filtered again with moocore's C code;
 the result is the same.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.directions import Directions
+from parsimon.pareto._directions import Directions
 from parsimon.pareto.dominance import check_ties, nondominated_rows
 from parsimon.pareto.front import Front
 
@@ -213,7 +213,7 @@ class _BoxIndex:
     """The compiled index; its arrays grow by doubling."""
 
     def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
-        from parsimon.pareto import boxes
+        from parsimon.pareto import _boxes as boxes
 
         self._boxes = boxes
         self._insert: Callable[..., int] = boxes.insert_batch

@@ -2,26 +2,93 @@
 
 Every search of the package returns one. Choosing, plotting, saving and describing are written
 here once; the rules themselves are functions in `choice`, `desirability` and `words`.
+
+Fronts as JSON text: plain data only, so that reading one never runs code.
+
+What a front says, in a sentence or two.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from parsimon._checks import finite_matrix
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto import choice, words
-from parsimon.pareto.conditions import condition_mask
+from parsimon.pareto import _criteria as choice
+from parsimon.pareto._criteria import condition_mask
+from parsimon.pareto._directions import Directions
 from parsimon.pareto.desirability import as_desirability, desirability_index
-from parsimon.pareto.directions import Directions
 from parsimon.pareto.dominance import check_ties, nondominated_rows
 from parsimon.pareto.indicators import hypervolume
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def describe(values: Array, directions: Directions, knee: int | None) -> str:
+    """Return a few sentences about a front; `knee` is None for an empty one."""
+    if knee is None:
+        return f"The front is empty: no solution is left ({directions})."
+    if len(values) == 1:
+        return f"One solution is the best in every objective: {_point(values[0], directions)}."
+    sentences = [
+        f"{len(values)} solutions trade {_ranges(values, directions)}.",
+        f"The knee is solution {knee}, with {_point(values[knee], directions)}.",
+    ]
+    if len(directions) == 2:
+        prices = [_price(values, directions, knee, column) for column in range(2)]
+        prices = [price for price in prices if price]
+        if prices:
+            sentences.append(f"From there, {', and '.join(prices)}.")
+    return " ".join(sentences)
+
+
+def number(value: float) -> str:
+    """Return a number as a person would write it: four significant digits."""
+    if abs(value) >= 1e4 and abs(value) < 1e15 and float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def _ranges(values: Array, directions: Directions) -> str:
+    parts = [
+        f"{name} ({'higher' if up else 'lower'} is better, "
+        f"{number(column.min())} to {number(column.max())})"
+        for name, up, column in zip(directions.names, directions.maximise, values.T, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else f"{parts[0]} against {_listed(parts[1:])}"
+
+
+def _point(row: Array, directions: Directions) -> str:
+    return _listed(
+        [f"{name} {number(value)}" for name, value in zip(directions.names, row, strict=True)]
+    )
+
+
+def _price(values: Array, directions: Directions, knee: int, column: int) -> str:
+    """Say what the best value of one of two objectives costs in the other."""
+    other = 1 - column
+    minimised = values * directions.sign
+    best = int(np.lexsort((minimised[:, other], minimised[:, column]))[0])
+    if values[best, column] == values[knee, column]:
+        return ""
+    word = "highest" if directions.maximise[column] else "lowest"
+    cost = abs(values[best, other] - values[knee, other])
+    return (
+        f"the {word} {directions.names[column]} ({number(values[best, column])}) "
+        f"costs {number(cost)} in {directions.names[other]}"
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if len(parts) < 3:
+        return " and ".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
 
 Solutions = Sequence[Any] | Callable[[int], Any]
 
@@ -344,20 +411,16 @@ class Front:
             data (numbers, text, lists, dictionaries, arrays); fitted models are left out. Save
             those with skops.
         """
-        from parsimon.pareto.serial import front_to_json
-
         return front_to_json(self, solutions=solutions)
 
     @classmethod
     def from_json(cls, text: str) -> "Front":
         """Return the front that `to_json` wrote."""
-        from parsimon.pareto.serial import front_from_json
-
         return front_from_json(text)
 
     def describe(self) -> str:
         """Return a sentence or two about the front, in words."""
-        return words.describe(self.values, self.directions, self.knee() if len(self) else None)
+        return describe(self.values, self.directions, self.knee() if len(self) else None)
 
     def plot(
         self,
@@ -415,4 +478,61 @@ def _joined(first: Front, second: Front) -> Solutions | None:
     def solution(row: int) -> Any:
         return first.solution(row) if row < len(first) else second.solution(row - len(first))
 
+    return solution
+
+
+_VERSION = 1
+
+
+def front_to_json(front: Front, *, solutions: bool | None = None) -> str:
+    """Return the text that `front_from_json` reads; see `Front.to_json`."""
+    content: dict[str, Any] = {
+        "parsimon": "front",
+        "version": _VERSION,
+        "objectives": [
+            {"name": name, "direction": "maximise" if up else "minimise"}
+            for name, up in zip(front.names, front.directions.maximise, strict=True)
+        ],
+        "rows": front.rows.tolist(),
+        "values": front.values.tolist(),
+    }
+    if front.has_solutions and solutions is not False:
+        try:
+            content["solutions"] = [_plain(front.solution(i)) for i in range(len(front))]
+        except (TypeError, ValueError) as error:
+            if solutions:
+                raise InvalidInputError(
+                    f"The solutions are not plain data ({error}); write without them "
+                    "(solutions=False) and save the models with skops."
+                ) from error
+    return json.dumps(content, allow_nan=False)
+
+
+def front_from_json(text: str) -> Front:
+    """Return the front that `front_to_json` wrote."""
+    try:
+        content = json.loads(text)
+        if content["parsimon"] != "front" or content["version"] != _VERSION:
+            raise InvalidInputError("another kind or version of file")
+        names = [objective["name"] for objective in content["objectives"]]
+        up = [o["name"] for o in content["objectives"] if o["direction"] == "maximise"]
+        rows = np.array(content["rows"], dtype=np.intp)
+        values = objective_table(content["values"], len(names))
+        solutions = content.get("solutions")
+        kept = None if solutions is None else dict(zip(rows.tolist(), solutions, strict=True))
+        if len(rows) != len(values):
+            raise InvalidInputError("rows and values differ in length")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"This is not a front written by Front.to_json ({error})."
+        ) from error
+    by_row = None if kept is None else kept.__getitem__
+    return restore(Directions.of(names, up), values, rows, by_row)
+
+
+def _plain(solution: Any) -> Any:
+    """Return a solution as JSON data; raise TypeError or ValueError if it is something else."""
+    if isinstance(solution, (np.ndarray, np.generic)):
+        solution = solution.tolist()
+    json.dumps(solution, allow_nan=False)
     return solution

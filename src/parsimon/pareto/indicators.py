@@ -9,8 +9,8 @@ from typing import Any
 import moocore
 import numpy as np
 
+from parsimon._checks import finite_matrix, finite_vector
 from parsimon._typing import Array
-from parsimon._validation import finite_matrix, finite_vector
 from parsimon.exceptions import InvalidInputError
 
 
@@ -83,7 +83,7 @@ def spread(values: Any) -> float:
     """
     from scipy.spatial import cKDTree
 
-    from parsimon.pareto.choice import unit_scaled
+    from parsimon.pareto._criteria import unit_scaled
 
     matrix = finite_matrix(values)
     if len(matrix) < 3:

@@ -10,22 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from parsimon._options import check_choice, check_count
+from parsimon._checks import check_choice, check_count
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto.checkpoint import Checkpoint, describe
-from parsimon.pareto.crossover import Crossover, cross, default_crossover
-from parsimon.pareto.directions import Directions
-from parsimon.pareto.evaluation_pool import Evaluate, Evaluated
-from parsimon.pareto.guidance import Guide
-from parsimon.pareto.mutation import Mutation, default_mutation, mutate, step_rule
-from parsimon.pareto.options import or_default
-from parsimon.pareto.ranking import repeated_keys, row_keys, select_survivors
-from parsimon.pareto.result import SearchResult
+from parsimon.pareto._checkpoint import Checkpoint, describe
+from parsimon.pareto._directions import Directions
+from parsimon.pareto._evaluation_pool import Evaluate, Evaluated
+from parsimon.pareto.desirability import Guide
+from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
 from parsimon.pareto.run import Callback, RunOptions, run
 from parsimon.pareto.search import (
     Best,
     Proposal,
+    SearchResult,
     State,
     as_names,
     check_start,
@@ -34,7 +31,17 @@ from parsimon.pareto.search import (
     first_population,
 )
 from parsimon.pareto.space import Space
-from parsimon.pareto.step_size import StepSize
+from parsimon.pareto.variation import (
+    Crossover,
+    Mutation,
+    StepSize,
+    cross,
+    default_crossover,
+    default_mutation,
+    mutate,
+    or_default,
+    step_rule,
+)
 
 
 def nsga2(

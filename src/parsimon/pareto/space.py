@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._options import check_count, check_probability
+from parsimon._checks import check_count, check_probability
 from parsimon._typing import AnyArray, Mask
 from parsimon.exceptions import InvalidInputError
 

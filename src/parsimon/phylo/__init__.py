@@ -6,19 +6,16 @@ chooses among many features by their evidence. `CladeKFold` leaves whole clades 
 leak through the tree.
 """
 
-from parsimon.phylo.ancestors import AncestralStates, ancestral_states
-from parsimon.phylo.ancestral_regression import ancestral_predictions
-from parsimon.phylo.evolution import Model
+from parsimon.phylo.components import P3CA, PhyloPCA
+from parsimon.phylo._evolution import Model
+from parsimon.phylo._likelihood import Profile
+from parsimon.phylo.ancestors import AncestralStates, ancestral_predictions, ancestral_states
 from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
 from parsimon.phylo.lambda_posterior import LambdaPosterior
-from parsimon.phylo.likelihood import Profile
-from parsimon.phylo.p3ca import P3CA
 from parsimon.phylo.pgls import PGLS
-from parsimon.phylo.phylo_pca import PhyloPCA
-from parsimon.phylo.phyrvm import PhyRVM
+from parsimon.phylo.phyrvm import PhyRVM, Ranking
 from parsimon.phylo.plot import plot_tree
-from parsimon.phylo.ranking import Ranking
 from parsimon.phylo.reading import read_tree
 from parsimon.phylo.signal import Signal, phylogenetic_signal
 from parsimon.phylo.simulate import birth_death_tree, brownian_traits, yule_tree

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._options import check_count, check_probability
+from parsimon._checks import check_count, check_probability
 from parsimon._typing import Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.editing import children_lists
-from parsimon.phylo.rows import find_tips
+from parsimon.phylo._editing import children_lists
+from parsimon.phylo._tips import find_tips
 from parsimon.phylo.tree import Tree
 
 

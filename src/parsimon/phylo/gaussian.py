@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parsimon._checks import finite_matrix
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.evolution import Evolution, Model, evolution
-from parsimon.phylo.passes import Upwards, downwards, from_root, slot_branches, upwards
-from parsimon.phylo.schedule import Schedule, make_schedule
+from parsimon.phylo._evolution import Evolution, Model, evolution
+from parsimon.phylo._passes import (
+    Schedule,
+    Upwards,
+    downwards,
+    from_root,
+    make_schedule,
+    slot_branches,
+    upwards,
+)
 
 if TYPE_CHECKING:
     from parsimon.phylo.tree import Tree

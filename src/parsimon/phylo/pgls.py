@@ -1,35 +1,113 @@
-"""Phylogenetic generalised least squares with scikit-learn's interface."""
+"""Phylogenetic generalised least squares with scikit-learn's interface.
+
+Generalised least squares on whitened columns, and its likelihoods.
+
+The table of a fitted regression, as R prints it.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._options import check_choice, check_count, check_positive, check_probability
+from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._parallel import one_thread
 from parsimon._typing import Array, Indices
-from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.evolution import Model, Root, greatest_lambda
-from parsimon.phylo.least_squares import LeastSquares, least_squares
-from parsimon.phylo.likelihood import (
-    Bounds,
-    Estimate,
-    Profile,
-    check_estimable,
-    maximise,
-    profile,
-)
-from parsimon.phylo.prediction import relatives
-from parsimon.phylo.rows import check_tree, tip_gaussian
+from parsimon.phylo._evolution import Model, Root, greatest_lambda
+from parsimon.phylo._likelihood import Bounds, Estimate, Profile, check_estimable, maximise, profile
+from parsimon.phylo._prediction import relatives
+from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
+from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
-from parsimon.phylo.tree_regressor import TreeRegressor
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
-    from parsimon.phylo.summary import Summary
+# Columns, scaled to unit norm, whose singular values are below this share are dependent.
+_DEPENDENT = 1e-10
+# Residuals below this share of y are rounding.
+_ROUNDING = 1e-28
+
+
+class LeastSquares(NamedTuple):
+    """The best weights of the columns of a design, given the covariance up to its scale.
+
+    coef (p,): The shortest, in units of column norms, if columns depend on each other.
+    inverse_gram (p, p): Of whitened columns: the covariance of `coef` for unit variance.
+    residual: Sum of squares of whitened residuals; zero if it is rounding.
+    n, rank: Rows, and columns that are independent.
+    log_determinant: Of the covariance of the rows.
+    log_gram: Log determinant of the whitened columns' products, of independent combinations if
+        columns depend on each other.
+    """
+
+    coef: Array
+    inverse_gram: Array
+    residual: float
+    n: int
+    rank: int
+    log_determinant: float
+    log_gram: float
+
+    @property
+    def variance(self) -> float:
+        """Unbiased estimate of the rate; NaN without degrees of freedom."""
+        return self.residual / (self.n - self.rank) if self.n > self.rank else float("nan")
+
+    def log_likelihood(self, method: str) -> float:
+        """Return the log likelihood at its best variance, of y ("ML") or of contrasts ("REML")."""
+        reml = method == "REML"
+        n = self.n - self.rank if reml else self.n
+        if n < 1:
+            return float("nan")
+        if self.residual == 0:
+            return float("inf")
+        extra = self.log_gram if reml else 0.0
+        spread = float(np.log(2.0 * np.pi * self.residual / n))
+        return -0.5 * (n * (spread + 1.0) + self.log_determinant + extra)
+
+
+def least_squares(gaussian: TreeGaussian | None, design: Array, y: Array) -> LeastSquares:
+    """Fit y by the columns of a design, with the covariance of a tree or with unit covariance."""
+    both = np.column_stack([design, y])
+    white, log_determinant = (both, 0.0) if gaussian is None else gaussian.whitened_columns(both)
+    n, p = design.shape
+    # The factor alone: as accurate as the whole table, and small.
+    upper = np.asarray(np.linalg.qr(white, mode="r"))
+    columns, target = upper[:, :p], upper[:, p]
+    norms = np.linalg.norm(columns, axis=0)
+    norms[norms == 0] = 1.0
+    U, singular, Vt = np.linalg.svd(columns / norms, full_matrices=False)
+    rank = int(np.sum(singular > _DEPENDENT * max(singular.max(initial=0.0), _DEPENDENT)))
+    back = Vt[:rank].T / singular[:rank] / norms[:, None]
+    coef = back @ (U[:, :rank].T @ target)
+    residual = float(np.sum((target - columns @ coef) ** 2))
+    if residual <= _ROUNDING * n * float(target @ target):
+        residual = 0.0
+    if rank == p:
+        log_gram = 2.0 * float(np.sum(np.log(singular)) + np.sum(np.log(norms)))
+    else:
+        log_gram = _log_gram(columns @ _independent(design, rank))
+    return LeastSquares(coef, back @ back.T, residual, n, rank, log_determinant, log_gram)
+
+
+def _independent(design: Array, rank: int) -> Array:
+    """Return weights, shape (p, rank), that make independent columns, whatever the covariance."""
+    norms = np.linalg.norm(design, axis=0)
+    norms[norms == 0] = 1.0
+    Vt = np.linalg.svd(design / norms, full_matrices=False)[2]
+    weights: Array = Vt[:rank].T / norms[:, None]
+    return weights
+
+
+def _log_gram(columns: Array) -> float:
+    return float(np.linalg.slogdet(columns.T @ columns)[1])
+
 
 PARAMETERS = ("lambda", "kappa", "delta", "alpha")
 _FIELD = {"lambda": "pagel_lambda"}
@@ -220,8 +298,6 @@ class PGLS(TreeRegressor):
 
     def summary(self) -> "Summary":
         """Return the table of coefficients and all that goes with it; print it to read it."""
-        from parsimon.phylo.summary import summarise
-
         check_is_fitted(self)
         return summarise(self)
 
@@ -340,3 +416,129 @@ def checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
             f"got {limits!r}."
         )
     return float(low), float(high)
+
+
+_LEAKS = "Random folds leak through the tree: judge predictions of new clades with CladeKFold."
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a regression found; its text is in R's form.
+
+    Shapes: estimates, standard_errors, t_values, p_values (p,).
+
+    names: Of the coefficients.
+    intervals (p, 2): At 95 %.
+    lines: What is printed above and below the table.
+    """
+
+    names: tuple[str, ...]
+    estimates: Array
+    standard_errors: Array
+    t_values: Array
+    p_values: Array
+    intervals: Array
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table of coefficients as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "estimate": self.estimates,
+                "standard error": self.standard_errors,
+                "t": self.t_values,
+                "p": self.p_values,
+                "lower": self.intervals[:, 0],
+                "upper": self.intervals[:, 1],
+            },
+            index=list(self.names),
+        )
+
+    def __str__(self) -> str:
+        heads = ("", "Estimate", "Std. Error", "t value", "Pr(>|t|)", "2.5 %", "97.5 %")
+        rows = [
+            (
+                name,
+                *(f"{value:.5g}" for value in numbers[:2]),
+                f"{numbers[2]:.3f}",
+                f"{numbers[3]:.3g}" if numbers[3] >= 1e-16 else "<1e-16",
+                *(f"{value:.5g}" for value in numbers[4:]),
+            )
+            for name, *numbers in zip(
+                self.names,
+                self.estimates,
+                self.standard_errors,
+                self.t_values,
+                self.p_values,
+                *self.intervals.T,
+                strict=True,
+            )
+        ]
+        widths = [max(len(row[j]) for row in [heads, *rows]) for j in range(len(heads))]
+        table = [
+            "  ".join(
+                [
+                    row[0].ljust(widths[0]),
+                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+                ]
+            )
+            for row in [heads, *rows]
+        ]
+        return "\n".join([*self.above, "", *table, "", *self.below])
+
+
+def summarise(model: "PGLS") -> Summary:
+    """Return the summary of a fitted `PGLS`."""
+    names = getattr(model, "feature_names_in_", None)
+    labels = [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
+    if model.fit_intercept:
+        labels = ["(Intercept)", *labels]
+    return Summary(
+        tuple(str(label) for label in labels),
+        model._fit.coef,
+        model.standard_errors_,
+        model.t_values_,
+        model.p_values_,
+        model.confidence_intervals(),
+        _above(model),
+        _below(model),
+    )
+
+
+# Parameters that change nothing are not worth a line; lambda always is.
+_PLAIN = {"lambda": None, "kappa": 1.0, "delta": 1.0, "alpha": 0.0}
+
+
+def _above(model: "PGLS") -> tuple[str, ...]:
+    if model.tree is None:
+        return (f"Least squares without a tree, {model._fit.n} rows",)
+    lines = [f"Phylogenetic generalised least squares by {model.method}, {model._fit.n} tips"]
+    for name in ("lambda", "kappa", "delta", "alpha"):
+        value: Any = getattr(model, f"{name}_")
+        if name in model.estimated_:
+            low, high = model.profile(name, n_points=3).interval
+            lines.append(f"{name} {value:.4g}, estimated; 95 % interval {low:.4g} to {high:.4g}")
+        elif value != _PLAIN[name]:
+            lines.append(f"{name} {value:.4g}, given")
+    return tuple(lines)
+
+
+def _below(model: "PGLS") -> tuple[str, ...]:
+    fit = model._fit
+    lines = [
+        f"Residual standard error {fit.variance**0.5:.5g} on {fit.n - fit.rank} degrees of freedom",
+        f"R-squared {model.r_squared_:.4f}",
+        f"Log-likelihood {model.log_likelihood_:.4f} ({model.method}), "
+        f"AIC {model.aic_:.3f}, BIC {model.bic_:.3f}",
+    ]
+    if fit.rank < len(fit.coef):
+        lines.append(
+            f"Only {fit.rank} of {len(fit.coef)} columns are independent: single coefficients and "
+            "their errors are not determined."
+        )
+    if model.tree is not None:
+        lines.append(_LEAKS)
+    return tuple(lines)

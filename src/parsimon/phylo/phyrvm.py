@@ -1,7 +1,13 @@
-"""The phylogenetic relevance vector machine with scikit-learn's interface."""
+"""The phylogenetic relevance vector machine with scikit-learn's interface.
+
+The columns that a sparse regression chooses from: features, or similarities with rows.
+
+Which columns matter: the table of a sparse regression.
+"""
 
 import warnings
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -9,32 +15,175 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._options import check_choice, check_count, check_positive, check_probability
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_probability,
+    finite_matrix,
+)
+from parsimon._parallel import one_thread
 from parsimon._typing import Array, Indices
-from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import SparseBayes
-from parsimon.inference.sparse_bayes.checks import Prior, Smoothness
-from parsimon.phylo.analytic import Form, Sign, analytic_fit
-from parsimon.phylo.evidence import (
+from parsimon.inference.sparse_bayes import SparseBayes, regression_evidence
+from parsimon.inference.sparse_bayes._design import Prior, Smoothness
+from parsimon.kernels import as_kernel
+from parsimon.phylo._evolution import Model
+from parsimon.phylo._lambda_evidence import (
     EvidenceCurve,
+    Form,
+    Sign,
     TreeRegression,
+    analytic_fit,
     maximise_evidence,
     without_rounding,
 )
-from parsimon.phylo.evolution import Model
-from parsimon.phylo.functions import FEATURES, make_functions
+from parsimon.phylo._likelihood import Estimate, Profile, profile
+from parsimon.phylo._prediction import mean_unsure, relatives
+from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
 from parsimon.phylo.lambda_posterior import LambdaPosterior, integrate
-from parsimon.phylo.likelihood import Estimate, Profile, profile
 from parsimon.phylo.pgls import checked_limits
-from parsimon.phylo.prediction import mean_unsure, relatives
-from parsimon.phylo.ranking import Ranking, ranked
-from parsimon.phylo.rows import check_tree, tip_gaussian
 from parsimon.phylo.tree import Tree
-from parsimon.phylo.tree_regressor import TreeRegressor
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
+
+FEATURES = "features"
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Functions of a row: its features, or its similarities with training rows.
+
+    kernel: ``kernel(X, Z)`` returns similarities, shape (n, m); None takes the features
+        themselves.
+    centres (m, d): Training rows whose similarities are the columns.
+    chosen (k,): Which features, or which centres.
+    """
+
+    kernel: Callable[[Any, Any], Any] | None
+    centres: Array | None
+    chosen: Indices
+
+    def __call__(self, X: Array) -> Array:
+        """Return the chosen functions at rows, shape (n, k)."""
+        if self.kernel is None or self.centres is None:
+            return X[:, self.chosen]
+        if not len(self.chosen):
+            return np.empty((len(X), 0))
+        values = finite_matrix(self.kernel(X, self.centres[self.chosen]), "Kernel values")
+        if values.shape != (len(X), len(self.chosen)):
+            raise InvalidInputError(
+                f"The kernel returned shape {values.shape} for {len(X)} rows and "
+                f"{len(self.chosen)} centres; it must return ({len(X)}, {len(self.chosen)})."
+            )
+        return values
+
+    def take(self, chosen: Indices) -> "Functions":
+        """Return some of the functions, which then cost those alone."""
+        return Functions(self.kernel, self.centres, self.chosen[chosen])
+
+
+def make_functions(
+    kernel: Any, X: Array, *, gamma: float | str = "scale", degree: int = 3, coef0: float = 0.0
+) -> Functions:
+    """Return the functions that a kernel, its name in SVC, or "features" stands for."""
+    if isinstance(kernel, str) and kernel == FEATURES:
+        return Functions(None, None, np.arange(X.shape[1]))
+    if isinstance(kernel, str):
+        kernel = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+    if not callable(kernel):
+        raise InvalidInputError(
+            f'kernel must be "{FEATURES}", a name as in SVC, a parsimon kernel or a callable; got '
+            f"{kernel!r}."
+        )
+    return Functions(kernel, X, np.arange(len(X)))
+
+
+_HEADS = ("relevance", "weight", "sd", "evidence lost")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The columns in a model, the most relevant first.
+
+    relevance (m,): Prior standard deviation of the weight times the standard deviation of the
+        column: how much of y it may move, in the units of y.
+    coef, sd (m,): Posterior mean and standard deviation of the weight.
+    loss (m,): What the log evidence loses without the column, all else as it is.
+    """
+
+    names: tuple[str, ...]
+    relevance: Array
+    coef: Array
+    sd: Array
+    loss: Array
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table as a data frame."""
+        import pandas as pd
+
+        columns = (self.relevance, self.coef, self.sd, self.loss)
+        return pd.DataFrame(dict(zip(_HEADS, columns, strict=True)), index=list(self.names))
+
+    def __str__(self) -> str:
+        numbers = np.column_stack([self.relevance, self.coef, self.sd, self.loss])
+        rows = [
+            [name, *(f"{value:.4g}" for value in line)]
+            for name, line in zip(self.names, numbers, strict=True)
+        ]
+        table = [["", *_HEADS], *rows]
+        widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
+        return "\n".join(
+            "  ".join(
+                [row[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            )
+            for row in table
+        )
+
+
+def ranked(model: "PhyRVM") -> Ranking:
+    """Return the columns of a fitted model, the constant left out."""
+    posterior = model.posterior_
+    first = model._first(posterior)
+    places = posterior.active[first:] - model._n_ones
+    relevance = model.relevance_[places]
+    order = np.argsort(-relevance, kind="stable")
+    names = _column_names(model)
+    return Ranking(
+        tuple(names[place] for place in places[order].tolist()),
+        relevance[order],
+        posterior.mean[first:][order],
+        np.sqrt(np.diagonal(posterior.covariance))[first:][order],
+        _losses(model)[first:][order],
+    )
+
+
+def _losses(model: "PhyRVM") -> Array:
+    """Return what the log evidence loses without each column, precisions and noise as they are."""
+    posterior = model.posterior_
+    white = model._problem.whiten(model.lambda_)
+    design = white.design[:, posterior.active]
+
+    def height(alpha: Array) -> float:
+        return regression_evidence(design, white.targets, alpha, model.noise_variance_)
+
+    whole = height(posterior.alpha)
+    without = np.where(np.eye(len(posterior.alpha), dtype=np.bool_), np.inf, posterior.alpha)
+    return np.array([whole - height(alpha) for alpha in without])
+
+
+def _column_names(model: "PhyRVM") -> list[str]:
+    if not (isinstance(model.kernel, str) and model.kernel == FEATURES):
+        if model.tree is None or model._positions is None:
+            return [f"row {j}" for j in range(len(model.coef_))]
+        return [model.tree.tip_names[place] for place in model._positions]
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
 
 
 class PhyRVM(TreeRegressor):
@@ -67,7 +216,7 @@ class PhyRVM(TreeRegressor):
     lambda_update : {"evidence", "analytic"}
         Estimate lambda by maximising the evidence, or by the formula that was printed [1]_,
         which is not a stationary point of the evidence: it is here for comparison with that work
-        alone. See `parsimon.phylo.analytic`.
+        alone. See `parsimon.phylo._lambda_evidence`.
     analytic_sign : {"minus", "plus"}
         Which root "analytic" takes. The first makes lambda grow in every sweep, the second
         sends it to zero.

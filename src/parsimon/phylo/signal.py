@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._options import check_count
+from parsimon._checks import check_count
 from parsimon._random import Seed, generator
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.phylo._tips import trait_table
 from parsimon.phylo.gaussian import TreeGaussian
-from parsimon.phylo.matching import trait_table
 from parsimon.phylo.pgls import PGLS
 from parsimon.phylo.tree import Tree
 

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._options import check_count, check_positive
+from parsimon._checks import check_count, check_positive, finite_matrix
 from parsimon._random import Seed, generator
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.evolution import Model
+from parsimon.phylo._evolution import Model
 from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from parsimon._options import check_positive
+from parsimon._checks import check_positive, shorten
 from parsimon._typing import Array, Indices, Mask
-from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from parsimon.phylo.schedule import Schedule
+    from parsimon.phylo._passes import Schedule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +128,7 @@ class Tree:
     @cached_property
     def joins(self) -> "Schedule":
         """The order in which branches meet, with data at all tips: what linear algebra needs."""
-        from parsimon.phylo.schedule import make_schedule
+        from parsimon.phylo._passes import make_schedule
 
         return make_schedule(self, self.tips)
 
@@ -161,7 +160,7 @@ class Tree:
         >>> tree.match({"B": 3.0})
         array([1])
         """
-        from parsimon.phylo.matching import match_names, row_names
+        from parsimon.phylo._tips import match_names, row_names
 
         return match_names(self, row_names(table, column))
 
@@ -182,7 +181,7 @@ class Tree:
         >>> tree.keep(["A", "C"]).write()
         '(A:3,C:3);'
         """
-        from parsimon.phylo.editing import keep_tips
+        from parsimon.phylo._editing import keep_tips
 
         return keep_tips(self, self.match(names), trim=trim)
 
@@ -194,7 +193,7 @@ class Tree:
         >>> Tree([-1, 0, 0, 0], [0, 1, 1, 2], ["", "A", "B", "C"]).prune(["B"]).write()
         '(A:1,C:2);'
         """
-        from parsimon.phylo.editing import keep_tips
+        from parsimon.phylo._editing import keep_tips
 
         stay = np.ones(self.n_tips, dtype=np.bool_)
         stay[self.match(names)] = False
@@ -210,7 +209,7 @@ class Tree:
         >>> Tree([-1, 0, 0, 0], [0, 1, 1, 2], ["", "A", "B", "C"]).resolve().write()
         '((A:1,B:1):0,C:2);'
         """
-        from parsimon.phylo.editing import resolve_polytomies
+        from parsimon.phylo._editing import resolve_polytomies
 
         return resolve_polytomies(self)
 
@@ -272,7 +271,7 @@ class Tree:
         >>> tree.transform(delta=2).length
         array([0., 9., 1., 8., 8.])
         """
-        from parsimon.phylo.evolution import Model, transformed_tree
+        from parsimon.phylo._evolution import Model, transformed_tree
 
         return transformed_tree(self, Model(pagel_lambda, kappa, delta, alpha))
 
@@ -289,7 +288,7 @@ class Tree:
         >>> Tree([-1, 0, 0], [0, 1, 0.25], ["", "Homo sapiens", "it's"]).write()
         "('Homo sapiens':1,'it''s':0.25);"
         """
-        from parsimon.phylo.newick import write_tree
+        from parsimon.phylo.reading import write_tree
 
         return write_tree(self, path, format)
 

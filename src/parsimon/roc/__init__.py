@@ -7,14 +7,23 @@ errors, and `RocDisplay` draws it all in one picture. `front_area` measures many
 once; `AucNull` and `bayes_roc` are the two ends of the scale: chance, and the best there can be.
 """
 
-from parsimon.roc.area import area_under, auc, front_area, undominated_rates
-from parsimon.roc.band import RocBand, roc_band
+from parsimon.roc.area import (
+    area_under,
+    auc,
+    front_area,
+    multiclass_auc,
+    pairwise_auc,
+    undominated_rates,
+)
 from parsimon.roc.bayes import BayesRoc, bayes_roc
-from parsimon.roc.comparison import AucComparison, delong_test
+from parsimon.roc.comparison import AucComparison, AucNull, RankSumTest, delong_test, rank_sum_test
 from parsimon.roc.costs import (
+    ConfusionRates,
     OperatingPoint,
+    cheapest_labels,
     cheapest_point,
     cheapest_threshold,
+    confusion_rates,
     expected_cost,
     iso_performance_slope,
 )
@@ -27,10 +36,7 @@ from parsimon.roc.curve import (
     roc_points,
 )
 from parsimon.roc.display import RocDisplay
-from parsimon.roc.intervals import AucInterval, auc_interval
-from parsimon.roc.multiclass import multiclass_auc, pairwise_auc
-from parsimon.roc.null import AucNull, RankSumTest, rank_sum_test
-from parsimon.roc.rates import ConfusionRates, cheapest_labels, confusion_rates
+from parsimon.roc.intervals import AucInterval, RocBand, auc_interval, roc_band
 
 __all__ = [
     "AucComparison",

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from parsimon._checks import finite_matrix, finite_vector
 from parsimon._random import Seed, generator
 from parsimon._typing import Array
-from parsimon._validation import finite_matrix, finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc.area import auc
 from parsimon.roc.curve import RocPoints, roc_points

@@ -1,14 +1,19 @@
-"""What errors cost: the price of an operating point, and the threshold that is cheapest."""
+"""What errors cost: the price of an operating point, and the threshold that is cheapest.
 
-from typing import Any, NamedTuple
+How hard predictions go wrong: the confusion table, its rates, and what they cost.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parsimon._typing import Array
+from parsimon._checks import finite_matrix, finite_vector, shorten
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.roc._samples import as_numbers, checked_weight, label_vector, sorted_labels
 from parsimon.roc.curve import RocPoints, roc_points
-from parsimon.roc.samples import as_numbers
 
 
 class OperatingPoint(NamedTuple):
@@ -171,4 +176,159 @@ def _rate(values: ArrayLike, name: str) -> Array:
     rate = as_numbers(values, name)
     if not ((rate >= 0) & (rate <= 1)).all():
         raise InvalidInputError(f"{name} must lie between 0 and 1, as a rate does.")
+    return rate
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionRates:
+    """A confusion table of any number of classes and the rates read off it.
+
+    counts (n_classes, n_classes): ``counts[i, j]`` is the weight of rows of class i that were
+        predicted as class j: rows are true, columns predicted, as in scikit-learn. `table`
+        turns it round.
+    labels (n_classes,): The class of each row and column.
+    """
+
+    counts: Array
+    labels: AnyArray
+
+    def table(self, rows: Literal["true", "predicted"] = "true") -> Array:
+        """Return the counts with true classes in rows, or (as Clark prints it) in columns."""
+        if rows not in ("true", "predicted"):
+            raise InvalidInputError(f'rows must be "true" or "predicted", got {rows!r}.')
+        return self.counts if rows == "true" else self.counts.T
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows predicted right (2.34)."""
+        return float(np.trace(self.counts) / self.counts.sum())
+
+    @property
+    def error(self) -> float:
+        """Share of rows predicted wrong (2.35)."""
+        return 1.0 - self.accuracy
+
+    @property
+    def tpr(self) -> Array:
+        """Per class, the share of its rows that were found (2.37); NaN for a class without rows."""
+        return _ratio(np.diag(self.counts), self.counts.sum(axis=1))
+
+    @property
+    def fpr(self) -> Array:
+        """Per class, the share of all other rows that were taken for it (2.38)."""
+        wrong = self.counts.sum(axis=0) - np.diag(self.counts)
+        return _ratio(wrong, self.counts.sum() - self.counts.sum(axis=1))
+
+    @property
+    def precision(self) -> Array:
+        """Per class, the share of its predictions that were right; NaN if never predicted."""
+        return _ratio(np.diag(self.counts), self.counts.sum(axis=0))
+
+    def cost(self, costs: Any, *, priors: Any = None) -> float:
+        """Return what the predictions cost.
+
+        Shapes: costs (n_classes, n_classes), priors (n_classes,).
+        """
+        matrix = cost_matrix(costs, len(self.labels))
+        if (self.counts.sum(axis=1) == 0).any():
+            raise InvalidInputError("A class without rows has no rates, so no cost either.")
+        per_class = (matrix * self.counts).sum(axis=1) / self.counts.sum(axis=1)
+        return float(per_class @ _checked_priors(priors, len(self.labels)))
+
+
+def confusion_rates(
+    y_true: Any, y_pred: Any, *, labels: Any = None, sample_weight: Any = None
+) -> ConfusionRates:
+    """Return the confusion table of hard predictions, for two classes or more.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes: numbers or text.
+    labels : array-like of shape (n_classes,), optional
+        The classes in the wanted order; without it, all that occur, sorted.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    ConfusionRates
+        With `counts`, `accuracy`, `error`, and per class `tpr`, `fpr`, `precision`.
+
+    References
+    ----------
+    Clark (2011), Multi-Objective ROC learning for classification, section 2.2.1.
+
+    Examples
+    --------
+    >>> rates = confusion_rates(["cat", "cat", "dog", "emu"], ["cat", "dog", "dog", "emu"])
+    >>> rates.counts
+    array([[1., 1., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    >>> rates.accuracy, rates.tpr.tolist()
+    (0.75, [0.5, 1.0, 1.0])
+    >>> rates.cost([[0, 1, 1], [5, 0, 1], [1, 1, 0]], priors=[0.8, 0.1, 0.1])
+    0.4
+    """
+    true, predicted = label_vector(y_true, "y_true"), label_vector(y_pred, "y_pred")
+    if len(true) != len(predicted):
+        raise InvalidInputError(f"y_true has {len(true)} rows and y_pred has {len(predicted)}.")
+    weight = checked_weight(sample_weight, len(true))
+    # Joined as a list, so that NumPy does not turn the number 1 into the text "1" unnoticed.
+    seen = set(true.tolist()) | set(predicted.tolist())
+    classes = sorted_labels(seen) if labels is None else label_vector(labels, "labels")
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    if missing := [label for label in seen if label not in position]:
+        raise InvalidInputError(f"labels lacks classes that occur: {shorten(missing)}.")
+    counts = np.zeros((len(classes), len(classes)))
+    rows = [position[label] for label in true.tolist()]
+    columns = [position[label] for label in predicted.tolist()]
+    np.add.at(counts, (rows, columns), weight)
+    counts.flags.writeable = False
+    return ConfusionRates(counts, classes)
+
+
+def cheapest_labels(probabilities: Any, costs: Any, *, labels: Any = None) -> AnyArray:
+    """Predict, for each row, the class with the least expected cost.
+
+    Shapes: probabilities (n, n_classes), costs (n_classes, n_classes), labels (n_classes,) ->
+        (n,).
+    """
+    matrix = finite_matrix(probabilities, "probabilities")
+    expected = matrix @ cost_matrix(costs, matrix.shape[1])
+    chosen: AnyArray = expected.argmin(axis=1)
+    names: AnyArray = np.arange(matrix.shape[1])
+    if labels is not None:
+        names = label_vector(labels, "labels")
+    if len(names) != matrix.shape[1]:
+        raise InvalidInputError(f"{len(names)} labels were given for {matrix.shape[1]} columns.")
+    predicted: AnyArray = names[chosen]
+    return predicted
+
+
+def cost_matrix(costs: Any, n_classes: int) -> Array:
+    """Return `costs` as a matrix of one row and one column per class."""
+    matrix = finite_matrix(costs, "costs")
+    if matrix.shape != (n_classes, n_classes):
+        raise InvalidInputError(
+            f"costs must have shape ({n_classes}, {n_classes}), one row per true class, "
+            f"got {matrix.shape}."
+        )
+    return matrix
+
+
+def _checked_priors(priors: Any, n_classes: int) -> Array:
+    if priors is None:
+        return np.ones(n_classes)
+    vector = finite_vector(priors, "priors")
+    if len(vector) != n_classes or (vector < 0).any() or not np.isclose(vector.sum(), 1):
+        raise InvalidInputError(
+            f"priors must be {n_classes} shares that add up to 1, got {vector.tolist()}."
+        )
+    return vector
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    rate: Array = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
     return rate

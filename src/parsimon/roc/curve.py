@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices, Mask
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc.samples import ClassScores, as_numbers, class_scores
+from parsimon.roc._samples import ClassScores, as_numbers, class_scores
 
 
 class RocPoints(NamedTuple):

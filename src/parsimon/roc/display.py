@@ -8,10 +8,9 @@ from parsimon._style import BLUE, GREEN, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc.area import auc
-from parsimon.roc.band import RocBand, roc_band
 from parsimon.roc.costs import OperatingPoint, cheapest_point, iso_performance_slope
 from parsimon.roc.curve import RocPoints, roc_hull, roc_points
-from parsimon.roc.intervals import AucInterval, auc_interval
+from parsimon.roc.intervals import AucInterval, RocBand, auc_interval, roc_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,20 +2,96 @@
 
 A sample in which all pairs agree (AUC 0 or 1), or a class of one row, has no DeLong variance and
 no bootstrap spread; every method then gives Newcombe's interval and says so in `method`.
+
+The stratified bootstrap of the AUC, as counts on the distinct scores.
+
+Resampling rows within each class and sorting again costs O(n log n) a time; counting how often
+each distinct score was drawn gives the same resamples by a cumulative sum, many at once.
+
+How sure a ROC curve is at each point.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from parsimon._random import Seed, generator
-from parsimon._typing import Array
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc.bootstrap import bca_bounds, percentile_bounds, resampled_aucs
-from parsimon.roc.samples import Ties, class_scores, placements
+from parsimon.roc._samples import Ties, class_scores, placements
+from parsimon.roc.curve import roc_points
+
+_CELLS = 2_000_000
+
+
+def resampled_aucs(
+    positive: Array,
+    negative: Array,
+    n_resamples: int,
+    rng: np.random.Generator,
+    ties: Ties = "mid",
+) -> Array:
+    """Return the AUC of `n_resamples` bootstrap samples drawn within each class."""
+    if n_resamples < 1:
+        raise InvalidInputError(f"n_resamples must be at least 1, got {n_resamples}.")
+    tie = 0.5 if ties == "mid" else 0.0
+    areas = [
+        (drawn * (np.cumsum(against, axis=1) - against + tie * against)).sum(axis=1)
+        for drawn, against in _resampled_counts(positive, negative, n_resamples, rng)
+    ]
+    return np.concatenate(areas) / (len(positive) * len(negative))
+
+
+def percentile_bounds(draws: Array, confidence: float) -> tuple[float, float]:
+    """Return the central quantiles of the bootstrap draws."""
+    lower, upper = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(lower), float(upper)
+
+
+def bca_bounds(
+    draws: Array, estimate: float, influence: Array, confidence: float
+) -> tuple[float, float]:
+    """Return bias-corrected and accelerated bounds.
+
+    Shapes: draws (n_resamples,), influence (n,).
+
+    Efron (1987), J. Am. Stat. Assoc. 82:171-185; Davison and Hinkley (1997), section 5.3.2.
+    """
+    below = np.mean(draws < estimate) + np.mean(draws == estimate) / 2
+    # A share of 0 or 1 would send the correction to infinity; half a draw keeps it finite.
+    half = 0.5 / len(draws)
+    bias = ndtri(np.clip(below, half, 1 - half))
+    acceleration = np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5)
+    z = bias + ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
+    levels = ndtr(bias + z / (1 - acceleration * z))
+    lower, upper = np.quantile(draws, levels)
+    return float(lower), float(upper)
+
+
+def _resampled_counts(
+    positive: Array, negative: Array, n_resamples: int, rng: np.random.Generator
+) -> Iterator[tuple[AnyArray, AnyArray]]:
+    scores, place = np.unique(np.concatenate((positive, negative)), return_inverse=True)
+    widest = max(len(positive), len(negative), len(scores))
+    remaining = n_resamples
+    while remaining > 0:
+        n = min(remaining, max(1, _CELLS // widest))
+        remaining -= n
+        yield (
+            _counts(place[: len(positive)], len(scores), n, rng),
+            _counts(place[len(positive) :], len(scores), n, rng),
+        )
+
+
+def _counts(place: Indices, n_scores: int, n: int, rng: np.random.Generator) -> AnyArray:
+    drawn = place[rng.integers(len(place), size=(n, len(place)))]
+    flat = drawn + n_scores * np.arange(n)[:, None]
+    return np.bincount(flat.ravel(), minlength=n * n_scores).reshape(n, n_scores)
+
 
 Method: TypeAlias = Literal["logit", "delong", "newcombe", "percentile", "bca"]
 
@@ -193,3 +269,80 @@ def _covariance(rows: Array) -> Array:
     centred = rows - rows.mean(axis=1, keepdims=True)
     covariance: Array = centred @ centred.T / (rows.shape[1] - 1)
     return covariance
+
+
+class RocBand(NamedTuple):
+    """Bounds of the true positive rate at each false positive rate.
+
+    fpr, lower, upper (n,): Staircases: between two false positive rates each bound keeps its
+        worse value.
+    confidence: Coverage at each false positive rate.
+    """
+
+    fpr: Array
+    lower: Array
+    upper: Array
+    confidence: float
+
+
+def roc_band(
+    y_true: Any,
+    y_score: Any,
+    *,
+    confidence: float = 0.95,
+    pos_label: Any = None,
+    n_points: int = 201,
+) -> RocBand:
+    """Return a point-wise confidence band of the ROC curve.
+
+    At each threshold both rates are binomial shares of independent samples: Wilson intervals of
+    the square root of the confidence make a rectangle that holds the true point. What the
+    rectangles' corners leave possible at a given false positive rate is the band. It has width
+    even where the classes separate perfectly, and needs no resampling.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label
+        As in `roc_points`.
+    confidence : float, default=0.95
+        Coverage at each false positive rate, not of the whole curve at once.
+    n_points : int, default=201
+        Number of false positive rates, evenly spaced from 0 to 1.
+
+    Returns
+    -------
+    RocBand
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22:209-212; Fawcett (2006), section 7.
+
+    Examples
+    --------
+    >>> band = roc_band([0] * 20 + [1] * 20, range(40), n_points=3)
+    >>> band.fpr, band.lower.round(2), band.upper.round(2)
+    (array([0. , 0.5, 1. ]), array([0. , 0.8, 1. ]), array([1., 1., 1.]))
+    """
+    check_confidence(confidence)
+    if n_points < 2:
+        raise InvalidInputError(f"n_points must be at least 2, got {n_points}.")
+    sample = class_scores(y_true, y_score, pos_label=pos_label)
+    curve = roc_points(y_true, y_score, pos_label=pos_label)
+    level = np.sqrt(confidence)
+    fpr_low, fpr_high = wilson_bounds(curve.fpr, len(sample.negative), level)
+    tpr_low, tpr_high = wilson_bounds(curve.tpr, len(sample.positive), level)
+    # The two trivial classifiers are known without data.
+    fpr_high[0], tpr_low[-1] = 0.0, 1.0
+    grid = np.linspace(0, 1, n_points)
+    lower = tpr_low[np.searchsorted(fpr_high, grid, side="right") - 1]
+    upper = np.append(tpr_high, 1.0)[np.searchsorted(fpr_low, grid, side="right")]
+    return RocBand(grid, lower, upper, confidence)
+
+
+def wilson_bounds(share: Array, n: int, confidence: float = 0.95) -> tuple[Array, Array]:
+    """Return Wilson's score interval of binomial shares out of `n`."""
+    square = float(ndtri((1 + confidence) / 2)) ** 2
+    centre = (share + square / (2 * n)) / (1 + square / n)
+    half = np.sqrt(square * (share * (1 - share) / n + square / (4 * n**2))) / (1 + square / n)
+    # The bounds at shares of 0 and 1 are exact; rounding must not move the curve out of its band.
+    return np.where(share > 0, centre - half, 0.0), np.where(share < 1, centre + half, 1.0)

@@ -5,7 +5,7 @@ other beats in true positives, false positives and complexity.
 """
 
 from parsimon.rvm.classifier import RVC
-from parsimon.rvm.pareto_classifier import ParetoRVC
+from parsimon.rvm.pareto import ParetoRVC
 from parsimon.rvm.regressor import RVR
 
 __all__ = ["RVC", "RVR", "ParetoRVC"]

@@ -9,17 +9,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice
+from parsimon._checks import check_choice
+from parsimon._data import check_classes, class_weights, row_weights
+from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
-from parsimon._weights import check_classes, class_weights, row_weights
-from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, SparseSoftmax
-from parsimon.rvm.attributes import shown, source
-from parsimon.rvm.basis import Basis
-from parsimon.rvm.classification import class_targets, fit_classes
-from parsimon.rvm.fit import (
+from parsimon.rvm._classes import (
+    ClassModel,
+    checked_cutoff,
+    class_model,
+    class_targets,
+    fit_classes,
+    flat,
+    shown,
+    source,
+)
+from parsimon.rvm._dictionary import Basis
+from parsimon.rvm._fit import (
+    TrainingRows,
     check_options,
     is_precomputed,
     make_dictionary,
@@ -27,9 +36,7 @@ from parsimon.rvm.fit import (
     sparse_options,
     warn_unless_converged,
 )
-from parsimon.rvm.machine import far_column, printed_complexity, shared_columns
-from parsimon.rvm.multiclass import ClassModel, checked_cutoff, class_model, flat
-from parsimon.rvm.rows import TrainingRows
+from parsimon.rvm._machine import far_column, printed_complexity, shared_columns
 
 
 class RVC(ClassifierMixin, BaseEstimator):

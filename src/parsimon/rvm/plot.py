@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
-from parsimon.pareto.words import number
+from parsimon.pareto.front import number
 from parsimon.roc import front_area
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from parsimon._data import row_weights
+from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array
-from parsimon._weights import row_weights
-from parsimon._workers import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import (
     SparseBayes,
@@ -20,9 +20,10 @@ from parsimon.inference.sparse_bayes import (
     sparse_regression,
     variational_regression,
 )
-from parsimon.rvm.attributes import shown, source
-from parsimon.rvm.fit import (
+from parsimon.rvm._classes import shown, source
+from parsimon.rvm._fit import (
     Dictionary,
+    TrainingRows,
     check_options,
     is_precomputed,
     make_dictionary,
@@ -30,8 +31,7 @@ from parsimon.rvm.fit import (
     sparse_options,
     warn_unless_converged,
 )
-from parsimon.rvm.machine import far_column, make_machine, printed_complexity, shared_columns
-from parsimon.rvm.rows import TrainingRows
+from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 
 _ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
     "fast": sparse_regression,

@@ -12,7 +12,7 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.pareto import Front, choose
-from parsimon.pareto.rules import Rule
+from parsimon.pareto.choose import Rule
 from parsimon.report.document import Document
 from parsimon.report.findings import Findings
 from parsimon.statistician.answer import Answer, on_all_rows

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
+from parsimon._checks import finite_vector
 from parsimon._typing import Array, Mask
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.findings import CalibrationBin, Checks, Interval, Roc
 from parsimon.roc import roc_hull, roc_points
-from parsimon.roc.band import wilson_bounds
+from parsimon.roc.intervals import wilson_bounds
 from parsimon.statistician.left_out import OwnPredictions, own_predictions
 from parsimon.statistician.models import roc_of
 from parsimon.statistician.subject import Subject

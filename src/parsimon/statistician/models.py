@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
 from parsimon.inference import LatentPosterior, positive_probability

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 
 from parsimon import __version__
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.stored import restored, stored
 

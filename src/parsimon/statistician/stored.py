@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from parsimon.gp.fit import Fitted
-from parsimon.inference.low_rank import LowRankConditioned
-from parsimon.inference.prior import LowRankPrior
+from parsimon.gp._fit import Fitted
+from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 
 @dataclass(frozen=True, eq=False)

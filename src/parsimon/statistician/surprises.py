@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.gp.rows import DistinctRows
+from parsimon.gp._rows import DistinctRows
 from parsimon.inference import LatentPosterior
 from parsimon.report.findings import RowFinding
 from parsimon.statistician.left_out import OwnPredictions

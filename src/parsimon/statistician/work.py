@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from parsimon._progress import Progress
 from parsimon._typing import Array
-from parsimon.evaluation.outer import Part, outer_parts
+from parsimon.evaluation.folds import Part, outer_parts
 from parsimon.exceptions import ParsimonError
 from parsimon.report.findings import Task
 from parsimon.statistician.answer import Answer, answer

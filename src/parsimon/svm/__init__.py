@@ -7,10 +7,9 @@ classification to clustering, whose corners `edge` picks out.
 """
 
 from parsimon.svm.classifier import EvolutionarySVC
-from parsimon.svm.edges import edge
 from parsimon.svm.indefinite import Spectrum, kernel_spectrum
-from parsimon.svm.pareto_classifier import ParetoSVC
-from parsimon.svm.pareto_transductive import ParetoTransductiveSVC
+from parsimon.svm.pareto import ParetoSVC
+from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge
 from parsimon.svm.regressor import EvolutionarySVR
 from parsimon.svm.transductive import TransductiveSVC
 

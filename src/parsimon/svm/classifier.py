@@ -9,16 +9,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice
+from parsimon._checks import check_choice
+from parsimon._data import check_classes, class_weights, merged_rows, row_weights
+from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
-from parsimon._rows import merged_rows
 from parsimon._typing import Array
-from parsimon._weights import check_classes, class_weights, row_weights
-from parsimon._workers import one_thread
-from parsimon.svm.classes import ClassProblem, PairFit, fit_pairs
-from parsimon.svm.pairs import pairs_of, shown_coefficients, votes_and_margins
-from parsimon.svm.probability import agreeing, coupled
-from parsimon.svm.training import (
+from parsimon.svm._gram import (
     Training,
     box_size,
     is_precomputed,
@@ -26,6 +22,16 @@ from parsimon.svm.training import (
     training,
     warn_unless_converged,
     worst_reason,
+)
+from parsimon.svm._pairs import (
+    ClassProblem,
+    PairFit,
+    agreeing,
+    coupled,
+    fit_pairs,
+    pairs_of,
+    shown_coefficients,
+    votes_and_margins,
 )
 
 

@@ -4,6 +4,8 @@ With a negative eigenvalue there is no feature space in which the margin is meas
 is no longer concave. `kernel_spectrum` shows by how much; `repaired` gives the nearest matrix
 ("clip"), the matrix with absolute eigenvalues ("flip") or a raised diagonal ("shift"), each with
 the linear map that new rows need so that training and prediction see the same similarity.
+
+The spectrum of a kernel matrix in one picture.
 """
 
 from dataclasses import dataclass
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
-from parsimon._options import check_choice, check_positive
+from parsimon._checks import check_choice, check_count, check_positive, finite_matrix
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -51,8 +53,6 @@ class Spectrum:
 
     def plot(self, ax: "Axes | None" = None, *, n_shown: int | None = 20) -> "Axes":
         """Draw the largest eigenvalues, all with None, the negative ones in another colour."""
-        from parsimon.svm.plot_spectrum import plot_spectrum
-
         return plot_spectrum(self, ax=ax, n_shown=n_shown)
 
 
@@ -156,3 +156,61 @@ def _measured(ascending: Array, tolerance: float) -> Spectrum:
     total = float(sizes.sum())
     mass = float(sizes[negative].sum()) / total if total > 0 else 0.0
     return Spectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)
+
+
+def plot_spectrum(
+    spectrum: Spectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
+) -> "Axes":
+    """Draw eigenvalues in descending order, the negative ones in another colour."""
+    from matplotlib.ticker import MaxNLocator
+
+    values = spectrum.eigenvalues
+    n_shown = len(values) if n_shown is None else min(check_count("n_shown", n_shown), len(values))
+    largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:n_shown])
+    shown = values[largest]
+    negative = largest >= len(values) - spectrum.n_negative
+    places = np.arange(1, n_shown + 1)
+    with figure_style():
+        ax = new_axes(ax)
+        width = 0.8 if n_shown <= 60 else 1.0
+        for mask, colour, label in (
+            (~negative, BLUE, "positive or zero"),
+            (negative, VERMILION, "negative"),
+        ):
+            if mask.any():
+                ax.bar(places[mask], shown[mask], width=width, color=colour, label=label)
+        ax.axhline(0.0, color=GREY, linewidth=0.8)
+        every = "Eigenvalues" if n_shown == len(values) else f"The {n_shown} largest in size"
+        ax.set_xlabel(f"{every}, in descending order")
+        ax.set_ylabel("Eigenvalue")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.grid(visible=False, axis="x")
+        ax.margins(y=0.1)
+        ax.set_xlim(0.4, n_shown + 0.6)
+        ax.set_title(_title(spectrum), loc="left")
+        if negative.any():
+            ax.legend(loc="upper right")
+            _mark_smallest(ax, n_shown, spectrum.smallest)
+    return ax
+
+
+def _mark_smallest(ax: "Axes", place: int, smallest: float) -> None:
+    ax.annotate(
+        f"{smallest:.2g}".replace("-", "\N{MINUS SIGN}"),
+        (place, smallest),
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        color=VERMILION,
+    )
+
+
+def _title(spectrum: Spectrum) -> str:
+    n = len(spectrum.eigenvalues)
+    if spectrum.is_psd:
+        return f"Positive semi-definite: {n} eigenvalues, none negative"
+    return (
+        f"{spectrum.n_negative} of {n} eigenvalues negative, "
+        f"{100 * spectrum.negative_mass:.2g} % of the mass"
+    )

@@ -6,14 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_positive
+from parsimon._checks import check_positive
+from parsimon._data import merged_rows, row_weights
+from parsimon._parallel import one_thread
 from parsimon._random import Seed
-from parsimon._rows import merged_rows
 from parsimon._typing import Array, Indices
-from parsimon._weights import row_weights
-from parsimon._workers import one_thread
-from parsimon.svm.dual import Dual
-from parsimon.svm.training import (
+from parsimon.svm._dual import Dual
+from parsimon.svm._gram import (
     FittedDual,
     Training,
     box_size,

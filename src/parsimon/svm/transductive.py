@@ -7,21 +7,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._options import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
-from parsimon._workers import Workers
-from parsimon.svm.transduction.evolution import Found
-from parsimon.svm.transduction.labels import check_labelled, read_labels
-from parsimon.svm.transduction.problem import Problem
-from parsimon.svm.transduction.reading import (
+from parsimon.svm._labelling_search import METHODS, Searching, find_labels, settled
+from parsimon.svm._labellings import Found
+from parsimon.svm._transductive_problem import (
     Given,
+    Problem,
+    check_labelled,
     is_precomputed,
     present_classes,
     problem_of,
+    read_labels,
     read_rows,
 )
-from parsimon.svm.transduction.search import METHODS, Searching, find_labels, settled
 
 Method = Literal["evolution", "greedy", "joint", "exhaustive"]
 

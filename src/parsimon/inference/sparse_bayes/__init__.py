@@ -6,26 +6,27 @@
 the multinomial classifier, in which each class chooses its own columns.
 """
 
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes.averaged import (
+    variational_classification,
+    variational_regression,
+)
 from parsimon.inference.sparse_bayes.classification import sparse_classification
 from parsimon.inference.sparse_bayes.em import em_classification, em_regression
-from parsimon.inference.sparse_bayes.evidence import (
+from parsimon.inference.sparse_bayes.gradients import (
     laplace_design_gradient,
     laplace_evidence,
     regression_design_gradient,
     regression_evidence,
 )
 from parsimon.inference.sparse_bayes.regression import sparse_regression
-from parsimon.inference.sparse_bayes.result import SparseBayes
-from parsimon.inference.sparse_bayes.softmax import softmax_given, softmax_sparse
-from parsimon.inference.sparse_bayes.softmax_mode import softmax_mode
-from parsimon.inference.sparse_bayes.softmax_result import (
+from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
+    softmax_given,
     softmax_moderated,
     softmax_scores,
-)
-from parsimon.inference.sparse_bayes.variational import (
-    variational_classification,
-    variational_regression,
+    softmax_sparse,
 )
 
 __all__ = [

@@ -7,27 +7,27 @@ from typing import Any
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes.checks import (
+from parsimon.inference.sparse_bayes._design import (
+    Columns,
     Prior,
     Smoothness,
     binary_targets,
     check_budget,
+    scaled_columns,
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.columns import Columns, scaled_columns
-from parsimon.inference.sparse_bayes.curvature import (
+from parsimon.inference.sparse_bayes._mode import (
     Bends,
+    LaplaceMode,
     evidence_gradient,
     evidence_hessian,
+    laplace_mode,
     moving_hessian,
 )
-from parsimon.inference.sparse_bayes.fast import maximise
-from parsimon.inference.sparse_bayes.mode import LaplaceMode, laplace_mode
-from parsimon.inference.sparse_bayes.outcome import scaled_start, to_result
-from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
-from parsimon.inference.sparse_bayes.result import SparseBayes
-from parsimon.inference.sparse_bayes.sweeps import refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._moves import Fit, Sweep, refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
 # In units of scaled columns, where a weight of one moves the log odds by about one: a prior
 # standard deviation of 10,000 is no prior, one of 1e-5 no column.
@@ -58,7 +58,7 @@ def sparse_classification(
     With ``prior="smooth"`` the log prior is :math:`-c` times the degrees of freedom,
     the trace of the smoothing matrix with the variances :math:`B^{-1}` of the mode, one for each
     row. For one column the objective then has the usual form with :math:`q^2 - 2cv` in place of
-    :math:`q^2`, for any basis (see `parsimon.inference.sparse_bayes.relevance`), while the form
+    :math:`q^2`, for any basis (see `parsimon.inference.sparse_bayes._moves`), while the form
     for one noise variance and an orthonormal basis [3]_ does not carry over to classes.
 
     Parameters

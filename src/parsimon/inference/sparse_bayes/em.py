@@ -2,38 +2,388 @@ r"""Sparse Bayesian learning with all columns in the model at first, thinned by 
 
 :math:`\alpha_m \leftarrow \gamma_m / \mu_m^2` for all columns at once, with
 :math:`\gamma_m = 1 - \alpha_m \Sigma_{mm}`; for Gaussian noise also
-:math:`\sigma^2 \leftarrow \|t - \Phi\mu\|^2 / (N - \sum \gamma)` [1]_. The first steps cost the
+:math:`\sigma^2 \leftarrow \|t - \Phi\mu\|^2 / (N - \sum \gamma)` [1]. The first steps cost the
 cube of the number of rows or of columns, whichever is smaller; the fast sequential algorithm is
 usually the better choice and this one the reference. Unlike in the textbook the length of an update
 is adapted so that the evidence never falls, and a column leaves when its best precision is infinite
 and the evidence does not fall without it, not at some number that depends on its unit.
 
-References
-----------
-.. [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1,
+[1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1,
    eqs 16 to 18; MacKay (1992), "Bayesian interpolation", Neural Computation 4.
+
+MacKay's updates of all precisions at once, in steps that never lower the objective.
+
+The gradient of the objective for a log precision is half of a difference,
+:math:`\frac12 (\mathrm{rise} - \mathrm{fall})`, of two terms that are not negative: for the log
+evidence of a regression they are :math:`\gamma` and :math:`\alpha \mu^2`. MacKay's update
+multiplies the precision by their ratio. Its logarithm has the sign of the gradient, so the update
+is a step uphill, sometimes too long and often too short: its length is adapted, and no step is
+taken that lowers the objective.
+
+The likelihoods behind the updates of all precisions at once: Gaussian noise, two classes.
+
+Columns and targets are scaled, so that precisions of the order of one are neither weak nor strong.
 """
 
-from typing import Any
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import expit
 
-from parsimon._options import check_positive
-from parsimon._typing import Array, Indices
-from parsimon._validation import finite_vector
-from parsimon.inference.sparse_bayes.checks import (
+from parsimon._checks import check_positive, finite_vector
+from parsimon._typing import Array, Indices, Mask
+from parsimon.inference.irls import logistic_mode
+from parsimon.inference.sparse_bayes._design import (
+    Columns,
     Prior,
     Smoothness,
     binary_targets,
     check_budget,
+    scaled_columns,
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.columns import Columns, scaled_columns
-from parsimon.inference.sparse_bayes.em_algebra import distinct_columns
-from parsimon.inference.sparse_bayes.em_ascent import Ascent, Problem, ascend
-from parsimon.inference.sparse_bayes.em_problems import BernoulliProblem, GaussianProblem
-from parsimon.inference.sparse_bayes.result import SparseBayes
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes._spread import (
+    Spread,
+    distinct_columns,
+    is_wide,
+    posterior_spread,
+)
+
+CONVERGED = "No log precision would change by more than the tolerance."
+IDLE = "An update no longer raises the objective."
+
+# Greatest change of a log precision in one step, and the least share of a step that is tried.
+_LONGEST = 10.0
+_SHORTEST = 2.0**-10
+# By how much an update that succeeded is lengthened next time, and at most in all.
+_STRETCH, _LARGEST = 1.5, 20.0
+# The precision at which a column is tried without, in units of what the data say about its weight
+# if it were alone. Among columns that do nearly the same, each by itself looks needless early on.
+_LARGEST_PRECISION = 1e3
+# When no log precision would change by more, columns that are futile are tried without.
+_SETTLED = 0.1
+# In units of the tolerance; a rise that the last digit of log alpha would make.
+_LEAST_RISE = 1e-4
+
+
+@dataclass(frozen=True)
+class Point:
+    r"""The objective for one set of precisions, and what the next step needs.
+
+    theta (m,): Log precisions; the log noise variance last where it is estimated.
+    rise, fall: The gradient is half of their difference.
+    information (m,): What the data say about each weight if it were alone, in units of the
+        prior precision.
+    futile (m,): Columns whose best precision is infinite as long as the others stay.
+    weights (m,): Posterior mean in units of the prior.
+    """
+
+    theta: Array
+    objective: float
+    log_evidence: float
+    rise: Array
+    fall: Array
+    information: Array
+    futile: Mask
+    weights: Array
+
+
+class Problem(Protocol):
+    """A likelihood with the columns that are still in the model."""
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:
+        """Return the point; `guess` are weights in units of the prior, next to the mode."""
+
+    def keep(self, staying: Indices) -> "Problem":
+        """Return the problem with some of its columns."""
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        """Return the least and the greatest value of each entry of theta."""
+
+    def covariance(self, point: Point) -> Array:
+        """Return the posterior covariance of the weights in units of the prior."""
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where a run ended.
+
+    Shapes: history (n_steps,).
+
+    kept (m,): Which of the columns at the start are still there.
+    """
+
+    problem: Problem
+    point: Point
+    kept: Indices
+    history: Array
+    n_iter: int
+    converged: bool
+    reason: str
+
+
+def ascend(problem: Problem, theta: Array, budget: tuple[float, int, float | None]) -> Ascent:
+    """Update all precisions until they no longer change, dropping columns on the way."""
+    tolerance, max_iter, time_limit = budget
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    point = problem.evaluate(np.clip(theta, *problem.bounds(len(theta))), None)
+    kept = np.arange(len(point.weights))
+    history, reason, n_iter, stretch, idle = [point.objective], "", 0, 1.0, False
+    while not reason:
+        wanted = _wanted(problem, point)
+        largest = np.abs(wanted).max(initial=0.0)
+        settled = idle or largest < _SETTLED
+        problem, point, staying = _prune(problem, point, every=settled)
+        if len(staying) < len(kept):
+            kept, idle = kept[staying], False
+            history.append(point.objective)
+        elif largest < tolerance:
+            reason = CONVERGED
+        elif idle:
+            reason = IDLE
+        elif n_iter >= max_iter:
+            reason = f"Stopped after max_iter={max_iter} updates."
+        elif time.monotonic() > deadline:
+            reason = "Stopped at the time limit."
+        else:
+            n_iter += 1
+            point, stretch = _step(problem, point, wanted, stretch)
+            idle = point.objective - history[-1] < _LEAST_RISE * tolerance
+            history.append(point.objective)
+    converged = reason in (CONVERGED, IDLE)
+    return Ascent(problem, point, kept, np.array(history), n_iter, converged, reason)
+
+
+def _wanted(problem: Problem, point: Point) -> Array:
+    """Return the change of theta that MacKay's update makes, inside the bounds."""
+    tiny = np.finfo(np.float64).tiny
+    change = np.log(np.maximum(point.rise, tiny)) - np.log(np.maximum(point.fall, tiny))
+    low, high = problem.bounds(len(point.theta))
+    moved = np.clip(point.theta + np.clip(change, -_LONGEST, _LONGEST), low, high)
+    step: Array = moved - point.theta
+    return step
+
+
+def _step(problem: Problem, point: Point, wanted: Array, size: float) -> tuple[Point, float]:
+    """Return the point after a share or a multiple of the update, and the next one to try.
+
+    Updates of columns that do nearly the same are much too short, so they are lengthened as long
+    as that succeeds; one that would lower the objective is shortened.
+    """
+    low, high = problem.bounds(len(point.theta))
+    n_columns = len(point.weights)
+    while size >= _SHORTEST:
+        theta = np.clip(point.theta + np.clip(size * wanted, -_LONGEST, _LONGEST), low, high)
+        # The scores of the last mode: weights in units of the prior grow with its precision.
+        guess = point.weights * np.exp(0.5 * (theta - point.theta)[:n_columns])
+        found = problem.evaluate(theta, guess)
+        if found.objective >= point.objective:
+            return found, min(max(_STRETCH * size, 1.0), _LARGEST)
+        size = min(1.0, 0.5 * size)
+    return point, 1.0
+
+
+def _prune(problem: Problem, point: Point, *, every: bool) -> tuple[Problem, Point, Indices]:
+    """Drop futile columns unless the objective would fall.
+
+    Those of a large precision go all at once; of `every` futile one no more than half goes before
+    the rest has settled again, because columns that do the same may be futile only together.
+    """
+    everything = np.arange(len(point.weights))
+    leaving = np.flatnonzero(point.futile & (_LARGEST_PRECISION * point.information < 1.0))
+    if every and not len(leaving):
+        leaving = np.flatnonzero(point.futile)
+        leaving = leaving[np.argsort(point.information[leaving], kind="stable")]
+        leaving = leaving[: (len(leaving) + 1) // 2]
+    while len(leaving):
+        staying = np.setdiff1d(everything, leaving)
+        theta = np.append(point.theta[staying], point.theta[len(everything) :])
+        smaller = problem.keep(staying)
+        found = smaller.evaluate(theta, point.weights[staying])
+        if found.objective >= point.objective:
+            return smaller, found, staying
+        leaving = leaving[: len(leaving) // 2]
+    return problem, point, everything
+
+
+# Of a log precision; columns have mean square one and targets variance one.
+_LOG_PRECISION = (np.log(1e-14), np.log(1e14))
+_LOG_ODDS_PRECISION = (np.log(1e-12), np.log(1e10))
+# Noise is at least this share of the variance of the targets: below it only rounding is left.
+_LOG_NOISE = (np.log(1e-10), np.log(1e2))
+# The determinant is of first order in the error of the mode, whose square this is.
+_MODE_TOLERANCE = 1e-14
+
+
+@dataclass(frozen=True)
+class GaussianProblem:
+    """Targets with Gaussian noise.
+
+    columns (n, m): Times the roots of the row weights.
+    targets (n,): Times the roots of the row weights.
+    n_observations: Sum of the row weights.
+    noise_variance: None where it is estimated.
+    gram (m, m): Products of the columns, where there are not many more than rows.
+    """
+
+    columns: Array
+    targets: Array
+    n_observations: float
+    noise_variance: float | None
+    smoothness: float
+    gram: Array | None = None
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+        noise, spread = self._spread(theta)
+        weights = spread.mean(np.full(len(self.targets), 1.0 / noise), self.targets)
+        misfit = float(np.sum((self.targets - spread.X @ weights) ** 2)) / noise
+        log_evidence = -0.5 * (
+            self.n_observations * np.log(2 * np.pi * noise)
+            + spread.log_determinant
+            + misfit
+            + weights @ weights
+        )
+        determined, elastic = spread.determined, 2.0 * self.smoothness * spread.elastic
+        rise, fall = determined + elastic, weights**2
+        if self.noise_variance is None:
+            above, below = self._noise_terms(misfit, float(rise.sum()))
+            rise, fall = np.append(rise, above), np.append(fall, below)
+        return Point(
+            theta=theta,
+            objective=float(log_evidence - self.smoothness * determined.sum()),
+            log_evidence=float(log_evidence),
+            rise=rise,
+            fall=fall,
+            information=np.einsum("ij,ij->j", spread.X, spread.X) / noise,
+            futile=weights**2 - elastic <= determined * (1.0 - determined),
+            weights=weights,
+        )
+
+    def keep(self, staying: Indices) -> "GaussianProblem":
+        columns = self.columns[:, staying]
+        gram = self.gram[np.ix_(staying, staying)] if self.gram is not None else None
+        if gram is None and not is_wide(columns):
+            gram = columns.T @ columns
+        return GaussianProblem(
+            columns, self.targets, self.n_observations, self.noise_variance, self.smoothness, gram
+        )
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        low, high = np.full((2, n_theta), np.array(_LOG_PRECISION)[:, None])
+        if self.noise_variance is None:
+            low[-1], high[-1] = _LOG_NOISE
+        return low, high
+
+    def covariance(self, point: Point) -> Array:
+        return self._spread(point.theta)[1].covariance()
+
+    def noise(self, theta: Array) -> float:
+        return float(np.exp(theta[-1])) if self.noise_variance is None else self.noise_variance
+
+    def _spread(self, theta: Array) -> tuple[float, Spread]:
+        noise = self.noise(theta)
+        scaling = np.exp(-0.5 * theta[: self.columns.shape[1]])
+        gram = None
+        if self.gram is not None:
+            gram = self.gram * (scaling / noise) * scaling[:, None]
+        precision = np.full(len(self.targets), 1.0 / noise)
+        return noise, posterior_spread(self.columns * scaling, precision, gram)
+
+    def _noise_terms(self, misfit: float, freedom: float) -> tuple[float, float]:
+        """Return what pushes the log noise variance up and down.
+
+        MacKay's form, residuals over what is left of the observations, unless little is left.
+        """
+        left = self.n_observations - freedom
+        if left > 0.01 * self.n_observations:
+            return misfit, left
+        return misfit + freedom, self.n_observations
+
+
+@dataclass(frozen=True)
+class BernoulliProblem:
+    """Labels 0 or 1 with a logistic link, by Laplace's method.
+
+    Shapes: columns (n, m), labels, row_weights (n,).
+    """
+
+    columns: Array
+    labels: Array
+    row_weights: Array
+    smoothness: float
+
+    def evaluate(self, theta: Array, guess: Array | None) -> Point:
+        X = self.columns * np.exp(-0.5 * theta)
+        weights, scores, log_posterior = self._mode(X, guess)
+        probability = expit(scores)
+        precision = self.row_weights * probability * (1.0 - probability)
+        spread = posterior_spread(X, precision)
+        log_evidence = log_posterior - 0.5 * spread.log_determinant
+        variances, squares = spread.row_variances()
+        lever = precision * (1 - 2 * probability) * (variances + 2 * self.smoothness * squares)
+        # Precisions move the mode and with it the curvature, which MacKay's update neglects.
+        pull = weights * spread.shrink(lever)
+        determined, elastic = spread.determined, 2.0 * self.smoothness * spread.elastic
+        return Point(
+            theta=theta,
+            objective=float(log_evidence - self.smoothness * determined.sum()),
+            log_evidence=float(log_evidence),
+            rise=determined + elastic + np.maximum(pull, 0.0),
+            fall=weights**2 + np.maximum(-pull, 0.0),
+            information=precision @ X**2,
+            futile=weights**2 - pull - elastic <= determined * (1.0 - determined),
+            weights=weights,
+        )
+
+    def keep(self, staying: Indices) -> "BernoulliProblem":
+        return BernoulliProblem(
+            self.columns[:, staying], self.labels, self.row_weights, self.smoothness
+        )
+
+    def bounds(self, n_theta: int) -> tuple[Array, Array]:
+        low, high = np.full((2, n_theta), np.array(_LOG_ODDS_PRECISION)[:, None])
+        return low, high
+
+    def covariance(self, point: Point) -> Array:
+        X = self.columns * np.exp(-0.5 * point.theta)
+        probability = expit(X @ point.weights)
+        precision = self.row_weights * probability * (1.0 - probability)
+        return posterior_spread(X, precision).covariance()
+
+    def _mode(self, X: Array, guess: Array | None) -> tuple[Array, Array, float]:
+        """Return weights in units of the prior, scores and log posterior.
+
+        With many columns the search runs in the space that the rows span, where X X^T and so the
+        prior of the scores are the same.
+        """
+        if not X.shape[1]:
+            value = -np.log(2.0) * float(self.row_weights.sum())
+            return np.empty(0), np.zeros(len(X)), value
+        root, start = X, guess
+        if is_wide(X):
+            values, vectors = np.linalg.eigh(X @ X.T)
+            positive = values > values[-1] * len(values) * np.finfo(np.float64).eps
+            scale = np.sqrt(values[positive])
+            root = vectors[:, positive] * scale
+            start = None if guess is None else (vectors[:, positive].T @ (X @ guess)) / scale
+        mode = logistic_mode(
+            root,
+            self.labels,
+            np.ones(root.shape[1]),
+            row_weights=self.row_weights,
+            start=start,
+            max_iter=100,
+            tolerance=_MODE_TOLERANCE,
+        )
+        if root is X:
+            return mode.weights, mode.scores, mode.log_posterior
+        residual = self.row_weights * (self.labels - expit(mode.scores))
+        return X.T @ residual, mode.scores, mode.log_posterior
+
 
 # Share of the targets' variance that is taken for noise at first.
 _FIRST_NOISE = 0.1

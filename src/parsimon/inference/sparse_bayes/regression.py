@@ -6,28 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._options import check_positive
+from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices
-from parsimon._validation import finite_vector
-from parsimon.inference.sparse_bayes.checks import (
+from parsimon.inference.sparse_bayes._design import (
+    Columns,
     Prior,
     Smoothness,
     check_budget,
+    scaled_columns,
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.columns import Columns, scaled_columns
-from parsimon.inference.sparse_bayes.curvature import (
+from parsimon.inference.sparse_bayes._mode import (
+    cholesky,
+    curvature,
     evidence_gradient,
     evidence_hessian,
+    inverse,
+    solve,
     with_noise,
 )
-from parsimon.inference.sparse_bayes.fast import maximise
-from parsimon.inference.sparse_bayes.mode import cholesky, curvature, inverse, solve
-from parsimon.inference.sparse_bayes.outcome import scaled_start, to_result
-from parsimon.inference.sparse_bayes.relevance import Fit, Sweep
-from parsimon.inference.sparse_bayes.result import SparseBayes
-from parsimon.inference.sparse_bayes.sweeps import refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._moves import Fit, Sweep, refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
 # For columns and targets of mean square one.
 _PRECISIONS = (1e-10, 1e12)
@@ -59,7 +60,7 @@ def sparse_regression(
 
     With ``prior="smooth"`` the log prior is :math:`-c` times the degrees of freedom, the trace of
     the smoothing matrix [3]_, exact for bases that are not orthonormal too (see
-    `parsimon.inference.sparse_bayes.relevance`).
+    `parsimon.inference.sparse_bayes._moves`).
 
     Parameters
     ----------

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
+from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, figure_style, new_axes
 from parsimon._typing import Array, Indices
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.labels import label
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parsimon._checks import finite_matrix
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array
-from parsimon._validation import finite_matrix
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import Latent, positive_probability
 from parsimon.inference.likelihoods import Link

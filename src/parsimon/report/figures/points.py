@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._checks import finite_matrix, finite_vector, shorten
 from parsimon._random import Seed, generator
 from parsimon._style import BLUE, CYCLE
 from parsimon._typing import Array, Indices, Mask
-from parsimon._validation import finite_matrix, finite_vector, shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.labels import label
 

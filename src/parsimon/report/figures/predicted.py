@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Mask
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.labels import label
 from parsimon.report.figures.points import opacity

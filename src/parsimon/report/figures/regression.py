@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, figure_style, new_axes, sequential_colours
 from parsimon._typing import AnyArray, Array
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.labels import label, number
 from parsimon.report.figures.levels import (

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from parsimon._checks import finite_vector
 from parsimon._typing import Array
-from parsimon._validation import finite_vector
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import Latent, positive_probability
 from parsimon.inference.likelihoods import Link

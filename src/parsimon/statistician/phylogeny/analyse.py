@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 import parsimon
-from parsimon._options import check_choice
+from parsimon._checks import check_choice
 from parsimon._progress import Progress
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PGLS, Tree, phylogenetic_signal, read_tree

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
-from parsimon._workers import Workers
 from parsimon.evaluation import corrected_t_interval
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.phylo import CladeKFold, PhyRVM

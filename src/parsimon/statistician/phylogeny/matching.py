@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from parsimon._checks import shorten
 from parsimon._typing import Indices
-from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
-from parsimon.phylo.rows import check_one_row_a_tip
+from parsimon.phylo._tips import check_one_row_a_tip
 from parsimon.statistician.preparing.cells import read_cells
 from parsimon.statistician.preparing.tables import clean_text, find_column
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.preparing.levels import affirmative, in_order
 

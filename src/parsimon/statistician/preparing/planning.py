@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Treatment
 from parsimon.statistician.preparing.columns import VariableSource

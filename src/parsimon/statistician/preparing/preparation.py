@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from parsimon._checks import shorten
 from parsimon._typing import AnyArray
-from parsimon._validation import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Treatment
 from parsimon.statistician.preparing.planning import plan_columns

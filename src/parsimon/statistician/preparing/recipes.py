@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.pareto.words import number
+from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment
 from parsimon.statistician.preparing.cells import Cells, read_cells
 from parsimon.statistician.preparing.columns import Kind, VariableSource

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.pareto.words import number
+from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment
 from parsimon.statistician.preparing.cells import Cells, read_cells
 from parsimon.statistician.preparing.dates import ISO, find_format, is_date, iso_day, read_dates

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._validation import shorten
+from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:

@@ -1,0 +1,109 @@
+"""Rows as learners want them: equal ones merged, those without weight left out, in one order.
+
+A table with repeated rows, the same table with integer weights, and either of them shuffled are
+the same data; after `merged_rows` they are the same arrays, and so is every number computed from
+them.
+
+Weights of rows and of classes: how many times each row counts.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import finite_vector, shorten
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+
+
+class Rows(NamedTuple):
+    """The rows to learn from.
+
+    places (n,): Which of the given rows they are: the first of equal ones.
+    weights (n,): How many times each counts, positive.
+    """
+
+    places: Indices
+    weights: Array
+
+
+def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
+    """Merge rows that are equal in X and y, leave out those without weight, and sort.
+
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,).
+    """
+    used = np.flatnonzero(weights > 0)
+    if not merge:
+        return Rows(used, weights[used])
+    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
+    order = used[np.lexsort((y[used], *X[used].T[::-1]))]
+    same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (y[order[1:]] == y[order[:-1]])
+    begins = np.flatnonzero(np.append(True, ~same))
+    return Rows(order[begins], np.add.reduceat(weights[order], begins))
+
+
+def checked_weights(weights: Any, n_rows: int) -> Array:
+    """Return weights as floats, ones if there are none, refusing negative ones."""
+    if weights is None:
+        return np.ones(n_rows)
+    checked = finite_vector(weights, "weights")
+    if len(checked) != n_rows:
+        raise InvalidInputError(f"There are {n_rows} rows but {len(checked)} weights.")
+    if (checked < 0).any() or not (checked > 0).any():
+        raise InvalidInputError(
+            f"Weights must not be negative and some must be positive; the least is "
+            f"{checked.min():g}, the greatest {checked.max():g}."
+        )
+    return checked
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> Array:
+    """Return the weights of the rows, ones if there are none."""
+    if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        raise InvalidInputError(
+            f"All {n_rows} sample weights are zero. Give some row a positive weight."
+        )
+    return checked_weights(sample_weight, n_rows)
+
+
+def class_weights(
+    spec: Mapping[Any, float] | str | None, classes: Any, codes: Indices, weights: Array
+) -> Array:
+    """Return the weight of each row's class.
+
+    Shapes: classes (n_classes,), codes (n,), weights (n,) -> (n,).
+    """
+    if spec is None:
+        return np.ones(len(codes))
+    if isinstance(spec, str):
+        if spec != "balanced":
+            raise InvalidInputError(
+                f"class_weight must be a dict, 'balanced' or None; got {spec!r}."
+            )
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        present = totals > 0
+        share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
+        balanced: Array = share[codes]
+        return balanced
+    if not isinstance(spec, Mapping):
+        raise InvalidInputError(
+            f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."
+        )
+    labels = classes.tolist()
+    unknown = [label for label in spec if label not in labels]
+    if unknown:
+        raise InvalidInputError(
+            f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
+        )
+    return np.array([float(spec.get(label, 1.0)) for label in labels])[codes]
+
+
+def check_classes(classes: Any, codes: Indices, weights: Array) -> None:
+    """Refuse fewer than two classes among the rows with weight."""
+    present = np.unique(codes[weights > 0])
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"Two classes or more are needed among the rows with weight, got {len(present)} "
+            f"class: {shorten(classes[present].tolist())}."
+        )

@@ -1,0 +1,342 @@
+"""A kernel that a search has judged, and the order among several of them.
+
+What a search over kernels saw: levels, path, baseline, fronts, and a few sentences.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp._evaluate import (
+    Folded,
+    Guide,
+    Task,
+    Whole,
+    bic,
+    deviation,
+    guide_value,
+    rounded,
+    standard_error,
+)
+from parsimon.kernels import Constant, Kernel, plain, spoken
+from parsimon.kernels.combination import Combination
+from parsimon.pareto import Front
+
+Choice: TypeAlias = Literal["best", "one_se"]
+JudgedBy: TypeAlias = Literal["cross-validation", "leave-one-out", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A kernel fitted to all rows, with all that was measured of it.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With the hyperparameters of greatest evidence on all rows.
+    depth : int
+        Level of the search; 0 for the baseline.
+    parent : Kernel or None
+        The kernel that it grew from.
+    guide : float
+        What the search minimised; NaN if it was not measured.
+    guide_deviation : float
+        Its standard error; NaN where there is none.
+    error, standard_error : float
+        Mean over folds, and its standard error; NaN if it was not cross-validated.
+    log_loss : float
+        Mean over folds.
+    log_evidence : float
+        On all rows.
+    fold_errors, fold_losses, fold_log_evidences : tuple of float
+        One for each fold; empty if it was not cross-validated.
+    loo_error, loo_loss : float
+        Leave-one-out.
+    bic : float
+        Minus twice the log evidence plus a price for hyperparameters.
+    noise_variance : float or None
+        Of a regression, in units of the target's variance.
+    n_base : int
+        Number of base kernels; constants do not count.
+    columns : tuple of int
+        Those that it acts on.
+    judged_by : {"cross-validation", "leave-one-out", "failed"}
+        How far it came.
+    message : str
+        Why it failed.
+    """
+
+    kernel: Kernel
+    depth: int
+    parent: Kernel | None
+    columns: tuple[int, ...]
+    guide: float = math.nan
+    guide_deviation: float = math.nan
+    error: float = math.nan
+    standard_error: float = math.nan
+    log_loss: float = math.nan
+    log_evidence: float = math.nan
+    fold_errors: tuple[float, ...] = ()
+    fold_losses: tuple[float, ...] = ()
+    fold_log_evidences: tuple[float, ...] = ()
+    loo_error: float = math.nan
+    loo_loss: float = math.nan
+    bic: float = math.inf
+    noise_variance: float | None = None
+    judged_by: JudgedBy = "failed"
+    message: str = ""
+
+    @property
+    def n_base(self) -> int:
+        """Number of base kernels; constants do not count."""
+        return count_base(self.kernel)
+
+    def __str__(self) -> str:
+        return f"{plain(self.kernel)}: guide {self.guide:.4g}, error {self.error:.4g}"
+
+
+def candidate_of(
+    whole: Whole,
+    folded: Folded | None,
+    *,
+    guide: Guide,
+    depth: int,
+    parent: Kernel | None,
+    columns: tuple[int, ...],
+    n_rows: int,
+) -> Candidate:
+    """Return the candidate that the measurements of a kernel make."""
+    measured = folded or Folded((), (), ())
+    return Candidate(
+        kernel=whole.kernel,
+        depth=depth,
+        parent=parent,
+        columns=columns,
+        guide=guide_value(guide, whole, folded, n_rows),
+        guide_deviation=deviation(guide, whole, folded),
+        error=float(np.mean(measured.errors)) if folded else math.nan,
+        standard_error=standard_error(measured.errors),
+        log_loss=float(np.mean(measured.losses)) if folded else math.nan,
+        log_evidence=whole.log_evidence,
+        fold_errors=measured.errors,
+        fold_losses=measured.losses,
+        fold_log_evidences=measured.log_evidences,
+        loo_error=whole.error,
+        loo_loss=whole.loss,
+        bic=bic(whole, n_rows),
+        noise_variance=whole.noise_variance,
+        judged_by="cross-validation" if folded else "leave-one-out",
+    )
+
+
+def count_base(kernel: Kernel) -> int:
+    """Return the number of leaves that are no constants."""
+    if isinstance(kernel, Combination):
+        return sum(count_base(term) for term in kernel.terms)
+    return int(not isinstance(kernel, Constant))
+
+
+@dataclass(frozen=True)
+class Order:
+    """Ranks candidates: those that beat the constant kernel first, then by guide and evidence.
+
+    Guides are rounded, an error to 0.01 %, and ties go to the greater evidence, rounded to 0.01
+    (He 2016, section 5.2.1). A kernel is *credible* if its BIC beats the baseline's by twice the
+    log of the number of kernels tried: the best of many guides always looks better than it is,
+    and on pure noise nothing should be found.
+
+    guide: What is minimised.
+    baseline: The constant kernel.
+    n_tried: Kernels that had a chance of being best so far.
+    """
+
+    guide: Guide
+    baseline: Candidate
+    n_tried: int
+
+    def is_credible(self, candidate: Candidate) -> bool:
+        """Say whether the evidence speaks for it rather than for the constant kernel."""
+        return candidate.bic + 2 * math.log(max(1, self.n_tried)) < self.baseline.bic
+
+    def ranked(self, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Return the candidates, the best first; those without a guide last."""
+        return tuple(sorted(candidates, key=self._key))
+
+    def improves(self, candidate: Candidate, on: Candidate) -> bool:
+        """Say whether a candidate is credible and its guide is strictly less than another's."""
+        if math.isnan(candidate.guide) or not self.is_credible(candidate):
+            return False
+        return rounded(self.guide, candidate.guide) < rounded(self.guide, on.guide)
+
+    def _key(self, candidate: Candidate) -> tuple[bool, bool, float, float, float]:
+        unknown = math.isnan(candidate.guide)
+        if candidate.judged_by == "failed":
+            return True, True, math.inf, math.inf, math.inf
+        value = candidate.loo_error if unknown else rounded(self.guide, candidate.guide)
+        evidence = -candidate.log_evidence
+        return unknown, not self.is_credible(candidate), value, round(evidence, 2), evidence
+
+
+def choose(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Candidate:
+    """Return the best candidate, or the simplest that is within a standard error of it.
+
+    "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
+    one-standard-error rule of Breiman et al. 1984, section 3.4.3).
+    """
+    if rule == "best":
+        return best
+    if math.isnan(best.guide_deviation):
+        raise InvalidInputError(
+            'choose="one_se" needs a guide with a standard error: cv_error, cv_logloss with two '
+            "folds or more, or loo_logloss."
+        )
+    limit = best.guide + best.guide_deviation
+    near = [candidate for candidate in candidates if candidate.guide <= limit]
+    return min([best, *near], key=lambda one: (one.n_base, len(one.columns), one.guide))
+
+
+StoppedBy: TypeAlias = Literal["depth", "no_improvement", "exhausted", "time_limit", "interrupt"]
+
+_REASONS: dict[StoppedBy, str] = {
+    "depth": "the greatest depth was reached",
+    "no_improvement": "no larger kernel was better",
+    "exhausted": "there was nothing left to try",
+    "time_limit": "the time was up",
+    "interrupt": "it was interrupted",
+}
+
+
+@dataclass(frozen=True)
+class SearchHistory:
+    """Everything that a search over kernels measured.
+
+    baseline: The constant kernel.
+    levels: All kernels of each depth, the best first.
+    path: The best of each level that improved on the one before; empty if nothing beat the
+        baseline.
+    stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
+    guide: What was minimised.
+    """
+
+    baseline: Candidate
+    levels: tuple[tuple[Candidate, ...], ...]
+    path: tuple[Candidate, ...]
+    stopped_by: StoppedBy
+    guide: Guide = "cv_error"
+    task: Task = "classification"
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the least guide, or the baseline."""
+        return self.path[-1] if self.path else self.baseline
+
+    @property
+    def first_layer(self) -> tuple[Candidate, ...]:
+        """The one-kernel models, the best first."""
+        return self.levels[0] if self.levels else ()
+
+    @property
+    def best_by_column(self) -> dict[int, Candidate]:
+        """The best one-kernel model of each column, in the order of their quality."""
+        found: dict[int, Candidate] = {}
+        for candidate in self.first_layer:
+            if len(candidate.columns) == 1:
+                found.setdefault(candidate.columns[0], candidate)
+        return found
+
+    @property
+    def cross_validated(self) -> tuple[Candidate, ...]:
+        """The baseline and all candidates that went through the folds."""
+        judged = (one for one in self if one.judged_by == "cross-validation")
+        return (self.baseline, *judged)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return (candidate for level in self.levels for candidate in level)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.levels))
+
+    def chosen(self, rule: Choice = "best") -> Candidate:
+        """Return the best candidate, or the simplest within a standard error of it."""
+        if not self.path:
+            return self.baseline
+        return choose(rule, self.best, (one for one in self if not math.isnan(one.guide)))
+
+    def front(
+        self,
+        price: Literal["kernels", "variables"] = "kernels",
+        model: Callable[[Candidate], Any] | None = None,
+    ) -> Front:
+        """Return the cross-validated error against the number of base kernels or of variables.
+
+        The error is that of the folds that may have guided the search, so it is optimistic.
+        """
+        judged = self.cross_validated
+        sizes = [one.n_base if price == "kernels" else len(one.columns) for one in judged]
+        values = [[one.error, size] for one, size in zip(judged, sizes, strict=True)]
+        solutions = judged if model is None else _Models(judged, model)
+        return Front(values, ["error", price], solutions=solutions, ties="first")
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row for each candidate, the baseline first."""
+        import pandas as pd
+
+        names = ("depth", "guide", "error", "standard_error", "log_loss", "log_evidence", "bic")
+        more = ("loo_error", "loo_loss", "n_base", "columns", "judged_by")
+        rows = [
+            {"kernel": plain(one.kernel), **{name: getattr(one, name) for name in names + more}}
+            for one in (self.baseline, *self)
+        ]
+        return pd.DataFrame(rows)
+
+    def describe(self, names: Sequence[str] | None = None, *, rule: Choice = "best") -> str:
+        """Return a few sentences: what was found, what it gains, and why the search ended."""
+        ending = f"The search judged {len(self)} kernels and ended because "
+        ending += f"{_REASONS[self.stopped_by]}."
+        if not self.path:
+            return f"{self._nothing_found()} {ending}"
+        found = self.chosen(rule)
+        sentence = f"The best kernel is {spoken(found.kernel, names)} ({plain(found.kernel)})"
+        if not math.isnan(found.error):
+            sentence += (
+                f", with a cross-validated error of {self._share(found.error)} "
+                f"against {self._share(self.baseline.error)} for a constant"
+            )
+        return f"{sentence}. {self._first(names)}{ending}"
+
+    def _nothing_found(self) -> str:
+        if not any(not math.isnan(one.guide) for one in self):
+            return "No structure found: no kernel was judged."
+        sentence = "No structure found: no kernel beats a constant"
+        if not math.isnan(self.baseline.error):
+            sentence += f", whose cross-validated error is {self._share(self.baseline.error)}"
+        if len(self.levels) == 1:
+            sentence += "; interactions of variables that say nothing alone were not tried"
+        return sentence + "."
+
+    def _first(self, names: Sequence[str] | None) -> str:
+        first = next((one for one in self.first_layer if not math.isnan(one.error)), None)
+        if first is None or len(first.columns) != 1:
+            return ""
+        column = first.columns[0]
+        name = f"variable {column + 1}" if names is None else names[column]
+        return f"Alone, {name} does best, with {self._share(first.error)}. "
+
+    def _share(self, error: float) -> str:
+        unit = " of the variance" if self.task == "regression" else ""
+        return f"{100 * error:.2f} %{unit}"
+
+
+@dataclass(frozen=True)
+class _Models:
+    """Makes a front's solution from its row; a value, so that fronts can be pickled."""
+
+    candidates: tuple[Candidate, ...]
+    model: Callable[[Candidate], Any]
+
+    def __call__(self, row: int) -> Any:
+        return self.model(self.candidates[row])

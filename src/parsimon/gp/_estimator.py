@@ -1,0 +1,91 @@
+"""What the estimators share: components, how a matrix is kept, a warning.
+
+From what a user gives as a kernel to a kernel with a start.
+"""
+
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.gp._fit import Fitted
+from parsimon.inference import LatentPosterior, LowRankPrior
+from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
+
+
+class Component(NamedTuple):
+    """One additive part of the latent function.
+
+    name: The term of the kernel, with the table's column names if there are any.
+    kernel: The term with its hyperparameters.
+    mean, sd (m,): Of the part's posterior: mean plus and minus two standard deviations is a
+        band.
+    """
+
+    name: str
+    kernel: Kernel
+    mean: Array
+    sd: Array
+
+
+def form_of(posterior: Any) -> str:
+    """Return how the kernel matrix of a posterior is kept."""
+    if isinstance(posterior, LatentPosterior) and isinstance(posterior.prior, LowRankPrior):
+        return f"low rank {posterior.prior.factor.shape[1]}"
+    return "dense"
+
+
+def warn_unless_converged(fit: Fitted[Any]) -> None:
+    """Warn the caller of an estimator's `fit` that it stopped early."""
+    if not fit.converged:
+        warnings.warn(
+            f"The fit did not converge: {fit.message} Raise max_iter or time_limit.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def written_names(estimator: Any) -> list[str] | None:
+    """Return the column names that an estimator saw, None if there were none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def chosen_kernel(spec: Any, X: Array) -> Kernel:
+    """Return the kernel meant by a kernel, a scikit-learn kernel, a name, or None.
+
+    None is a squared exponential of the distance over all columns. A name, and None, are given
+    hyperparameters from the data and leave out constant columns, which say nothing; a kernel
+    keeps its own hyperparameters and columns.
+
+    Shapes: X (n, d).
+    """
+    if isinstance(spec, Kernel):
+        return spec
+    if spec is None or isinstance(spec, str):
+        leaf: Any = SquaredExponential() if spec is None else as_kernel(spec)
+        chosen: Kernel = replace(leaf, columns=_varying(X)).start(X)
+        return chosen
+    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
+
+    if isinstance(spec, ScikitKernel):
+        return from_sklearn(spec)
+    raise InvalidInputError(
+        "kernel must be a kernel of parsimon or of scikit-learn, the name of one, or None; "
+        f"got {type(spec).__name__}."
+    )
+
+
+def _varying(X: Array) -> tuple[int, ...] | None:
+    """Return the columns that are not constant; None if all of them vary."""
+    varies = np.ptp(X, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    if not varies.any():
+        raise InvalidInputError(
+            f"Each of the {X.shape[1]} columns of X is constant, so there is nothing to learn "
+            "from. Add a column that varies."
+        )
+    return None if varies.all() else tuple(np.flatnonzero(varies).tolist())

@@ -1,0 +1,189 @@
+"""Two or more classes from latent functions: one against the rest, or softmax.
+
+`OneVsRest` keeps one binary posterior for each class (a single one for two classes), `Softmax`
+one posterior of all classes together. Both answer the same questions, so that the classifier
+does not ask which it has.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import softmax
+
+from parsimon._typing import Array
+from parsimon.gp._fit import Fitted
+from parsimon.gp._rows import DistinctRows
+from parsimon.inference import (
+    Latent,
+    LatentPosterior,
+    Sites,
+    SoftmaxPosterior,
+    positive_probability,
+    softmax_probability,
+)
+from parsimon.inference.posterior import cavity
+from parsimon.kernels import Kernel, sum_of_products
+
+
+class Summand(NamedTuple):
+    """One additive part of the latent function at m inputs.
+
+    kernel: The term of the kernel's sum, with its hyperparameters.
+    latent: Means and variances, shape (m, k) for k latent functions.
+    """
+
+    kernel: Kernel
+    latent: Latent
+
+
+class LatentModel(Protocol):
+    """The latent functions of a classifier."""
+
+    @property
+    def fits(self) -> tuple[Fitted[LatentPosterior] | Fitted[SoftmaxPosterior], ...]:
+        """What was fitted, one entry for each kernel."""
+
+    def latent(self, X: Array) -> Latent:
+        """Return the k latent functions: means (m, k), variances (m, k) or (m, k, k)."""
+
+    def leave_one_out(self, rows: DistinctRows) -> Latent:
+        """Return the latent functions at each given row without that row."""
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (m, n_classes)."""
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (m, k)."""
+
+    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
+        """Return the additive parts of each fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest:
+    """Binary posteriors: one for each class, or a single one for two classes."""
+
+    fits: tuple[Fitted[LatentPosterior], ...]
+
+    def latent(self, X: Array) -> Latent:
+        return _columns([fit.posterior.latent(X) for fit in self.fits])
+
+    def leave_one_out(self, rows: DistinctRows) -> Latent:
+        plain = self.latent(rows.unused)
+        return _columns(
+            [
+                in_order(rows, left_out(fit.posterior, rows), Latent(mean, variance))
+                for fit, mean, variance in zip(
+                    self.fits, plain.mean.T, plain.variance.T, strict=True
+                )
+            ]
+        )
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        positive = positive_probability(latent, plug_in=plug_in)
+        if len(self.fits) == 1:
+            # The other class is computed from the other side, not as 1 - p, which loses digits.
+            other = positive_probability(Latent(-latent.mean, latent.variance), plug_in=plug_in)
+            return np.column_stack([other, positive])
+        positive = np.maximum(positive, np.finfo(np.float64).tiny)
+        share: Array = positive / positive.sum(axis=1, keepdims=True)
+        return share
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        if plug_in:
+            return latent.mean
+        moderated: Array = latent.mean / np.sqrt(1.0 + latent.variance)
+        return moderated
+
+    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
+        return tuple(
+            tuple(
+                Summand(part, _columns([fit.posterior.component(part, X)]))
+                for part in sum_of_products(fit.kernel)
+            )
+            for fit in self.fits
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """One posterior of the latent functions of all classes, which share a kernel."""
+
+    fit: Fitted[SoftmaxPosterior]
+
+    @property
+    def fits(self) -> tuple[Fitted[SoftmaxPosterior], ...]:
+        return (self.fit,)
+
+    def latent(self, X: Array) -> Latent:
+        return self.fit.posterior.latent(X)
+
+    def leave_one_out(self, rows: DistinctRows) -> Latent:
+        """Return the mode's Gaussian divided by each row's quadratic expansion.
+
+        With Sigma the covariance of a row's latent values, W and g minus the Hessian and the
+        gradient of its log likelihood, the cavity has covariance inv(inv(Sigma) - W) and mean
+        f - inv(inv(Sigma) - W) g.
+        """
+        posterior, place = self.fit.posterior, rows.place[rows.place >= 0]
+        share = rows.share[rows.place >= 0]
+        Sigma = posterior.latent(posterior.X).variance[place]
+        p = softmax(posterior.mode, axis=0).T[place]
+        weight = share * posterior.row_weights[place]
+        W = weight[:, None, None] * (
+            p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None]
+        )
+        covariance = np.linalg.solve(np.eye(p.shape[1]) - Sigma @ W, Sigma)
+        covariance = 0.5 * (covariance + covariance.transpose(0, 2, 1))
+        gradient = share[:, None] * posterior.weights.T[place]
+        mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)
+        plain = self.latent(rows.unused)
+        return in_order(rows, Latent(mean, covariance), plain)
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        return softmax_probability(latent, plug_in=plug_in)
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        return np.log(np.maximum(self.probability(latent, plug_in=plug_in), 1e-300))
+
+    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
+        posterior = self.fit.posterior
+        parts = sum_of_products(self.fit.kernel)
+        found = ((part, posterior.component(part, X)) for part in parts)
+        return (
+            tuple(
+                Summand(part, Latent(mean, np.diagonal(covariance, axis1=1, axis2=2)))
+                for part, (mean, covariance) in found
+            ),
+        )
+
+
+def left_out(posterior: LatentPosterior, rows: DistinctRows) -> Latent:
+    """Return the latent marginal at each given row of positive weight without that row.
+
+    Of a distinct row's site, only the share of the given row is taken out.
+    """
+    used = rows.place >= 0
+    place, share = rows.place[used], rows.share[used]
+    marginal = Latent(posterior.mean[place], posterior.variance[place])
+    sites = Sites(share * posterior.sites.precision[place], share * posterior.sites.shift[place])
+    return cavity(marginal, sites)
+
+
+def in_order(rows: DistinctRows, used: Latent, unused: Latent) -> Latent:
+    """Join what was found for rows with and without weight, in the order they were given."""
+    weighted = rows.place >= 0
+    joined = []
+    for some, others in zip(used, unused, strict=True):
+        whole = np.empty((len(weighted), *some.shape[1:]))
+        whole[weighted], whole[~weighted] = some, others
+        joined.append(whole)
+    return Latent(*joined)
+
+
+def _columns(each: list[Latent]) -> Latent:
+    return Latent(
+        np.column_stack([one.mean for one in each]),
+        np.column_stack([one.variance for one in each]),
+    )

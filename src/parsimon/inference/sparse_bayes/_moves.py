@@ -1,0 +1,360 @@
+r"""Steps from one fit to the next: other precisions, one column more, some less, one for another.
+
+Each gives the new weights that would be right if B stayed, so that the search for the mode starts
+next to it; what a step is worth is only ever judged by the objective of the new fit.
+
+What one column can do for the evidence when all others stay: add it, drop it, or exchange it.
+
+As a function of one precision the log evidence is
+:math:`\ell(\alpha) = \frac12[\log\alpha - \log(\alpha + s) + q^2 / (\alpha + s)]`, with the
+sparsity s and the quality q measured in a model without the column. Its maximum is at
+:math:`\alpha = s^2 / (q^2 - s)` if :math:`q^2 > s`, else at infinity [1]; the gain at the maximum
+depends on the ratio :math:`q^2/s` alone.
+
+The smoothness prior subtracts c times the degrees of freedom, of which one column brings
+:math:`v / (\alpha + s)` with :math:`v = \phi^T C^{-1} B^{-1} C^{-1} \phi`, so that :math:`q^2`
+becomes :math:`q^2 - 2 c v` and nothing else changes. This holds for any basis and any diagonal B;
+Schmolck and Everson [2] have the case of an orthonormal basis and one noise variance.
+
+[1] Tipping and Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian
+   models", eqs 19 to 22.
+[2] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
+
+Looking at every column of the design: what one pass, or one cheap pass, tells of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from parsimon._typing import Array, Indices, Mask
+from parsimon.inference.sparse_bayes._design import Columns
+
+# A column whose part outside the active ones is below this share of its square is one of them up
+# to rounding: what is left of it cannot be trusted.
+ALIGNED = 1e-9
+
+
+@dataclass(frozen=True)
+class Fit:
+    r"""A model with some columns, at its posterior mode; everything is in scaled units.
+
+    active (m,): Columns in the order in which they came in.
+    theta (m,): Log precisions of the weights; the log noise precision last where it is
+        estimated.
+    weights (m,): :math:`\omega = \sqrt{\alpha} w`, posterior mode.
+    covariance (m, m): :math:`P = A^{1/2} \Sigma A^{1/2}`.
+    columns (n, m): The scaled columns.
+    residual (n,): Gradient of the log likelihood with respect to the predictor.
+    precision (n,): Minus its second derivative: the diagonal of B.
+    gradient: Of the objective with respect to theta, exact.
+    make_hessian: Makes `hessian`; most fits are refused before it is asked for.
+    """
+
+    active: Indices
+    theta: Array
+    weights: Array
+    covariance: Array
+    columns: Array
+    residual: Array
+    precision: Array
+    log_evidence: float
+    objective: float
+    gradient: Array
+    make_hessian: Callable[[], Array]
+
+    @property
+    def alpha(self) -> Array:
+        """Precisions of the scaled weights, shape (m,)."""
+        precisions: Array = np.exp(self.theta[: len(self.active)])
+        return precisions
+
+    @cached_property
+    def hessian(self) -> Array:
+        """Second derivatives of the objective, as theta; for some problems with B held."""
+        return self.make_hessian()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    r"""How a set of columns would serve a fit.
+
+    columns (k,): Which columns of the design these are.
+    sparsity (k,): :math:`S = \phi^T C^{-1} \phi`.
+    quality (k,): :math:`Q = \phi^T C^{-1} t`.
+    overlap (k, m): :math:`A^{1/2} \Sigma \Phi^T B \phi`.
+    usable (k,): False for columns that are zero, or that the active ones span up to rounding.
+    inside (k,): True for active columns.
+    smoothness: c.
+    """
+
+    columns: Indices
+    sparsity: Array
+    quality: Array
+    overlap: Array
+    usable: Mask
+    inside: Mask
+    smoothness: float
+
+    def additions(self) -> tuple[Array, Array]:
+        """Return the gain by adding each column and the precision that attains it."""
+        squared = self.quality**2
+        if self.smoothness:
+            squared = squared - 2.0 * self.smoothness * self.freedom()
+        return best_gain(self.sparsity, np.where(self.usable & ~self.inside, squared, 0.0))
+
+    def freedom(self) -> Array:
+        """Return V: a column with precision alpha brings V / (alpha + S) degrees of freedom."""
+        freedom: Array = self.sparsity - np.einsum("ij,ij->i", self.overlap, self.overlap)
+        return freedom
+
+    def exchanges(self, fit: Fit) -> Array:
+        """Return the gain by putting each column in place of each active one, shape (k, m)."""
+        undetermined = fit.covariance.diagonal()
+        share = self.overlap / undetermined
+        sparsity = self.sparsity[:, None] + self.overlap * share
+        quality = self.quality[:, None] + fit.weights * share
+        squared = quality**2
+        if self.smoothness:
+            twice = fit.covariance @ fit.covariance
+            norms = np.einsum("ij,ij->i", self.overlap, self.overlap)[:, None]
+            norms = norms - 2.0 * share * (self.overlap @ fit.covariance)
+            norms += share**2 * twice.diagonal()
+            squared -= 2.0 * self.smoothness * (sparsity - norms)
+        # A column aligned with the one that leaves gains nothing, but is no danger either.
+        squared[self.inside | ~self.usable] = 0.0
+        gains, _ = best_gain(sparsity, squared)
+        return gains + deletion_gains(fit, self.smoothness)
+
+
+def make_sweep(
+    fit: Fit,
+    columns: Indices,
+    projections: tuple[Array, Array, Array],
+    usable: Mask,
+    smoothness: float,
+) -> Sweep:
+    r"""Turn products of columns with a fit into how they would serve it.
+
+    Shapes: columns (k,), usable (k,).
+    """
+    squares, products, quality = projections
+    scaled = products / np.sqrt(fit.alpha)
+    overlap = scaled @ fit.covariance
+    sparsity = squares - np.einsum("ij,ij->i", scaled, overlap)
+    usable = usable & (sparsity > ALIGNED * squares)
+    inside = among(columns, fit.active)
+    sparsity = np.maximum(sparsity, np.finfo(np.float64).tiny)
+    return Sweep(columns, sparsity, quality, overlap, usable, inside, smoothness)
+
+
+def among(columns: Indices, active: Indices) -> Mask:
+    """Return which columns are active, shape (k,): `numpy.isin` for small integers, faster."""
+    table = np.zeros(1 + max(columns.max(initial=0), active.max(initial=0)), dtype=np.bool_)
+    table[active] = True
+    return table[columns]
+
+
+def best_gain(sparsity: Array, squared_quality: Array) -> tuple[Array, Array]:
+    r"""Return the greatest gain over one precision, and where it is."""
+    ratio = np.maximum(squared_quality / sparsity, 1.0)
+    gain = 0.5 * (ratio - 1.0 - np.log(ratio))
+    excess = squared_quality - sparsity
+    alpha = np.full_like(gain, np.inf)
+    np.divide(sparsity**2, excess, out=alpha, where=excess > 0)
+    return gain, alpha
+
+
+def deletion_gains(fit: Fit, smoothness: float) -> Array:
+    """Return the gain by dropping each active column, shape (m,); B is held.
+
+    With s and q written in the scaled posterior, the determinant and the fit of a column are
+    its P_ii and its squared weight over P_ii.
+    """
+    undetermined = fit.covariance.diagonal()
+    gains: Array = -0.5 * (np.log(undetermined) + fit.weights**2 / undetermined)
+    if smoothness:
+        # v / (alpha + s) for v = V (alpha / (alpha - S))^2 and V = S - |A^(1/2) Sigma k|^2.
+        twice = np.einsum("ij,ij->i", fit.covariance, fit.covariance)
+        gains += smoothness * (undetermined - twice) / undetermined
+    return gains
+
+
+# Greatest change of a log precision in one step.
+_LONGEST = 3.0
+_SHORTEST = 2.0**-6
+_FLAT = 1e-4
+
+
+class Problem(Protocol):
+    """A likelihood, its columns and its prior: what the steps ask of it."""
+
+    @property
+    def smoothness(self) -> float:
+        """Weight of the degrees of freedom in the objective."""
+
+    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit | None:
+        """Return the fit with these columns and precisions; None if it cannot be computed."""
+
+    def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
+        """Return how the columns of `pool`, or all, would serve the fit."""
+
+    def refresh(self, fit: Fit, sweep: Sweep) -> Sweep:
+        """Return the sweep over all columns brought up to date as far as that is cheap."""
+
+    def take(self, indices: Indices) -> Array:
+        """Return some scaled columns, shape (n, m)."""
+
+    def bounds(self, theta: Array) -> tuple[Array, Array]:
+        """Return the least and the greatest value of each entry of theta."""
+
+    def precision_bounds(self) -> tuple[float, float]:
+        """Return the limits on a precision."""
+
+
+def newton_step(problem: Problem, fit: Fit) -> tuple[Fit, float]:
+    """Move all precisions at once; return the better fit and the gain that was foreseen.
+
+    A Newton step with the absolute values of the curvatures, so that it goes uphill also where
+    the objective is not concave; it is halved until the objective rises.
+    """
+    low, high = problem.bounds(fit.theta)
+    pinned = ((fit.theta <= low) & (fit.gradient < 0)) | ((fit.theta >= high) & (fit.gradient > 0))
+    free = ~pinned
+    if not free.any():
+        return fit, 0.0
+    gradient = fit.gradient[free]
+    direction = ascent_direction(fit.hessian[free][:, free], gradient)
+    direction *= min(1.0, _LONGEST / max(np.abs(direction).max(), 1e-300))
+    foreseen = 0.5 * float(gradient @ direction)
+    step = np.zeros_like(fit.theta)
+    size = 1.0
+    while size >= _SHORTEST:
+        step[free] = size * direction
+        moved = move(problem, fit, np.clip(fit.theta + step, low, high))
+        if moved is not None and moved.objective > fit.objective:
+            return moved, foreseen
+        size *= 0.25
+    return fit, foreseen
+
+
+def ascent_direction(hessian: Array, gradient: Array) -> Array:
+    """Return Newton's direction to a maximum, uphill also where there is no maximum."""
+    downward = -hessian
+    downward.flat[:: len(downward) + 1] += _FLAT
+    direction: Array
+    _, direction, failed = dposv(downward, gradient)
+    if failed:
+        values, vectors = np.linalg.eigh(hessian)
+        direction = vectors @ ((gradient @ vectors) / np.maximum(np.abs(values), _FLAT))
+    return direction
+
+
+def move(problem: Problem, fit: Fit, theta: Array) -> Fit | None:
+    """Return the fit with other precisions."""
+    n_active = len(fit.active)
+    if not len(fit.columns):
+        return problem.evaluate(fit.active, theta, fit.columns, fit.weights)
+    change = np.expm1(theta[:n_active] - fit.theta[:n_active])
+    response = fit.covariance * change
+    system = response.copy()
+    system.flat[:: n_active + 1] += 1.0
+    shift = np.linalg.solve(system, -(response @ fit.weights))
+    guess = (fit.weights + shift) * np.sqrt(1.0 + change)
+    return problem.evaluate(fit.active, theta, fit.columns, guess)
+
+
+def add(problem: Problem, fit: Fit, sweep: Sweep, place: int, alpha: float) -> Fit | None:
+    """Return the fit with one column more: that at `place` in the sweep."""
+    column = sweep.columns[place : place + 1]
+    n_active = len(fit.active)
+    weight = sweep.quality[place] / (alpha + sweep.sparsity[place])
+    guess = np.append(fit.weights - weight * sweep.overlap[place], np.sqrt(alpha) * weight)
+    theta = np.insert(fit.theta, n_active, np.log(alpha))
+    columns = np.hstack([fit.columns, problem.take(column)])
+    return problem.evaluate(np.append(fit.active, column), theta, columns, guess)
+
+
+def drop(problem: Problem, fit: Fit, leaving: Mask) -> Fit | None:
+    """Return the fit without some of its columns."""
+    staying = ~leaving
+    P = fit.covariance
+    guess = fit.weights[staying]
+    if len(fit.columns):
+        pull = np.linalg.solve(P[leaving][:, leaving], fit.weights[leaving])
+        guess = guess - P[staying][:, leaving] @ pull
+    theta = np.append(fit.theta[: len(staying)][staying], fit.theta[len(staying) :])
+    return problem.evaluate(fit.active[staying], theta, fit.columns[:, staying], guess)
+
+
+def prune(problem: Problem, fit: Fit) -> Fit:
+    """Drop the columns whose absence raises the objective: all of them, or as many as go."""
+    gains = deletion_gains(fit, problem.smoothness)
+    n_leaving = int((gains > 0).sum())
+    while n_leaving:
+        leaving = np.zeros(len(gains), dtype=np.bool_)
+        leaving[np.argsort(-gains)[:n_leaving]] = True
+        fewer = drop(problem, fit, leaving)
+        if fewer is None or fewer.objective < fit.objective:
+            n_leaving //= 2
+            continue
+        fit = fewer
+        gains = deletion_gains(fit, problem.smoothness)
+        n_leaving = int((gains > 0).sum())
+    return fit
+
+
+def exchange(problem: Problem, fit: Fit, sweep: Sweep, place: int, leaving: int) -> Fit | None:
+    """Return the fit with the column at `place` of the sweep instead of the active `leaving`."""
+    share = sweep.overlap[place, leaving] / fit.covariance[leaving, leaving]
+    sparsity = sweep.sparsity[place] + sweep.overlap[place, leaving] * share
+    quality = sweep.quality[place] + fit.weights[leaving] * share
+    excess = quality**2 - sparsity
+    if excess <= 0:
+        return None
+    low, high = problem.precision_bounds()
+    alpha = min(max(sparsity**2 / excess, low), high)
+    column = sweep.columns[place : place + 1]
+    active, theta, columns = fit.active.copy(), fit.theta.copy(), fit.columns.copy(order="F")
+    active[leaving], theta[leaving] = column[0], np.log(alpha)
+    columns[:, leaving] = problem.take(column)[:, 0]
+    pull = fit.weights[leaving] / fit.covariance[leaving, leaving]
+    weight = quality / (alpha + sparsity)
+    overlap = sweep.overlap[place] - share * fit.covariance[:, leaving]
+    guess = fit.weights - pull * fit.covariance[:, leaving] - weight * overlap
+    guess[leaving] = np.sqrt(alpha) * weight
+    return problem.evaluate(active, theta, columns, guess)
+
+
+def sweep_columns(
+    columns: Columns, fit: Fit, smoothness: float, pool: Indices | None = None
+) -> Sweep:
+    """Return how columns would serve a fit: one matrix product with the design.
+
+    Shapes: pool (k,).
+    """
+    right = np.empty((len(fit.residual), len(fit.active) + 1))
+    np.multiply(fit.precision[:, None], fit.columns, out=right[:, :-1])
+    right[:, -1] = fit.residual
+    if pool is None:
+        pool = np.arange(len(columns.usable))
+        products, squares = columns.project(right), columns.squares(fit.precision)
+    else:
+        chosen = columns.take(pool)
+        products, squares = chosen.T @ right, fit.precision @ np.square(chosen)
+    projections = (squares, products[:, :-1], products[:, -1])
+    return make_sweep(fit, pool, projections, columns.usable[pool], smoothness)
+
+
+def refresh_quality(columns: Columns, fit: Fit, sweep: Sweep) -> Sweep:
+    """Return a sweep over all columns with the quality for another fit: one vector product.
+
+    The sparsities stay those of the earlier fit. They change slowly and serve to choose the
+    columns that are then looked at closely.
+    """
+    quality = columns.project(fit.residual[:, None])[:, 0]
+    return replace(sweep, quality=quality, inside=among(sweep.columns, fit.active))

@@ -1,0 +1,377 @@
+"""Classes from sparse functions: one against the rest, or softmax.
+
+`OneVsRest` keeps one `Machine` for each class (a single one for two classes), `SoftmaxClasses`
+one posterior of the weights of all classes. Both answer the same questions, so that the
+classifier does not ask which it has.
+
+Sparse fits of two or more classes on one dictionary.
+
+What a fitted machine shows of itself: which rows or features matter, and how much.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import expit, softmax
+
+from parsimon._parallel import one_thread
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.posterior import Latent
+from parsimon.inference.sparse_bayes import (
+    SparseBayes,
+    SparseSoftmax,
+    em_classification,
+    softmax_scores,
+    softmax_sparse,
+    sparse_classification,
+    variational_classification,
+)
+from parsimon.inference.sparse_bayes.softmax import softmax_average, softmax_latent
+from parsimon.rvm._dictionary import (
+    Basis,
+    BumpColumns,
+    DictionaryColumns,
+    KernelColumns,
+    TableColumns,
+)
+from parsimon.rvm._far_variance import Column, FarVariance
+from parsimon.rvm._fit import Dictionary, sparse_options
+from parsimon.rvm._machine import Machine, Shared, make_machine, moderated_probability
+
+_TINY = np.finfo(np.float64).tiny
+
+
+class ClassModel(Protocol):
+    """The functions of a classifier; `design` is the basis of the model at the rows of X."""
+
+    def mean(self, design: Array) -> Array:
+        """Return the posterior means of the k functions, shape (n, k)."""
+
+    def variance(self, X: Array, design: Array) -> Array:
+        """Return their variances, shape (n, k)."""
+
+    def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (n, k)."""
+
+    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (n, n_classes)."""
+
+    def weights(self, n_columns: int) -> Array:
+        """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
+
+    def precisions(self, n_columns: int) -> Array:
+        """Return their prior precisions, shape (k, n_columns), infinite if not used."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest:
+    """One function for each class, or a single one for two classes."""
+
+    machines: tuple[Machine, ...]
+
+    def mean(self, design: Array) -> Array:
+        return np.column_stack([machine.mean(design) for machine in self.machines])
+
+    def variance(self, X: Array, design: Array) -> Array:
+        return np.column_stack([machine.variance(X, design) for machine in self.machines])
+
+    def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        mean = self.mean(design)
+        if plug_in:
+            return mean
+        # From the less probable side, which keeps its digits: 1 - p does not.
+        less = np.maximum(moderated_probability(-np.abs(mean), self.variance(X, design)), _TINY)
+        log_odds: Array = np.copysign(np.log1p(-less) - np.log(less), mean)
+        return log_odds
+
+    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        decision = self.decision(X, design, plug_in=plug_in)
+        if len(self.machines) == 1:
+            return np.column_stack([expit(-decision), expit(decision)])
+        positive = np.maximum(expit(decision), _TINY)
+        share: Array = positive / positive.sum(axis=1, keepdims=True)
+        return share
+
+    def weights(self, n_columns: int) -> Array:
+        return self._table([machine.posterior.mean for machine in self.machines], n_columns, 0.0)
+
+    def precisions(self, n_columns: int) -> Array:
+        values = [machine.posterior.alpha for machine in self.machines]
+        return self._table(values, n_columns, np.inf)
+
+    def _table(self, values: list[Array], n_columns: int, otherwise: float) -> Array:
+        table = np.full((len(values), n_columns), otherwise)
+        for row, machine, own in zip(table, self.machines, values, strict=True):
+            row[machine.columns] = own
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxClasses:
+    """One posterior of all classes.
+
+    result: Its pairs count the columns of the shared basis.
+    far: One for each class, or none.
+    """
+
+    result: SparseSoftmax
+    n_classes: int
+    far: tuple[FarVariance, ...] = ()
+
+    @classmethod
+    def fit(
+        cls,
+        result: SparseSoftmax,
+        shared: Shared,
+        n_classes: int,
+        *,
+        column: Column | None,
+        X: Array,
+        design: Array,
+        row_weights: Array,
+    ) -> Self:
+        """Return the model of a result whose pairs count the columns of the whole dictionary.
+
+        Far from the data each class's score becomes uncertain on its own; the precision of a
+        row's score is the diagonal p (1 - p) of the curvature of its log likelihood.
+        """
+        pairs = np.column_stack([result.pairs[:, 0], shared.positions(result.pairs[:, 1])])
+        moved = SparseSoftmax(**vars(result) | {"pairs": pairs})
+        if column is None:
+            return cls(moved, n_classes)
+        columns = design[:, shared.order]
+        probability = softmax(softmax_scores(moved, columns, n_classes), axis=1)
+        far = []
+        for k in range(n_classes):
+            own = np.flatnonzero(pairs[:, 0] == k)
+            # The bias must lead for the far variance to know it.
+            own = own[np.argsort(pairs[own, 1], kind="stable")]
+            used = pairs[own, 1]
+            far.append(
+                FarVariance.fit(
+                    column,
+                    X,
+                    columns[:, used],
+                    alpha=result.alpha[own],
+                    mean=result.mean[own],
+                    precision=probability[:, k] * (1.0 - probability[:, k]),
+                    row_weights=row_weights,
+                    has_bias=shared.basis.has_bias and bool((used == 0).any()),
+                )
+            )
+        return cls(moved, n_classes, tuple(far))
+
+    def mean(self, design: Array) -> Array:
+        return softmax_scores(self.result, design, self.n_classes)
+
+    def variance(self, X: Array, design: Array) -> Array:
+        return np.diagonal(self._latent(X, design).variance, axis1=1, axis2=2)
+
+    def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        probability = self.probability(X, design, plug_in=plug_in)
+        return np.log(np.maximum(probability, _TINY))
+
+    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        if plug_in:
+            plain: Array = softmax(self.mean(design), axis=1)
+            return plain
+        return softmax_average(self._latent(X, design))
+
+    def weights(self, n_columns: int) -> Array:
+        return self._table(self.result.mean, n_columns, 0.0)
+
+    def precisions(self, n_columns: int) -> Array:
+        return self._table(self.result.alpha, n_columns, np.inf)
+
+    def _table(self, values: Array, n_columns: int, otherwise: float) -> Array:
+        table = np.full((self.n_classes, n_columns), otherwise)
+        table[tuple(self.result.pairs.T)] = values
+        return table
+
+    def _latent(self, X: Array, design: Array) -> Latent:
+        mean, covariance = softmax_latent(self.result, design, self.n_classes)
+        for k, far in enumerate(self.far):
+            covariance[:, k, k] += far.added(X, design[:, self._columns_of(k)])
+        return Latent(mean, covariance)
+
+    def _columns_of(self, k: int) -> Indices:
+        classes, columns = self.result.pairs.T
+        return np.sort(columns[classes == k])
+
+
+def class_model(
+    fits: Sequence[SparseBayes | SparseSoftmax],
+    shared: Shared,
+    n_classes: int,
+    *,
+    column: Column | None,
+    X: Array,
+    design: Array,
+    row_weights: Array,
+) -> ClassModel:
+    """Return the model of some fits: one of all classes, or one for each."""
+    if isinstance(fits[0], SparseSoftmax):
+        return SoftmaxClasses.fit(
+            fits[0],
+            shared,
+            n_classes,
+            column=column,
+            X=X,
+            design=design,
+            row_weights=row_weights,
+        )
+    return OneVsRest(
+        tuple(
+            make_machine(shared, fit, column=column, X=X, design=design, row_weights=row_weights)
+            for fit in fits
+            if isinstance(fit, SparseBayes)
+        )
+    )
+
+
+def checked_cutoff(cutoff: Any, n_classes: int) -> Array:
+    """Return a cutoff as a number for two classes and as one for each class otherwise.
+
+    Shapes: cutoff (n_classes,) -> ().
+    """
+    shape = () if n_classes == 2 else (n_classes,)
+    try:
+        values = np.asarray(cutoff, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full((), np.nan)
+    if n_classes > 2 and values.ndim == 0:
+        values = np.full(shape, values)
+    if values.shape != shape or np.isnan(values).any():
+        wanted = "one number" if n_classes == 2 else f"one number for each of {n_classes} classes"
+        raise InvalidInputError(f"cutoff must be {wanted}, got {cutoff!r}.")
+    return values
+
+
+def flat(values: Array) -> Array:
+    """Return a single column as a vector, and more columns as they are."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+_ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
+    "fast": sparse_classification,
+    "em": em_classification,
+    "variational": variational_classification,
+}
+# Seconds that are left for the fits whatever the choice of a width took.
+_LEAST_TIME = 0.01
+
+
+def class_targets(codes: Indices, n_classes: int) -> Array:
+    """Return 1 for rows of a class and 0 for the rest, a column for each class.
+
+    Two classes are one problem, whose positive class is the second.
+
+    Shapes: codes (n,) -> (n, k).
+    """
+    positives = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    return np.asfortranarray(codes[:, None] == positives, dtype=np.float64)
+
+
+def fit_classes(
+    estimator: Any,
+    made: Dictionary,
+    codes: Indices,
+    n_classes: int,
+    *,
+    row_weights: Array,
+    deadline: float | None,
+) -> list[SparseBayes | SparseSoftmax]:
+    """Return one sparse fit of all classes, or one for each class against the rest.
+
+    Shapes: codes (n,), row_weights (n,).
+    """
+    options = sparse_options(estimator)
+    left = None if deadline is None else max(deadline - time.monotonic(), _LEAST_TIME)
+    if n_classes > 2 and estimator.multi_class == "multinomial":
+        return [
+            softmax_sparse(
+                made.design,
+                codes,
+                n_classes,
+                row_weights=row_weights,
+                time_limit=left,
+                **options,
+            )
+        ]
+    targets = class_targets(codes, n_classes).T
+    starts = made.starts or (None,) * len(targets)
+    options["time_limit"] = None if left is None else left / len(targets)
+    calls = [
+        delayed(_ALGORITHMS[estimator.algorithm])(
+            made.design, target, row_weights=row_weights, start=start, **options
+        )
+        for target, start in zip(targets, starts, strict=True)
+    ]
+    if len(calls) == 1:
+        function, arguments, keywords = calls[0]
+        return [function(*arguments, **keywords)]
+    # Threads: all fits read one design, and a process would need a copy of it. One thread of
+    # linear algebra in each, since another number rounds differently.
+    with one_thread():
+        return list(Parallel(n_jobs=estimator.n_jobs, prefer="threads")(calls))
+
+
+class Shown(NamedTuple):
+    """Weights and precisions by row or feature, for k functions; one function has no first axis.
+
+    Shapes: coef (k, n_relevant), intercept (k,), bias_alpha (k,).
+
+    relevance (n_relevant,): Row, feature or centre of each function in the model, without the
+        bias.
+    relevance_vectors (n_relevant, d): No rows where functions are no places.
+    """
+
+    relevance: Indices
+    relevance_vectors: Array
+    coef: Array
+    intercept: Any
+    alpha: Array
+    bias_alpha: Any
+
+
+def shown(basis: Basis, weights: Array, alpha: Array, n_features: int) -> Shown:
+    """Return what is shown of the functions in a model.
+
+    Shapes: weights, alpha (k, n_columns).
+    """
+    first = int(basis.has_bias)
+    intercept = weights[:, 0] if first else np.zeros(len(weights))
+    bias_alpha = alpha[:, 0] if first else np.full(len(weights), np.inf)
+    coef, precision = weights[:, first:], alpha[:, first:]
+    functions = basis.functions
+    if isinstance(functions, TableColumns) and functions.word == "feature":
+        coef = _spread_out(coef, basis.places, n_features, 0.0)
+        precision = _spread_out(precision, basis.places, n_features, np.inf)
+    vectors = np.empty((0, n_features)) if basis.centres is None else basis.centres
+    if len(weights) == 1:
+        return Shown(
+            basis.places, vectors, coef[0], float(intercept[0]), precision[0], float(bias_alpha[0])
+        )
+    return Shown(basis.places, vectors, coef, intercept, precision, bias_alpha)
+
+
+def source(basis: Basis) -> Any:
+    """Return what the functions come from: a kernel, a dictionary, or the name of a table."""
+    functions = basis.functions
+    if isinstance(functions, KernelColumns):
+        return functions.kernel
+    if isinstance(functions, BumpColumns | DictionaryColumns):
+        return functions.dictionary
+    is_feature = isinstance(functions, TableColumns) and functions.word == "feature"
+    return "features" if is_feature else "precomputed"
+
+
+def _spread_out(table: Array, places: Indices, width: int, otherwise: float) -> Array:
+    whole = np.full((len(table), width), otherwise)
+    whole[:, places] = table
+    return whole

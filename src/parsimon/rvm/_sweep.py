@@ -1,0 +1,338 @@
+r"""All thresholds of one model at once: its corner points in the ROC plane.
+
+A row is predicted positive where its score is above the cutoff, strictly. Every distinct set of
+such rows is one operating point; only the corners of the staircase, which no other point of the
+same model dominates, can ever be on a front, so only they are returned.
+
+Trade-offs between the rates of several classes: offsets to the scores, all at once.
+
+With K classes a row is given to the class with the greatest score plus offset. Offsets are
+:math:`\tau \log w_k` for weights w on a lattice of the simplex, so that a weight of zero rules a
+class out and the corners of the simplex give every row to one class. The temperature tau is
+fitted to the scores of a model: their order matters, not their scale, just as with the thresholds
+of two classes.
+"""
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from itertools import combinations
+from math import comb
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
+
+# Rates are sums of reciprocals; beyond this many digits they differ by rounding only.
+_DIGITS = 1e12
+
+
+class View(NamedTuple):
+    """The rows on which rates are measured, each with what it adds to them.
+
+    entries (n_entries,): Which of the flattened scores, shape (k, n_distinct), are looked at.
+    positive, negative (n_entries,): What predicting the row positive adds to the true and to
+        the false positive rate.
+    """
+
+    entries: Indices
+    positive: Array
+    negative: Array
+
+
+def view_of(n_positive: Array, n_negative: Array) -> View:
+    """Return the view in which k folds count alike, each with its own rates.
+
+    Shapes: n_positive, n_negative (k, n_distinct).
+    """
+    entries = np.flatnonzero(n_positive + n_negative)
+    rates = []
+    for counts in (n_positive, n_negative):
+        sizes = counts.sum(axis=1, keepdims=True)
+        shares = np.divide(counts, sizes, out=np.zeros_like(counts), where=sizes > 0)
+        rates.append(shares.ravel()[entries] / max(1, np.count_nonzero(sizes)))
+    return View(entries, rates[0], rates[1])
+
+
+@dataclass(frozen=True)
+class ExactSweep:
+    """Every distinct score is a threshold; cutoffs lie halfway between neighbours."""
+
+    def __call__(self, scores: Array, view: View) -> Array:
+        """Return cutoffs, true and false positive rates of the corners, shape (3, c).
+
+        A cutoff is infinite where all rows or none are predicted positive; rates ascend.
+
+        Shapes: scores (n_entries,).
+        """
+        loops = _compiled()
+        make = staircase if loops is None else loops.staircase
+        points: Array = make(scores, scores.argsort(), view.positive, view.negative)
+        return points
+
+
+@dataclass(frozen=True)
+class GridSweep:
+    """Thresholds on the probability in equal steps from 0 to 1, as Clark printed it.
+
+    The step limits how finely models that are nearly indifferent everywhere are told apart.
+    """
+
+    step: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0 < self.step <= 1:
+            raise InvalidInputError(
+                f"The step between thresholds must be above 0 and at most 1, got {self.step!r}."
+            )
+
+    def __call__(self, scores: Array, view: View) -> Array:
+        """Return the corners as `ExactSweep` does."""
+        loops = _compiled()
+        make = grid if loops is None else loops.grid
+        points: Array = make(
+            scores, scores.argsort(), view.positive, view.negative, _cutoffs(self.step)
+        )
+        return points
+
+
+Sweep = ExactSweep | GridSweep
+
+
+def sweep_of(thresholds: str | float) -> Sweep:
+    """Return the sweep for "exact" or for a step between probabilities."""
+    if isinstance(thresholds, str):
+        if thresholds != "exact":
+            raise InvalidInputError(
+                f'thresholds must be "exact" or a step such as 0.01, got {thresholds!r}.'
+            )
+        return ExactSweep()
+    return GridSweep(float(thresholds))
+
+
+@cache
+def _cutoffs(step: float) -> Array:
+    """Return the logits of probabilities from 1 down to 0."""
+    cutoffs: Array = logit(np.minimum(np.arange(0.0, 1.0 + 0.5 * step, step), 1.0))[::-1].copy()
+    return cutoffs
+
+
+@cache
+def _compiled() -> ModuleType | None:
+    """Return the compiled loops if the extra `fast` is installed; they give the same bits."""
+    if find_spec("numba") is None:
+        return None
+    from parsimon.rvm import _sweep_compiled as sweep_compiled
+
+    return sweep_compiled
+
+
+def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
+    """Return the corners among all distinct thresholds, as `ExactSweep` does.
+
+    Shapes: scores (n_entries,), order (n_entries,), positive, negative (n_entries,).
+    """
+    falling = order[::-1]
+    ordered = scores[falling]
+    ends = np.append(np.flatnonzero(ordered[:-1] > ordered[1:]), len(order) - 1)
+    upper, lower = ordered[ends[:-1]], ordered[ends[:-1] + 1]
+    middle = lower + 0.5 * (upper - lower)
+    points = np.zeros((3, len(ends) + 1))
+    points[0, 0], points[0, -1] = np.inf, -np.inf
+    # Between two neighbouring numbers there is no third: the lower one parts them as well.
+    points[0, 1:-1] = np.where(middle < upper, middle, lower)
+    points[1, 1:] = positive[falling].cumsum()[ends]
+    points[2, 1:] = negative[falling].cumsum()[ends]
+    return _corners(points)
+
+
+def grid(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+    """Return the corners among given thresholds, as `GridSweep` does; `cutoffs` descend."""
+    points = np.empty((3, len(cutoffs)))
+    points[0] = cutoffs
+    above = len(order) - np.searchsorted(scores[order], cutoffs, side="right")
+    for rate, gains in zip(points[1:], (positive, negative), strict=True):
+        rate[:] = np.append(0.0, gains[order[::-1]].cumsum())[above]
+    # Of thresholds that say the same of every row the smallest is kept.
+    return _corners(points[:, np.append(above[1:] > above[:-1], True)])
+
+
+def _corners(points: Array) -> Array:
+    """Keep those of rising points that none of the others dominates.
+
+    A point is a corner if the rows added last raised the true positive rate and those added next
+    raise the false positive rate.
+    """
+    points[1:] = np.rint(points[1:] * _DIGITS) / _DIGITS
+    corner = np.ones(points.shape[1], dtype=np.bool_)
+    corner[1:] = points[1, 1:] > points[1, :-1]
+    corner[:-1] &= points[2, 1:] > points[2, :-1]
+    return points[:, corner]
+
+
+def rates_at(scores: Array, view: View, cutoffs: Array) -> Array:
+    """Return true and false positive rates at given cutoffs, shape (2, c).
+
+    Shapes: scores (n_entries,), cutoffs (c,).
+    """
+    loops = _compiled()
+    measure = rates if loops is None else loops.rates
+    found: Array = measure(scores, scores.argsort(), view.positive, view.negative, cutoffs)
+    return found
+
+
+def rates(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+    """Return what `rates_at` does; `order` sorts the scores ascending."""
+    above = len(order) - np.searchsorted(scores[order], cutoffs, side="right")
+    sums = [np.append(0.0, gains[order[::-1]].cumsum())[above] for gains in (positive, negative)]
+    return np.rint(np.array(sums) * _DIGITS) / _DIGITS
+
+
+# Rates are sums of reciprocals; beyond this they differ by rounding only.
+_DECIMALS = 12
+# Most points of a lattice whose step is not given.
+MOST_POINTS = 300
+LARGEST_LATTICE = 20_000
+# Temperatures are powers of two, from 2^-40 to 2^23, so that a number names one.
+_N_TEMPERATURES, _MIDDLE = 64, 40
+
+
+class ClassPoints(NamedTuple):
+    """Operating points of one model of several classes.
+
+    numbers (c,): Whole numbers from which `ClassSweep.offsets` makes the offsets.
+    rates (c, n_classes): Share of each class that is predicted right.
+    """
+
+    numbers: Array
+    rates: Array
+
+
+@dataclass(frozen=True)
+class ClassSweep:
+    """The offsets that are tried on each model.
+
+    n_classes: Three or more.
+    thresholds: A step between the weights of the lattice. More than two classes have no exact
+        sweep: "exact" is the finest lattice of at most 300 points.
+    """
+
+    n_classes: int
+    thresholds: str | float = "exact"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.thresholds, str):
+            if self.thresholds != "exact":
+                raise InvalidInputError(
+                    f'thresholds must be "exact" or a step such as 0.01, got {self.thresholds!r}.'
+                )
+        elif not 0 < self.thresholds <= 1:
+            raise InvalidInputError(
+                "The step between thresholds must be above 0 and at most 1, "
+                f"got {self.thresholds!r}."
+            )
+        n_points = comb(self.n_levels + self.n_classes - 1, self.n_classes - 1)
+        if n_points > LARGEST_LATTICE:
+            raise InvalidInputError(
+                f"thresholds={self.thresholds} makes {n_points:,} combinations for "
+                f'{self.n_classes} classes; give a larger step, or "exact".'
+            )
+
+    @property
+    def n_levels(self) -> int:
+        """How many steps lead from one corner of the simplex to another."""
+        if not isinstance(self.thresholds, str):
+            return round(1 / self.thresholds)
+        others = self.n_classes - 1
+        levels = 1
+        while comb(levels + 1 + others, others) <= MOST_POINTS:
+            levels += 1
+        return levels
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights of the classes, shape (n_points, n_classes); equal ones come first."""
+        equal = np.full((1, self.n_classes), 1 / self.n_classes)
+        return np.concatenate([equal, simplex_lattice(self.n_classes, self.n_levels)])
+
+    @cached_property
+    def _logarithms(self) -> Array:
+        with np.errstate(divide="ignore"):
+            logarithms = np.log(self.weights)
+        shifted: Array = logarithms - logarithms.max(axis=1, keepdims=True)
+        return shifted
+
+    def offsets(self, numbers: AnyArray) -> Array:
+        """Return the offsets behind the numbers of operating points, shape (c, n_classes)."""
+        temperatures, points = np.divmod(np.asarray(numbers, np.intp), len(self.weights))
+        offsets: Array = self._logarithms[points] * 2.0 ** (temperatures[:, None] - _MIDDLE)
+        return offsets
+
+    def predicted(self, scores: Array, numbers: AnyArray) -> Indices:
+        """Return the class of each row at each operating point, shape (c, n)."""
+        classes: Indices = (scores[None] + self.offsets(numbers)[:, None]).argmax(axis=2)
+        return classes
+
+    def __call__(self, scores: Array, codes: Indices, gains: Array) -> ClassPoints:
+        """Return the distinct operating points of a model.
+
+        Shapes: scores (n, n_classes), codes (n,), gains (n,).
+        """
+        level = temperature_level(scores, self.n_levels)
+        numbers = np.arange(float(len(self.weights))) + level * len(self.weights)
+        rates = class_rates(self.predicted(scores, numbers) == codes, codes, gains, self.n_classes)
+        # Of points with equal rates the first is kept, equal weights before any others.
+        first = np.sort(np.unique(rates, axis=0, return_index=True)[1])
+        return ClassPoints(numbers[first], rates[first])
+
+
+def simplex_lattice(n_classes: int, n_levels: int) -> Array:
+    """Return all vectors of multiples of 1 / n_levels that add up to one."""
+    places = n_levels + n_classes - 1
+    # Stars and bars: n_classes - 1 bars among the places, the stars between them are the parts.
+    bars = np.array(list(combinations(range(places), n_classes - 1)), dtype=np.int64)
+    edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, places)))
+    lattice: Array = (np.diff(edges, axis=1) - 1) / n_levels
+    return lattice
+
+
+def temperature_level(scores: Array, n_levels: int) -> int:
+    """Return the number of the temperature at which a lattice spans the scores of a model.
+
+    The greatest finite offset is to reach the range of the scores of a row, except for one row in
+    twenty that may lie further apart.
+    """
+    span = float(np.quantile(np.ptp(scores, axis=1), 0.95))
+    if span <= 0.0:
+        return _MIDDLE
+    reach = np.log(max(n_levels - 1, 2))
+    return int(np.clip(round(np.log2(span / reach)) + _MIDDLE, 0, _N_TEMPERATURES - 1))
+
+
+def class_rates(correct: Mask, codes: Indices, gains: Array, n_classes: int) -> Array:
+    """Return the rate of each class, shape (c, n_classes).
+
+    Shapes: correct (c, n), codes (n,), gains (n,).
+    """
+    share = gains[:, None] * (codes[:, None] == np.arange(n_classes))
+    rates: Array = (correct.astype(np.float64) @ share).round(_DECIMALS)
+    return rates
+
+
+def rate_gains(codes: Indices, weights: Array, folds: Indices | None, n_classes: int) -> Array:
+    """Return what getting each row right adds to its class's rate, shape (n,).
+
+    With folds the rate is the mean over the folds in which the class occurs.
+
+    Shapes: codes (n,), weights (n,), folds (n,).
+    """
+    parts = np.zeros(len(codes), dtype=np.intp) if folds is None else folds
+    sizes = np.zeros((int(parts.max()) + 1, n_classes))
+    np.add.at(sizes, (parts, codes), weights)
+    n_parts = np.count_nonzero(sizes, axis=0)
+    gains: Array = weights / sizes[parts, codes] / n_parts[codes]
+    return gains

@@ -1,0 +1,384 @@
+r"""The dual problem of a support vector machine, as data.
+
+Maximise :math:`D(\alpha) = p^T \alpha - \frac12 \alpha^T Q \alpha` with
+:math:`Q_{ij} = y_i y_j k(x_i, x_j)` over the box :math:`0 \le \alpha_i \le u_i`, and on the
+plane :math:`y^T \alpha = 0` if the machine has a bias of its own (Mierswa 2009, problem 2.5). Every
+solver here, exact or by evolution, takes a `Dual` and returns a `Solution`.
+
+In the signed coordinates :math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its
+matrix is the kernel matrix itself and the plane is :math:`\sum \beta_i = 0`. The solvers work
+there.
+
+The reference: the dual solved exactly, once or for a path of C.
+
+Sequential minimal optimisation: exact steps in two variables, or in one without the equality.
+
+The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
+objective, also where the curvature along it is negative: it then goes to the end of the box. On a
+positive semi-definite kernel the climb ends at the maximum, on an indefinite one at a stationary
+point.
+
+[1] Fan, Chen and Lin (2005), "Working set selection using second order information for
+   training support vector machines", JMLR 6:1889-1918.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_positive
+from parsimon._typing import Array, Mask
+
+# Share of the upper bound within which a variable counts as being at a bound.
+AT_BOUND = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """A concave (for an indefinite kernel: any) quadratic function on a box, perhaps on a plane.
+
+    kernel (n, n): Symmetric; need not be positive semi-definite.
+    signs (n,): Labels, -1.0 and 1.0.
+    upper (n,): Bounds of the variables, C times the weights of the rows.
+    equality: Whether ``signs @ alpha = 0`` is asked for.
+    linear (n,): Linear term; None means ones, which is classification.
+    """
+
+    kernel: Array
+    signs: Array
+    upper: Array
+    equality: bool = True
+    linear: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    @property
+    def slope(self) -> Array:
+        """Linear term in signed coordinates, shape (n,)."""
+        return self.signs if self.linear is None else self.signs * self.linear
+
+    def objective(self, alpha: Array) -> Any:
+        """Return D of one solution (n,), a float, or of a population (k, n), shape (k,)."""
+        return self.value(alpha, (alpha * self.signs) @ self.kernel)
+
+    def value(self, alpha: Array, products: Array) -> Any:
+        """Return D where ``products = (alpha * signs) @ kernel`` is known, in time O(k n)."""
+        beta = alpha * self.signs
+        return np.sum(beta * (self.slope - 0.5 * products), axis=-1)
+
+    def gradient(self, alpha: Array) -> Array:
+        """Return the derivatives of D, of the shape of `alpha`."""
+        gradient: Array = self.signs * (self.slope - (alpha * self.signs) @ self.kernel)
+        return gradient
+
+    def gap(self, alpha: Array) -> float:
+        """Return the largest violation of the optimality conditions, zero at an optimum.
+
+        With the equality it is libsvm's m(alpha) - M(alpha), without it the largest component of
+        the projected gradient.
+        """
+        return self.gap_at(alpha, self.slope - self.scores(alpha))
+
+    def gap_at(self, alpha: Array, residual: Array) -> float:
+        """Return the gap where ``residual = slope - kernel @ (alpha * signs)`` is known."""
+        can_rise, can_fall = self._can_move(alpha)
+        highest = float(residual[can_rise].max(initial=-np.inf))
+        lowest = float(residual[can_fall].min(initial=np.inf))
+        if self.equality:
+            return max(highest - lowest, 0.0) if np.isfinite(highest - lowest) else 0.0
+        return max(highest, -lowest, 0.0)
+
+    def bias(self, alpha: Array) -> float:
+        """Return the constant of the decision function.
+
+        The mean of y_i - f(x_i) over the variables strictly between their bounds. If there are
+        none: with the equality the middle of the interval that the bounds leave, as libsvm;
+        without it the mean over the variables at zero, or else over all (the rule of the
+        implementation behind Mierswa 2009).
+        """
+        return self.bias_at(alpha, self.slope - self.scores(alpha))
+
+    def bias_at(self, alpha: Array, residual: Array) -> float:
+        """Return the bias where ``residual = slope - kernel @ (alpha * signs)`` is known."""
+        margin = AT_BOUND * self.upper
+        free = (alpha > margin) & (alpha < self.upper - margin)
+        if free.any():
+            return float(residual[free].mean())
+        if self.equality:
+            can_rise, can_fall = self._can_move(alpha)
+            ends = [residual[can_rise].max(initial=-np.inf), residual[can_fall].min(initial=np.inf)]
+            finite = [float(end) for end in ends if np.isfinite(end)]
+            return float(np.mean(finite)) if finite else 0.0
+        counted = self.upper > 0
+        zero = counted & (alpha <= margin)
+        chosen = zero if zero.any() else counted
+        return float(residual[chosen].mean()) if chosen.any() else 0.0
+
+    def scores(self, alpha: Array, bias: float = 0.0) -> Array:
+        """Return the decision function at the training rows, shape (n,)."""
+        scores: Array = self.kernel @ (alpha * self.signs) + bias
+        return scores
+
+    def signed_box(self) -> tuple[Array, Array]:
+        """Return the least and the greatest values of ``alpha * signs``."""
+        ends = self.signs * self.upper
+        return np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+
+    def _can_move(self, alpha: Array) -> tuple[Mask, Mask]:
+        """Return which signed variables can rise and which can fall."""
+        below, above = alpha < self.upper, alpha > 0
+        positive = self.signs > 0
+        return np.where(positive, below, above), np.where(positive, above, below)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point of the dual and how good it is.
+
+    Shapes: alpha (n,).
+
+    objective: D(alpha).
+    gap: Largest violation of the optimality conditions.
+    n_steps: Steps of the solver.
+    converged: Whether the gap is below the tolerance asked for.
+    """
+
+    alpha: Array
+    bias: float
+    objective: float
+    gap: float
+    n_steps: int
+    converged: bool
+
+    @classmethod
+    def of(cls, dual: Dual, alpha: Array, *, n_steps: int, converged: bool) -> "Solution":
+        """Measure a point of a dual, with one product of the kernel matrix."""
+        products = dual.scores(alpha)
+        residual = dual.slope - products
+        return cls(
+            alpha,
+            dual.bias_at(alpha, residual),
+            float(dual.value(alpha, products)),
+            dual.gap_at(alpha, residual),
+            n_steps,
+            converged,
+        )
+
+
+_TINY_CURVATURE = 1e-12
+# Steps after which the residual is computed anew, so that rounding does not add up.
+_REFRESH = 100_000
+_MOST_REFRESHES = 1000
+# The residual is a difference of numbers of the size of the scores: no gap is seen below this
+# share of them.
+_VISIBLE = 1e-13
+
+Climb = Callable[[Array, Array, Array, Array, Array, float, int], int]
+
+
+class Climbed(NamedTuple):
+    """Where a climb ended.
+
+    Shapes: alpha (n,).
+
+    products (n,): ``kernel @ (alpha * signs)``.
+    """
+
+    alpha: Array
+    products: Array
+    n_steps: int
+    converged: bool
+
+
+def climb(
+    dual: Dual,
+    alpha: Array,
+    *,
+    products: Array | None = None,
+    tolerance: float = 1e-3,
+    max_steps: int = 1_000_000,
+    deadline: float = np.inf,
+) -> Climbed:
+    """Climb from a feasible point to a stationary one by exact steps.
+
+    Shapes: alpha (n,), products (n,).
+    """
+    low, high = dual.signed_box()
+    beta = alpha * dual.signs
+    loop = _loops()[0 if dual.equality else 1]
+    kernel = np.ascontiguousarray(dual.kernel)
+    known = kernel @ beta if products is None else products
+    n_steps, slope, before, room = 0, dual.slope, 0, 0
+    for _ in range(_MOST_REFRESHES):
+        residual = slope - known
+        visible = max(tolerance, _VISIBLE * float(np.abs(known).max(initial=0.0)))
+        room = min(_REFRESH, max_steps - n_steps)
+        before = loop(kernel, low, high, beta, residual, visible, room)
+        n_steps += before
+        # Known to rounding after few steps; computed anew where it had time to drift.
+        known = slope - residual if before < len(beta) else kernel @ beta
+        if before < room or n_steps >= max_steps or time.monotonic() >= deadline:
+            break
+    found = np.clip(beta * dual.signs, 0.0, dual.upper)
+    return Climbed(found, known, n_steps, converged=before < room)
+
+
+def is_compiled() -> bool:
+    """Return whether numba makes the steps fast."""
+    return find_spec("numba") is not None
+
+
+@cache
+def _loops() -> tuple[Climb, Climb]:
+    """Return the compiled loops if numba is there."""
+    if not is_compiled():
+        return climb_on_plane, climb_in_box
+    from parsimon.svm import _smo_compiled as smo_compiled
+
+    return smo_compiled.climb_on_plane, smo_compiled.climb_in_box
+
+
+def climb_on_plane(
+    kernel: Array,
+    low: Array,
+    high: Array,
+    beta: Array,
+    residual: Array,
+    tolerance: float,
+    max_steps: int,
+) -> int:
+    """Do what the compiled function of this name does, without numba."""
+    diagonal = np.diagonal(kernel)
+    for step in range(max_steps):
+        rising = np.where(beta < high, residual, -np.inf)
+        i = int(np.argmax(rising))
+        falling = np.where(beta > low, residual, np.inf)
+        slopes = rising[i] - falling
+        if not np.isfinite(rising[i]) or not slopes.max() >= tolerance:
+            return step
+        curvatures = np.maximum(diagonal[i] + diagonal - 2.0 * kernel[i], _TINY_CURVATURE)
+        j = int(np.argmax(np.where(slopes > 0.0, slopes, 0.0) ** 2 / curvatures))
+        room_i, room_j = high[i] - beta[i], beta[j] - low[j]
+        length = min(slopes[j] / curvatures[j], room_i, room_j)
+        beta[i] = high[i] if length == room_i else beta[i] + length
+        beta[j] = low[j] if length == room_j else beta[j] - length
+        residual -= length * (kernel[i] - kernel[j])
+    return max_steps
+
+
+def climb_in_box(
+    kernel: Array,
+    low: Array,
+    high: Array,
+    beta: Array,
+    residual: Array,
+    tolerance: float,
+    max_steps: int,
+) -> int:
+    """Do what the compiled function of this name does, without numba."""
+    diagonal = np.diagonal(kernel)
+    curvatures = np.maximum(diagonal, _TINY_CURVATURE)
+    for step in range(max_steps):
+        rooms = np.where(residual > 0.0, high - beta, beta - low)
+        sizes = np.where(rooms > 0.0, np.abs(residual), 0.0)
+        if not sizes.max(initial=0.0) >= tolerance:
+            return step
+        lengths = np.minimum(sizes / curvatures, rooms)
+        i = int(np.argmax(lengths * (sizes - 0.5 * lengths * diagonal)))
+        length = lengths[i]
+        if residual[i] > 0.0:
+            beta[i] = high[i] if length == rooms[i] else beta[i] + length
+        else:
+            beta[i] = low[i] if length == rooms[i] else beta[i] - length
+            length = -length
+        residual -= length * kernel[i]
+    return max_steps
+
+
+_LEAST_MOST_STEPS = 1_000_000
+_LIBSVM_TOLERANCE, _LIBSVM_STEPS = 1e-4, 100_000
+
+
+def solve(
+    dual: Dual,
+    *,
+    start: Array | None = None,
+    tolerance: float = 1e-3,
+    max_steps: int | None = None,
+) -> Solution:
+    """Return the maximum of a dual; on an indefinite kernel a stationary point.
+
+    From nothing and with the equality scikit-learn's libsvm solves it, and exact steps of `smo`
+    make good what its single precision leaves; otherwise the exact steps do it all.
+
+    Shapes: start (n,).
+    """
+    check_positive("tolerance", tolerance)
+    most = max(_LEAST_MOST_STEPS, 100 * len(dual)) if max_steps is None else max_steps
+    if start is None and _suits_libsvm(dual):
+        return _libsvm(dual, tolerance, most)
+    begin = np.zeros(len(dual)) if start is None else feasible(dual, start)
+    end = climb(dual, begin, tolerance=tolerance, max_steps=most)
+    return Solution.of(dual, end.alpha, n_steps=end.n_steps, converged=end.converged)
+
+
+def feasible(dual: Dual, alpha: Array) -> Array:
+    """Return points in the box, on the plane if the dual asks for it; shape (n,) or (k, n).
+
+    The side whose sum is greater is shrunk by a factor, so that zeros stay zeros.
+    """
+    inside: Array = np.clip(alpha, 0.0, dual.upper)
+    if not dual.equality:
+        return inside
+    positive = dual.signs > 0
+    up = inside @ positive.astype(np.float64)
+    down = inside @ (~positive).astype(np.float64)
+    least = np.minimum(up, down)
+    factors = [
+        np.divide(least, side, out=np.zeros_like(side), where=side > 0) for side in (up, down)
+    ]
+    shrunk: Array = inside * np.where(positive, factors[0][..., None], factors[1][..., None])
+    return shrunk
+
+
+def _suits_libsvm(dual: Dual) -> bool:
+    both = np.unique(dual.signs[dual.upper > 0]).size == 2
+    return dual.equality and dual.linear is None and both
+
+
+def _libsvm(dual: Dual, tolerance: float, max_steps: int) -> Solution:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import SVC
+
+    # Rows without room are left out here: scikit-learn's libsvm leaves out rows of weight zero
+    # without their columns of a precomputed matrix.
+    used = np.flatnonzero(dual.upper > 0)
+    kernel = dual.kernel if len(used) == len(dual) else dual.kernel[np.ix_(used, used)]
+    # It keeps the matrix in single precision and would look for smaller gaps for ever.
+    machine = SVC(
+        kernel="precomputed",
+        C=1.0,
+        tol=max(tolerance, _LIBSVM_TOLERANCE),
+        max_iter=min(max_steps, max(_LIBSVM_STEPS, 100 * len(used))),
+        cache_size=1.0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(kernel, dual.signs[used], sample_weight=dual.upper[used])
+    alpha = np.zeros(len(dual))
+    support = used[machine.support_]
+    alpha[support] = machine.dual_coef_[0] * dual.signs[support]
+    alpha = np.clip(alpha, 0.0, dual.upper)
+    n_steps = int(np.max(machine.n_iter_))
+    # Exact steps finish its work, none if the gap is as asked for.
+    left = max(max_steps - n_steps, 1)
+    end = climb(dual, feasible(dual, alpha), tolerance=tolerance, max_steps=left)
+    return Solution.of(dual, end.alpha, n_steps=n_steps + end.n_steps, converged=end.converged)

@@ -1,0 +1,310 @@
+"""Kernel matrices of the training rows and of new rows, whatever a kernel was given as.
+
+What classifier and regressor share: the kernel matrix with its repair, C, one fitted dual.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+from sklearn.exceptions import ConvergenceWarning
+
+from parsimon._checks import check_choice, check_positive, finite_matrix
+from parsimon._random import Seed
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.kernels import Kernel, as_kernel
+from parsimon.svm._dual import Dual, Solution
+from parsimon.svm._evolve import Evolved, Settings, evolve
+from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired
+
+_ASYMMETRY = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """A kernel and the rows it was fitted on.
+
+    rows (n, d): Training rows; for "precomputed" the similarities themselves, shape (n, n).
+    is_psd: Whether the matrix is known to be positive semi-definite from the kernel's form
+        alone; False means unknown.
+    places (n,): For "precomputed": which columns of new similarities belong to the rows; None
+        means all.
+    """
+
+    kernel: Any
+    rows: Array
+    is_psd: bool
+    places: Indices | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Any,
+        gamma: float | str,
+        degree: int,
+        coef0: float,
+        X: Array,
+        *,
+        weights: Array | None = None,
+    ) -> "Gram":
+        """Fit a kernel to training rows.
+
+        Shapes: X (n, d), weights (n,).
+        """
+        if isinstance(kernel, str) and kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise InvalidInputError(
+                    f'kernel="precomputed" takes a square matrix of the similarities of the '
+                    f"training rows, got shape {X.shape}."
+                )
+            return cls(kernel, X, is_psd=False)
+        if isinstance(kernel, str):
+            width = _weighted_scale(X, weights) if _is_scale(gamma) else gamma
+            made = as_kernel(kernel, gamma=width, degree=degree, coef0=coef0, X=X)
+            return cls(made, X, is_psd=made.is_psd)
+        if isinstance(kernel, Kernel):
+            return cls(kernel, X, is_psd=kernel.is_psd)
+        if callable(kernel):
+            return cls(kernel, X, is_psd=False)
+        raise InvalidInputError(
+            f"kernel must be a name, a parsimon kernel or a callable; got {kernel!r}."
+        )
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether rows are similarities instead of features."""
+        return isinstance(self.kernel, str)
+
+    @property
+    def train(self) -> Array:
+        """Similarities of the training rows, shape (n, n), symmetric; computed at every call."""
+        if self.precomputed:
+            return _symmetric(self.rows)
+        if isinstance(self.kernel, Kernel):
+            with np.errstate(over="ignore", invalid="ignore"):
+                matrix = self.kernel.gram(self.rows)
+            return _finite(matrix)
+        return _symmetric(_finite(np.asarray(self.kernel(self.rows, self.rows), dtype=np.float64)))
+
+    def between(self, X: Array) -> Array:
+        """Return similarities of new rows with the training rows, shape (m, n)."""
+        if self.precomputed:
+            return X if self.places is None else X[:, self.places]
+        if isinstance(self.kernel, Kernel):
+            return self.kernel.gram(X, self.rows)
+        return finite_matrix(self.kernel(X, self.rows), "Kernel values")
+
+    def subset(self, chosen: Indices) -> "Gram":
+        """Return the same kernel on some of the rows, such as the support vectors."""
+        if not self.precomputed:
+            return Gram(self.kernel, self.rows[chosen], self.is_psd)
+        places = chosen if self.places is None else self.places[chosen]
+        return Gram(self.kernel, self.rows[np.ix_(chosen, chosen)], self.is_psd, places)
+
+
+def _is_scale(gamma: Any) -> bool:
+    return isinstance(gamma, str) and gamma == "scale"
+
+
+def _weighted_scale(X: Array, weights: Array | None) -> float:
+    """Return SVC's "scale" for a table in which each row is there `weights` times."""
+    share = None if weights is None else np.repeat(weights[:, None], X.shape[1], axis=1)
+    mean = np.average(X, weights=share)
+    spread = float(np.average((X - mean) ** 2, weights=share))
+    return 1.0 if spread == 0 else 1.0 / (X.shape[1] * spread)
+
+
+def _symmetric(matrix: Array) -> Array:
+    largest = float(np.abs(matrix).max(initial=0.0))
+    asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
+    if asymmetry > _ASYMMETRY * largest:
+        raise InvalidInputError(
+            f"The kernel matrix of the training rows is not symmetric: k(a, b) and k(b, a) differ "
+            f"by up to {asymmetry:g}. Give (K + K.T) / 2 if that is what is meant."
+        )
+    return matrix if asymmetry == 0.0 else 0.5 * (matrix + matrix.T)
+
+
+def _finite(matrix: Array) -> Array:
+    if not np.isfinite(matrix).all():
+        raise InvalidInputError(
+            "The kernel has values that are not finite on these rows. Scale the columns, for "
+            "instance with StandardScaler, or give another kernel."
+        )
+    return matrix
+
+
+_DONE = ("concave", "stall", "max_iter", "time_limit", "interrupt")
+_DID = {
+    "native": "it was used as it is, and the dual searched for its highest stationary point",
+    "clip": "they were set to zero",
+    "flip": "they were made positive",
+    "shift": "the size of the smallest was added to the diagonal",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Definiteness:
+    """Whether a kernel matrix has negative eigenvalues, and what was done about them.
+
+    gram: The matrix is computed from it when it is asked for again.
+    spectrum: None where the matrix is positive semi-definite and nobody has asked for
+        eigenvalues yet.
+    repair: "none": there was nothing to repair.
+    """
+
+    gram: Gram
+    spectrum: Spectrum | None
+    repair: str
+
+    @cached_property
+    def measured(self) -> Spectrum:
+        """The spectrum of the matrix as it was given."""
+        return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
+
+    def sentence(self) -> str:
+        """Return in words what was seen and done."""
+        spectrum = self.measured
+        if self.repair == "none":
+            return (
+                "The kernel matrix is positive semi-definite "
+                f"(smallest eigenvalue {spectrum.smallest:.3g}); nothing was repaired."
+            )
+        return (
+            f"The kernel matrix is indefinite: {spectrum.n_negative} of "
+            f"{len(spectrum.eigenvalues)} eigenvalues are negative "
+            f"({100 * spectrum.negative_mass:.2g} % of the mass, the smallest "
+            f"{spectrum.smallest:.3g}); {_DID[self.repair]}."
+        )
+
+
+class Training(NamedTuple):
+    """A kernel matrix to train on.
+
+    matrix (n, n): Repaired if that was asked for.
+    concave: Whether `matrix` has no negative eigenvalues.
+    map (n, n): What similarities of new rows are multiplied with.
+    """
+
+    gram: Gram
+    matrix: Array
+    concave: bool
+    map: Array | None
+    definiteness: Definiteness
+
+    def expansion(self, coefficients: Array) -> tuple[Gram, Array, Indices]:
+        """Return the rows that a prediction needs, with their coefficients and numbers.
+
+        Shapes: coefficients (n, k).
+        """
+        mapped = coefficients if self.map is None else self.map @ coefficients
+        used = np.flatnonzero(mapped.any(axis=1))
+        return self.gram.subset(used), mapped[used], used
+
+
+def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Training:
+    """Return the kernel matrix of some rows, as the options of an estimator ask for.
+
+    Shapes: X (n_given, d), places (n,), weights (n,).
+    """
+    kernel_options = (estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0)
+    if is_precomputed(estimator):
+        whole = Gram.of(*kernel_options, X)
+        gram = whole if len(places) == len(X) else whole.subset(places)
+    else:
+        gram = Gram.of(*kernel_options, X[places], weights=weights)
+    how = check_choice("indefinite", estimator.indefinite, REPAIRS)
+    matrix = gram.train
+    if gram.is_psd or _has_cholesky_factor(matrix):
+        return Training(gram, matrix, True, None, Definiteness(gram, None, "none"))
+    repair = repaired(matrix, how)
+    definite = repair.spectrum.is_psd
+    seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
+    return Training(gram, repair.train, definite or how != "native", repair.map, seen)
+
+
+def _has_cholesky_factor(matrix: Array) -> bool:
+    """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
+    largest = float(np.diagonal(matrix).max())
+    if largest <= 0:
+        return False
+    raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
+    return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
+
+
+def is_precomputed(estimator: Any) -> bool:
+    """Return whether X holds similarities with the training rows instead of features."""
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
+def settings_of(estimator: Any) -> Settings:
+    """Return the checked settings of an estimator's evolution."""
+    return Settings.of(
+        estimator.strategy,
+        preset=estimator.preset,
+        population_size=estimator.population_size,
+        max_iter=estimator.max_iter,
+        stall=estimator.stall,
+        tolerance=estimator.tolerance,
+        time_limit=estimator.time_limit,
+    )
+
+
+def box_size(C: Any, matrix: Array, weights: Array) -> float:
+    """Return C; "heuristic" is one over the mean similarity of a row with itself.
+
+    Mierswa (2009), section 3.1.3, prints 1 / (1 - sum of K_ii); its implementation has
+    n / sum of K_ii, which is meant here.
+    """
+    if not isinstance(C, str):
+        return check_positive("C", C)
+    check_choice("C", C, ("heuristic",))
+    total = float(weights @ np.diagonal(matrix))
+    if total <= 0:
+        raise InvalidInputError(
+            f'C="heuristic" is the number of rows over the sum of k(x, x), which is {total:g} '
+            "here. Give a number."
+        )
+    return float(weights.sum()) / total
+
+
+class FittedDual(NamedTuple):
+    """A dual with its solution and how it was found."""
+
+    solution: Solution
+    evolved: Evolved
+
+
+def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
+    """Evolve a dual and measure what was found."""
+    evolved = evolve(dual, settings, concave=concave, random_state=seed)
+    measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
+    # Rounding of the scores hides smaller gaps, as in `smo.climb`.
+    size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
+    reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
+    done = evolved.stopped_by in ("concave", "stall", "max_iter")
+    converged = done and (reached or settings.strategy != "memetic")
+    values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)
+    return FittedDual(Solution(*values, converged=converged), evolved)
+
+
+def worst_reason(fits: list[FittedDual]) -> str:
+    """Return why the fits ended, the least welcome reason if they differ."""
+    return max((fit.evolved.stopped_by for fit in fits), key=_DONE.index)
+
+
+def warn_unless_converged(fits: list[FittedDual]) -> None:
+    """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
+    gaps = [fit.solution.gap for fit in fits if not fit.solution.converged]
+    if gaps:
+        of_how_many = f" for {len(gaps)} of {len(fits)} pairs of classes" if len(fits) > 1 else ""
+        warnings.warn(
+            f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
+            f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

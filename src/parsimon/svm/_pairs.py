@@ -1,0 +1,324 @@
+r"""Several classes by one machine for each pair, as in SVC: votes, and what the votes hide.
+
+The machines of all pairs of classes, with probabilities by cross-fitting if asked for.
+
+Probabilities that agree with the predicted class.
+
+Platt's sigmoid has an offset, so that its half is not where the decision changes its sign, and a
+coupling of pairwise probabilities need not prefer the class with the most votes. Here a
+probability is above one half exactly where the decision is above zero: the sigmoid goes through the
+origin, with a slope of its own on each side,
+
+.. math:: p(f) = 1 / (1 + \exp(-a_+ f)) \text{ for } f > 0, \quad 1 / (1 + \exp(-a_- f))
+   \text{ for } f < 0,
+
+fitted to decisions of machines that had not seen the rows. Of more than two classes, the coupled
+probabilities are moved, where they must be, to the nearest ones that prefer the predicted class.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from parsimon._parallel import Workers
+from parsimon._typing import Array, Indices
+from parsimon.svm._dual import Dual
+from parsimon.svm._evolve import Settings
+from parsimon.svm._gram import FittedDual, fit_dual
+
+
+class Pair(NamedTuple):
+    """Two classes, told apart by one machine.
+
+    positive, negative: Codes of the classes for which the decision is above and below zero.
+    """
+
+    positive: int
+    negative: int
+
+    def rows(self, codes: Indices) -> Indices:
+        """Return the rows of both classes."""
+        return np.flatnonzero((codes == self.positive) | (codes == self.negative))
+
+    def signs(self, codes: Indices) -> Array:
+        """Return the labels, 1.0 and -1.0, of rows of both classes."""
+        return np.where(codes == self.positive, 1.0, -1.0)
+
+
+def pairs_of(n_classes: int) -> list[Pair]:
+    """Return all pairs, with the signs and in the order of SVC.
+
+    Of two classes the second is positive, of more the first of each pair.
+    """
+    if n_classes == 2:
+        return [Pair(1, 0)]
+    return [Pair(first, second) for first, second in combinations(range(n_classes), 2)]
+
+
+def votes_and_margins(decisions: Array, n_classes: int) -> Array:
+    """Return a number for each class that grows with its votes and, among equals, its margins.
+
+    Shapes: decisions (m, n_pairs) -> (m, n_classes).
+    """
+    votes = np.zeros((len(decisions), n_classes))
+    margins = np.zeros_like(votes)
+    for column, (first, second) in enumerate(pairs_of(n_classes)):
+        decision = decisions[:, column]
+        votes[:, first] += decision >= 0
+        votes[:, second] += decision < 0
+        margins[:, first] += decision
+        margins[:, second] -= decision
+    summed: Array = votes + margins / (3.0 * (np.abs(margins) + 1.0))
+    return summed
+
+
+def shown_coefficients(
+    coefficients: Array, codes: Indices, places: Indices, n_classes: int
+) -> tuple[Indices, Array, Indices]:
+    """Return support vectors and their coefficients in the layout of SVC.
+
+    Shapes: coefficients (n, n_pairs), codes, places (n,) -> (n_support,), (n_classes - 1,
+        n_support), (n_classes,).
+    """
+    used = np.flatnonzero(coefficients.any(axis=1))
+    chosen = used[np.lexsort((places[used], codes[used]))]
+    dual_coef = np.zeros((n_classes - 1, len(chosen)))
+    for column, pair in enumerate(pairs_of(n_classes)):
+        for own, other in (pair, pair[::-1]):
+            of_class = np.flatnonzero(codes[chosen] == own)
+            dual_coef[other - (other > own), of_class] = coefficients[chosen[of_class], column]
+    return chosen, dual_coef, np.bincount(codes[chosen], minlength=n_classes)
+
+
+_LEAST_SLOPE, _MOST_SLOPE = 1e-3, 1e6
+_ABOVE_HALF = float(np.nextafter(0.5, 1.0))
+# What a coupled probability keeps from 0 and 1, so that the system can be solved.
+_OPEN = 1e-7
+_LEAD = 1e-9
+
+
+class Slopes(NamedTuple):
+    """How fast the probability leaves one half on either side.
+
+    above, below: Per unit of the decision, positive.
+    """
+
+    above: float
+    below: float
+
+    def probability(self, decisions: Array) -> Array:
+        """Return the probability of the positive class, above 1/2 where the decision is above 0."""
+        raw = expit(np.where(decisions > 0, self.above, self.below) * decisions)
+        bounded: Array = np.where(
+            decisions > 0, np.maximum(raw, _ABOVE_HALF), np.minimum(raw, 1.0 - _ABOVE_HALF)
+        )
+        return np.where(decisions == 0, 0.5, bounded)
+
+
+def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
+    """Fit the slopes to decisions about rows with known labels.
+
+    Shapes: decisions, signs, weights (n,).
+
+    Platt (2000), "Probabilities for SV machines", for the targets, which are a little inside 0
+    and 1; Lin, Lin and Weng (2007), "A note on Platt's probabilistic outputs".
+    """
+    n_positive, n_negative = weights[signs > 0].sum(), weights[signs < 0].sum()
+    targets = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    above, below = decisions > 0, decisions < 0
+    found = [
+        _slope(np.abs(decisions[side]), right[side], weights[side])
+        for side, right in ((above, targets), (below, 1.0 - targets))
+    ]
+    known = [slope for slope in found if slope is not None]
+    fallback = known[0] if known else 1.0
+    return Slopes(*(fallback if slope is None else slope for slope in found))
+
+
+def _slope(sizes: Array, targets: Array, weights: Array) -> float | None:
+    """Return the slope of greatest likelihood, bounded; None without rows."""
+    if len(sizes) == 0:
+        return None
+    unit = float(np.average(sizes, weights=weights))
+    scaled = sizes / unit
+
+    def rising(slope: float) -> bool:
+        return float(weights @ (scaled * (targets - expit(slope * scaled)))) > 0
+
+    # The likelihood is concave in the slope: bisect its derivative, in logarithms.
+    low, high = np.log(_LEAST_SLOPE), np.log(_MOST_SLOPE)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rising(float(np.exp(middle))) else (low, middle)
+    return float(np.exp(0.5 * (low + high))) / unit
+
+
+def coupled(pairwise: Array, n_classes: int) -> Array:
+    """Return class probabilities that fit pairwise ones best.
+
+    Shapes: pairwise (m, n_pairs) -> (m, n_classes).
+
+    Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise
+    coupling", JMLR 5:975-1005, the second method.
+    """
+    m = len(pairwise)
+    r = np.full((m, n_classes, n_classes), 0.5)
+    for column, (first, second) in enumerate(pairs_of(n_classes)):
+        r[:, first, second] = np.clip(pairwise[:, column], _OPEN, 1.0 - _OPEN)
+        r[:, second, first] = 1.0 - r[:, first, second]
+    system = np.zeros((m, n_classes + 1, n_classes + 1))
+    inner = system[:, :n_classes, :n_classes]
+    inner -= r * r.transpose(0, 2, 1)
+    every = np.arange(n_classes)
+    inner[:, every, every] = (r**2).sum(axis=1) - r[:, every, every] ** 2
+    system[:, :n_classes, n_classes] = system[:, n_classes, :n_classes] = 1.0
+    right = np.zeros((m, n_classes + 1, 1))
+    right[:, n_classes] = 1.0
+    found = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0.0)
+    normalised: Array = found / found.sum(axis=1, keepdims=True)
+    return normalised
+
+
+def agreeing(probabilities: Array, winners: Indices) -> Array:
+    """Return the nearest probabilities whose greatest is that of the winner.
+
+    The winner and the classes above it are given their common mean, the winner a trifle more.
+
+    Shapes: probabilities (m, n_classes), winners (m,).
+    """
+    agreed = probabilities.copy()
+    for row in np.flatnonzero(probabilities.argmax(axis=1) != winners):
+        own, winner = agreed[row], int(winners[row])
+        others = [k for k in np.argsort(-own, kind="stable") if k != winner]
+        pool, mean = [winner], float(own[winner])
+        for k in others:
+            if own[k] < mean:
+                break
+            pool.append(int(k))
+            mean = float(own[pool].mean())
+        own[pool] = mean * (1.0 - _LEAD)
+        own[winner] = mean * (1.0 + _LEAD * (len(pool) - 1))
+    return agreed
+
+
+_N_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProblem:
+    """Rows of several classes and the kernel matrix among them.
+
+    Shapes: kernel (n, n).
+
+    codes (n,): Classes, counted from 0.
+    upper (n,): Bounds of the dual variables.
+    concave: Whether the kernel matrix has no negative eigenvalues.
+    """
+
+    kernel: Array
+    codes: Indices
+    upper: Array
+    n_classes: int
+    concave: bool
+
+    def duals(self, *, equality: bool) -> Iterator[Dual]:
+        """Yield the dual of each pair, in the order of `pairs_of`."""
+        for pair in pairs_of(self.n_classes):
+            own = pair.rows(self.codes)
+            whole = len(own) == len(self.codes)
+            kernel = self.kernel if whole else self.kernel[np.ix_(own, own)]
+            yield Dual(kernel, pair.signs(self.codes[own]), self.upper[own], equality=equality)
+
+
+class PairFit(NamedTuple):
+    """The machine of one pair of classes.
+
+    slopes: Of its probabilities, if they were asked for.
+    """
+
+    dual: FittedDual
+    slopes: Slopes | None
+
+
+def fit_pairs(
+    problem: ClassProblem,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+    *,
+    probability: bool = False,
+    n_jobs: int | None = None,
+) -> list[PairFit]:
+    """Fit every pair of classes, with chance of its own."""
+    duals = problem.duals(equality=not settings.printed)
+    # A fresh copy: children of the given one would depend on how many it had before.
+    fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    children = fresh.spawn(len(pairs_of(problem.n_classes)))
+    calls = (
+        (dual, settings, problem.concave, child, probability)
+        for dual, child in zip(duals, children, strict=True)
+    )
+    n_workers = 1 if problem.n_classes == 2 else _effective(n_jobs)
+    with Workers(n_workers) as workers:
+        return list(workers.map(fit_pair, calls))
+
+
+def fit_pair(
+    dual: Dual,
+    settings: Settings,
+    concave: bool,
+    seed: np.random.SeedSequence,
+    probability: bool,
+) -> PairFit:
+    """Fit one pair of classes."""
+    own, folds = seed.spawn(2)
+    fitted = fit_dual(dual, settings, concave, own)
+    if not probability:
+        return PairFit(fitted, None)
+    decisions = cross_fitted(dual, settings, concave, folds)
+    if decisions is None:
+        decisions = dual.scores(fitted.solution.alpha, fitted.solution.bias)
+    # C is in the bounds of all rows alike, so that they are weights up to a factor.
+    weights = dual.upper * (len(dual) / dual.upper.sum())
+    return PairFit(fitted, fit_slopes(decisions, dual.signs, weights))
+
+
+def cross_fitted(
+    dual: Dual, settings: Settings, concave: bool, seed: np.random.SeedSequence
+) -> Array | None:
+    """Return decisions about every row by machines that have not seen it.
+
+    None if a class has a single row, so that none can be left out.
+    """
+    least = int(min((dual.signs > 0).sum(), (dual.signs < 0).sum()))
+    n_folds = min(_N_FOLDS, least)
+    if n_folds < 2:
+        return None
+    shuffle, *seeds = seed.spawn(1 + n_folds)
+    rng = np.random.default_rng(shuffle)
+    folds = np.empty(len(dual), dtype=np.intp)
+    for sign in (-1.0, 1.0):
+        members = np.flatnonzero(dual.signs == sign)
+        folds[rng.permutation(members)] = np.arange(len(members)) % n_folds
+    decisions = np.empty(len(dual))
+    for fold, child in enumerate(seeds):
+        kept, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        part = Dual(
+            dual.kernel[np.ix_(kept, kept)], dual.signs[kept], dual.upper[kept], dual.equality
+        )
+        found = fit_dual(part, settings, concave, child).solution
+        signed = found.alpha * part.signs
+        decisions[left] = dual.kernel[np.ix_(left, kept)] @ signed + found.bias
+    return decisions
+
+
+def _effective(n_jobs: Any) -> int:
+    """Return 1 where joblib would not make processes, which costs nothing then."""
+    if n_jobs == 1:
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))

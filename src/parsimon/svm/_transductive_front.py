@@ -1,0 +1,392 @@
+r"""The search for a front of margin, training loss and test loss, and what it found.
+
+Margin, training loss and test loss of a whole population of machines at once.
+
+A transductive machine minimises :math:`\frac12\|w\|^2 + C \sum_i \xi_i + C^* \sum_k \xi^*_k`; the
+three terms without the prices between them are three objectives. The label of an unlabelled row is
+the sign of its score, so its slack is :math:`\max(0, 1 - |f(x^*_k)|)`.
+
+How machines of a three-sided front are crossed and mutated.
+
+Exact machines with which the search for a three-sided front begins.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_positive, check_probability
+from parsimon._typing import AnyArray, Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto import (
+    Box,
+    Checkpoint,
+    Front,
+    SearchResult,
+    UniformCrossover,
+    nondominated,
+    nsga2,
+)
+from parsimon.pareto import choose as choose_from_front
+from parsimon.pareto.choose import Rule
+from parsimon.pareto.space import Space
+from parsimon.svm._dual import Dual
+from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
+from parsimon.svm._transductive_problem import Fit, Problem, machine
+
+PRIMAL_NAMES = ("margin_term", "train_loss", "test_loss")
+DUAL_NAMES = ("dual_objective", "train_sum", "test_sum")
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalObjectives:
+    """Called with machines it returns their objectives and how far they miss the class ratio.
+
+    A machine is a row of n coefficients and a bias, ``f = coefficients @ kernel + bias``.
+
+    weights (n,): How much one unit of slack of each row counts.
+    """
+
+    problem: Problem
+    weights: Array
+
+    def __call__(self, machines: Array) -> tuple[Array, Array]:
+        scores = machines[:, :-1] @ self.problem.kernel
+        margin_term = 0.5 * np.einsum("kn,kn->k", machines[:, :-1], scores)
+        scores = scores + machines[:, -1:]
+        known, free = self.problem.labelled, self.problem.unlabelled
+        slack = np.maximum(0.0, 1.0 - self.problem.known[known] * scores[:, known])
+        own = np.maximum(0.0, 1.0 - np.abs(scores[:, free]))
+        values = np.column_stack(
+            (margin_term, slack @ self.weights[known], own @ self.weights[free])
+        )
+        return values, self.violation(scores)
+
+    def violation(self, scores: Array) -> Array:
+        """Return the share of unlabelled rows that would have to change sides, shape (k,)."""
+        n = self.problem.n_unlabelled
+        n_positive = np.count_nonzero(scores[:, self.problem.unlabelled] > 0, axis=1)
+        missing = np.maximum(self.problem.fewest - n_positive, n_positive - self.problem.most)
+        share: Array = np.maximum(missing, 0) / max(n, 1)
+        return share
+
+
+@dataclass(frozen=True, eq=False)
+class DualObjectives:
+    r"""The objectives as they are printed, all to be maximised.
+
+    The dual function of all rows, :math:`\sum \alpha_i` of the labelled and :math:`\sum \alpha^*_k`
+    of the unlabelled ones (Mierswa 2009, corollary 5.2). The first rewards labels with a *small*
+    margin, see `parsimon.svm._labelling_search`; the others are no losses. A row of variables is
+    :math:`\alpha` for labelled rows and :math:`\alpha^* y^*` for the others.
+    """
+
+    problem: Problem
+
+    def __call__(self, variables: Array) -> Array:
+        signed = self.signed(variables)
+        sizes = np.abs(variables)
+        quadratic = np.einsum("kn,kn->k", signed, signed @ self.problem.kernel)
+        dual = sizes.sum(axis=1) - 0.5 * quadratic
+        return np.column_stack(
+            (
+                dual,
+                sizes[:, self.problem.labelled].sum(axis=1),
+                sizes[:, self.problem.unlabelled].sum(axis=1),
+            )
+        )
+
+    def signed(self, variables: Array) -> Array:
+        """Return multipliers times labels, the coefficients of the machines, shape (k, n)."""
+        signed: Array = variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
+        return signed
+
+
+@dataclass(frozen=True)
+class BlendCrossover:
+    """Mix two machines by a random share: margin term and training loss are convex in it."""
+
+    rate: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_probability("rate", self.rate)
+
+    def __call__(
+        self,
+        first: AnyArray,
+        second: AnyArray,
+        space: Space,  # noqa: ARG002 - an operator takes what all operators take
+        rng: np.random.Generator,
+    ) -> tuple[AnyArray, AnyArray]:
+        share = rng.random((len(first), 1))
+        share[rng.random(len(first)) >= self.rate] = 0.0
+        step = share * (second - first)
+        return first + step, second - step
+
+
+@dataclass(frozen=True)
+class ScaleMutation:
+    """Stretch or shrink a machine, and move its bias.
+
+    Stretching trades margin for both losses along the ray of one boundary; the bias moves the
+    boundary.
+
+    spread: Standard deviation of the logarithm of the factor.
+    shift: Standard deviation of the change of the bias, the last variable, in one child of two.
+    """
+
+    spread: float = 0.3
+    shift: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_positive("spread", self.spread, or_zero=True)
+        check_positive("shift", self.shift, or_zero=True)
+
+    def __call__(
+        self,
+        parents: AnyArray,
+        space: Space,  # noqa: ARG002 - an operator takes what all operators take
+        rng: np.random.Generator,
+    ) -> AnyArray:
+        children = parents * np.exp(self.spread * rng.standard_normal((len(parents), 1)))
+        moved = rng.random(len(parents)) < 0.5
+        children[:, -1] += np.where(moved, self.shift * rng.standard_normal(len(parents)), 0.0)
+        return children
+
+
+@dataclass(frozen=True)
+class SignedSparsityMutation:
+    """Switch each variable off, on to a uniform value, or to the other sign where it has two.
+
+    The printed operator on multipliers (Mierswa 2009, figure 3.1), and a flip of labels with the
+    same probability of 1 / n.
+    """
+
+    def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
+        rate = 1.0 / parents.shape[1]
+        switched, flipped = rng.random((2, *parents.shape)) < rate
+        drawn = space.sample(len(parents), rng)
+        children = np.where(switched, np.where(parents != 0.0, 0.0, drawn), parents)
+        return np.where(flipped & (space.lower < 0), 0.0 - children, children)
+
+
+# Prices of slack and how much of it unlabelled rows pay, around those that the user gave.
+_PRICES = (0.01, 0.1, 1.0, 10.0, 100.0)
+_SHARES = (0.0, 0.1, 1.0, 10.0)
+_MOST_LABELLINGS = 4
+_GENERATIONS = 5
+
+
+def exact_machines(
+    problem: Problem, rng: np.random.Generator, *, deadline: float | None = None
+) -> Array:
+    """Return machines of several labellings, each at several prices of both losses.
+
+    The labellings are the best that a short evolution finds and the guesses with which it begins.
+    At price zero for unlabelled rows the machines are those of an ordinary support vector machine.
+    Both constants are there as well.
+
+    Shape: (k, n + 1).
+    """
+    n = len(problem.known)
+    made = [np.append(np.zeros(n), bias) for bias in (-1.0, 1.0)]
+    seen = {row.tobytes() for row in made}
+    for fit in _labellings(problem, rng, deadline):
+        signs = problem.signs(fit.labels)
+        for share in _SHARES:
+            for price in _PRICES:
+                upper = price * problem.upper
+                upper[problem.unlabelled] *= share
+                row = _machine(problem.kernel, signs, upper)
+                if row.tobytes() not in seen:
+                    seen.add(row.tobytes())
+                    made.append(row)
+    return np.array(made)
+
+
+def _machine(kernel: Array, signs: Array, upper: Array) -> Array:
+    rows = np.flatnonzero(upper > 0)
+    made = np.zeros(len(signs) + 1)
+    if len(rows):
+        found = machine(kernel[np.ix_(rows, rows)], signs[rows], upper[rows])
+        made[rows], made[-1] = found.alpha * signs[rows], found.bias
+    return made
+
+
+def _labellings(problem: Problem, rng: np.random.Generator, deadline: float | None) -> list[Fit]:
+    """Return distinct labellings, good ones first."""
+    if problem.n_unlabelled == 0:
+        return [problem.fit(np.zeros(0))]
+    found = [evolve(problem, max_iter=_GENERATIONS, rng=rng, deadline=deadline).fit]
+    distances = squared_kernel_distances(problem.kernel)
+    for labels, _ in first_labellings(problem, distances):
+        if len(found) >= _MOST_LABELLINGS:
+            break
+        found.append(descend(problem, labels, deadline=deadline))
+    unique = {fit.labels.tobytes(): fit for fit in reversed(found)}
+    return sorted(unique.values(), key=lambda fit: fit.objective)
+
+
+@dataclass(frozen=True)
+class FrontSearch:
+    """How to search for a front, with the meanings of `parsimon.pareto.nsga2`."""
+
+    population_size: int
+    max_iter: int
+    time_limit: float | None = None
+    callback: Callable[[SearchResult], Any] | None = None
+    checkpoint: Checkpoint | str | Path | None = None
+    verbose: bool = False
+
+
+class Searched(NamedTuple):
+    """What a search found.
+
+    machines (k, n + 1): Coefficients and bias.
+    values (k, 3): Their objectives; some may be dominated.
+    """
+
+    result: SearchResult
+    machines: Array
+    values: Array
+
+
+def search_primal(
+    problem: Problem,
+    weights: Array,
+    how: FrontSearch,
+    seed: np.random.SeedSequence,
+    *,
+    deadline: float | None = None,
+) -> Searched:
+    """Return machines (coefficients and bias) on the front of margin and both losses.
+
+    Exact machines of several labellings and prices come first; blends and stretched copies of
+    them fill the front. All exact machines that keep the class ratio are returned, too, so that a
+    small population does not lose them.
+
+    Shapes: weights (n,).
+    """
+    first, second = seed.spawn(2)
+    rng = np.random.default_rng(first)
+    machines = exact_machines(problem, rng, deadline=deadline)
+    evaluate = PrimalObjectives(problem, weights)
+    start = _filled(machines, evaluate, how.population_size, rng)
+    result = nsga2(
+        evaluate,
+        Box(-np.inf, np.inf, n_variables=len(problem.known) + 1),
+        start=start,
+        names=PRIMAL_NAMES,
+        crossover=BlendCrossover(),
+        mutation=ScaleMutation(),
+        random_state=second,
+        **_common(how),
+    )
+    values, violation = evaluate(machines)
+    kept = violation <= (0.0 if result.is_feasible else -1.0)
+    return Searched(
+        result,
+        np.concatenate((result.solutions, machines[kept])),
+        np.concatenate((result.values, values[kept])),
+    )
+
+
+def search_dual(problem: Problem, how: FrontSearch, seed: np.random.SeedSequence) -> Searched:
+    """Return multipliers on the front of the printed objectives, from a uniform start."""
+    lower = np.where(problem.known == 0, -problem.upper, 0.0)
+    result = nsga2(
+        DualObjectives(problem),
+        Box(lower, problem.upper),
+        names=DUAL_NAMES,
+        maximise=DUAL_NAMES,
+        crossover=UniformCrossover(),
+        mutation=SignedSparsityMutation(),
+        random_state=seed,
+        **_common(how),
+    )
+    return Searched(result, primal_machines(problem, result.solutions), result.values)
+
+
+def primal_machines(problem: Problem, variables: Array) -> Array:
+    """Return coefficients and bias, shape (k, n + 1), of rows of printed variables.
+
+    Multipliers say nothing of the bias; it is that of `Dual.bias` for the labels that the rows
+    have, without the equality constraint.
+    """
+    signed = DualObjectives(problem).signed(variables)
+    made = np.zeros((len(signed), signed.shape[1] + 1))
+    made[:, :-1] = signed
+    for row, own in zip(made, signed, strict=True):
+        signs = np.where(own == 0, np.where(problem.known == 0, 1.0, problem.known), np.sign(own))
+        # An unlabelled row without a multiplier has no label and no say in the bias.
+        counted = np.flatnonzero((own != 0) | (problem.known != 0))
+        kernel = problem.kernel[np.ix_(counted, counted)]
+        dual = Dual(kernel, signs[counted], problem.upper[counted], equality=False)
+        row[-1] = dual.bias(np.abs(own[counted])) if len(counted) else 0.0
+    return made
+
+
+def choose(front: Front, rule: Rule, *, C: float, C_unlabelled: float) -> int:
+    """Return the index that a rule chooses.
+
+    "penalised" takes the least ``margin_term + C * train_loss + C_unlabelled * test_loss``, the
+    transductive machine at these prices, which may be given: "penalised:C=10,C_unlabelled=0.1". On
+    a front of printed objectives it is the greatest dual objective. All other rules are those of
+    `parsimon.pareto.choose`.
+    """
+    if not isinstance(rule, str) or rule.partition(":")[0].strip() != "penalised":
+        return choose_from_front(front, rule)
+    if front.names == DUAL_NAMES:
+        return front.best(DUAL_NAMES[0])
+    prices = {"C": C, "C_unlabelled": C_unlabelled, **_prices(rule.partition(":")[2])}
+    totals = front.values @ np.array([1.0, prices["C"], prices["C_unlabelled"]])
+    return int(np.argmin(totals))
+
+
+def _prices(text: str) -> dict[str, float]:
+    prices = {}
+    for part in filter(str.strip, text.split(",")):
+        name, _, number = (piece.strip() for piece in part.partition("="))
+        try:
+            prices[name] = float(number)
+        except ValueError:
+            prices[name] = -1.0
+        if name not in {"C", "C_unlabelled"} or not 0 <= prices[name] < np.inf:
+            raise InvalidInputError(
+                "penalised takes prices that are not negative, as in "
+                f"penalised:C=10,C_unlabelled=0.1; got {part.strip()!r}."
+            )
+    return prices
+
+
+def _common(how: FrontSearch) -> dict[str, Any]:
+    return {
+        "population_size": how.population_size,
+        "max_iter": how.max_iter,
+        "time_limit": how.time_limit,
+        "callback": how.callback,
+        "checkpoint": how.checkpoint,
+        "verbose": how.verbose,
+    }
+
+
+def _filled(
+    machines: Array, evaluate: PrimalObjectives, size: int, rng: np.random.Generator
+) -> Array:
+    """Return as many different machines as the population has.
+
+    Those that keep the class ratio come first, of these those that no other dominates.
+    """
+    values, violation = evaluate(machines)
+    order = np.lexsort((rng.random(len(values)), ~nondominated(values), violation > 0))
+    kept = machines[order[:size]]
+    if len(kept) == size:
+        return kept
+    drawn = kept[(rng.random(size - len(kept)) * len(kept)).astype(np.intp)]
+    more = drawn * np.exp(0.5 * rng.standard_normal((len(drawn), 1)))
+    # Copies of a constant machine, all zeros, differ in their bias alone.
+    more[:, -1] += 0.1 * rng.standard_normal(len(drawn))
+    return np.concatenate((kept, more))
