@@ -17,8 +17,8 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import Findings
-from parsimon.report.writing import write
-from parsimon.report.writing.scope import Scope
+from parsimon.report.sections import write
+from parsimon.report.sections._scope import Scope
 
 
 def with_study(found: Findings, **changes) -> Findings:

@@ -19,7 +19,7 @@ from parsimon.report.figures import (
     schematic,
     search_tree,
 )
-from parsimon.report.figures.parallel import separation
+from parsimon.report.figures.table_figure import separation
 
 
 @pytest.fixture(autouse=True)

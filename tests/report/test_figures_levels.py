@@ -14,7 +14,7 @@ from parsimon.report.figures import (
     posterior_levels,
     slices,
 )
-from parsimon.report.figures.surroundings import two_values
+from parsimon.report.figures.latent_grid import two_values
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,8 @@ from parsimon.report.figures import (
     search_tree,
     svg,
 )
-from parsimon.report.figures.labels import number, percent
-from parsimon.report.figures.paths import compact, simplified
+from parsimon.report.figures.page import compact, simplified
+from parsimon.report.figures.points import number, percent
 
 HOSTILE = [
     "<script>alert(1)</script>",

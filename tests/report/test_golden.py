@@ -8,7 +8,7 @@ If a change of wording is meant, write the file anew and read the difference:
 from pathlib import Path
 
 from parsimon.report.markdown import to_markdown
-from parsimon.report.writing import write
+from parsimon.report.sections import write
 from tests.report.samples import findings
 
 GOLDEN = Path(__file__).parent / "golden" / "report.md"

@@ -19,9 +19,8 @@ from parsimon.report.document import Cell, Document, Heading, Link, Paragraph, R
 from parsimon.report.figures import Points, data_figure, posterior_2d, svg
 from parsimon.report.findings import Interval, Picture, Roc
 from parsimon.report.html import to_html
-from parsimon.report.html.explorer import embedded, explorer_data
-from parsimon.report.html.pictures import checked_svg
-from parsimon.report.writing import write
+from parsimon.report.html.page import checked_svg, embedded, explorer_data
+from parsimon.report.sections import write
 from tests.report import samples
 from tests.report.documents import document
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parsimon.report.html import to_html
-from parsimon.report.writing import write
+from parsimon.report.sections import write
 from parsimon.roc import expected_cost
 from tests.report import samples
 from tests.report.browser import Browser, executable

@@ -23,7 +23,7 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.markdown import code, escaped, to_markdown
-from parsimon.report.writing import write
+from parsimon.report.sections import write
 from tests.report import samples
 
 

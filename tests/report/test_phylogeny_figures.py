@@ -5,7 +5,7 @@ import pytest
 from parsimon.phylo import Tree, ancestral_states, brownian_traits, read_tree, yule_tree
 from parsimon.report.figures import caption, svg
 from parsimon.report.findings import Interval, Picture
-from parsimon.report.html.pictures import checked_svg
+from parsimon.report.html.page import checked_svg
 from parsimon.report.phylogeny import LambdaCurve
 from parsimon.report.phylogeny.figures import (
     draw_curves,

@@ -29,8 +29,7 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import Picture
-from parsimon.report.printing import fitting
-from parsimon.report.typst import text, to_pdf, to_typst
+from parsimon.report.typst import fitting, text, to_pdf, to_typst
 from tests.report.samples import HOSTILE, picture
 
 typst = pytest.importorskip("typst")

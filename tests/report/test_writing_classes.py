@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from parsimon.report.writing import summary_lines, write
+from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
 
 THIN = "\u202f"

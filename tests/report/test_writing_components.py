@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from parsimon.report.writing import write
+from parsimon.report.sections import write
 from tests.report import reading, samples
 
 NAN = math.nan

@@ -7,7 +7,7 @@ import pytest
 
 from parsimon.report.document import Explorer, Paragraph, Reference
 from parsimon.report.findings import Findings
-from parsimon.report.writing import summary_lines, write
+from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
 
 SAMPLES = ("findings", "hostile", "no_structure", "fast", "three_classes", "regression")

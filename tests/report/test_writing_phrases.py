@@ -6,8 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.report.writing.evidence import times, verdict, weight
-from parsimon.report.writing.phrases import (
+from parsimon.report.sections._phrases import (
     clean,
     decimal,
     duration,
@@ -18,6 +17,7 @@ from parsimon.report.writing.phrases import (
     points,
     spelled,
 )
+from parsimon.report.sections.structure import times, verdict, weight
 
 SHARES = st.floats(-2, 3, allow_nan=False)
 

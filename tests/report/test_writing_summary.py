@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.document import KeyFigures
-from parsimon.report.writing import write
+from parsimon.report.sections import write
 from tests.report import reading, samples
 from tests.report.samples import interval
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.findings import Treatment, Variable
-from parsimon.report.writing.scope import Scope
-from parsimon.report.writing.variables import direction
+from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.structure import direction
 from tests.report import reading, samples
 
 THIN = "\u202f"

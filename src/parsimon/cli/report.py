@@ -105,7 +105,7 @@ def report(
         click.echo("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
-        from parsimon.report.writing import summary_lines
+        from parsimon.report.sections import summary_lines
 
         show_summary(summary_lines(analysis.findings), places)
         click.echo(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")

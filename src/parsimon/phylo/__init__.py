@@ -6,10 +6,10 @@ chooses among many features by their evidence. `CladeKFold` leaves whole clades 
 leak through the tree.
 """
 
-from parsimon.phylo.components import P3CA, PhyloPCA
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._likelihood import Profile
 from parsimon.phylo.ancestors import AncestralStates, ancestral_predictions, ancestral_states
+from parsimon.phylo.components import P3CA, PhyloPCA
 from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
 from parsimon.phylo.lambda_posterior import LambdaPosterior

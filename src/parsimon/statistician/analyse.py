@@ -35,10 +35,10 @@ from parsimon.statistician.outer import (
     joint_findings,
     outside_predictions,
 )
-from parsimon.statistician.preparing.columns import describe_variables
-from parsimon.statistician.preparing.outcome import Outcome, read_outcome
-from parsimon.statistician.preparing.tables import as_frame, find_column, named_frame
-from parsimon.statistician.preparing.written_numbers import count_missing
+from parsimon.statistician.prepare.cells import count_missing
+from parsimon.statistician.prepare.outcome import Outcome, read_outcome
+from parsimon.statistician.prepare.recipes import describe_variables
+from parsimon.statistician.prepare.tables import as_frame, find_column, named_frame
 from parsimon.statistician.study import Evidence, study_of
 from parsimon.statistician.subject import Subject
 from parsimon.statistician.work import Questions, plan_folds, run_searches

@@ -120,7 +120,7 @@ class Analysis(Readable):
         return TableModel(first.preparer, first.screener, models, self.classes, self.target)
 
     def _document(self) -> Document:
-        from parsimon.report.writing import write
+        from parsimon.report.sections import write
 
         return write(self.findings)
 

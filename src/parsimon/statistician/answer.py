@@ -17,8 +17,8 @@ from parsimon.statistician.options import SEARCHED_ROWS, SEARCHED_VARIABLES, Opt
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.preparing.preparation import Preparer
-    from parsimon.statistician.preparing.screening import Screener
+    from parsimon.statistician.prepare.preparation import Preparer
+    from parsimon.statistician.prepare.screening import Screener
 
 # Beyond this the structure is fitted by inducing points instead of exactly.
 EXACT_ROWS = 3000
@@ -61,8 +61,8 @@ def answer(
 
     Shapes: table (n, ...), groups (n,), y (n,).
     """
-    from parsimon.statistician.preparing.preparation import Preparer
-    from parsimon.statistician.preparing.screening import Screener
+    from parsimon.statistician.prepare.preparation import Preparer
+    from parsimon.statistician.prepare.screening import Screener
 
     preparer = Preparer().fit(table)
     numbers = preparer.transform(table)

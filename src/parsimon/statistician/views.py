@@ -25,8 +25,8 @@ from parsimon.report.figures import (
     regression_slices,
     slices,
 )
+from parsimon.report.figures.latent_grid import two_values
 from parsimon.report.figures.points import sampled_rows
-from parsimon.report.figures.surroundings import two_values
 from parsimon.statistician.models import posterior_of
 from parsimon.statistician.subject import Subject
 

@@ -11,27 +11,28 @@ from parsimon.report.figures.calibration import (
     calibration_curve,
     draw_calibration,
 )
-from parsimon.report.figures.components import Component, component_panels, component_reach
-from parsimon.report.figures.data import data_figure
-from parsimon.report.figures.labels import label
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
-from parsimon.report.figures.monotone import MonotoneShare, monotone_share, monotonicity
-from parsimon.report.figures.one_column import posterior_1d, slices
+from parsimon.report.figures.one_column import (
+    MonotoneShare,
+    monotone_share,
+    monotonicity,
+    posterior_1d,
+    slices,
+)
 from parsimon.report.figures.page import caption, svg
-from parsimon.report.figures.parallel import axis_order, parallel_coordinates
-from parsimon.report.figures.points import Points
-from parsimon.report.figures.predicted import predicted_observed
+from parsimon.report.figures.parts import Component, component_panels, component_reach
+from parsimon.report.figures.points import Points, label
 from parsimon.report.figures.regression import (
     Numbers,
+    predicted_observed,
     regression_1d,
     regression_2d,
     regression_slices,
 )
+from parsimon.report.figures.search_figures import SearchNode, Step, error_steps, search_tree
 from parsimon.report.figures.sketches import folds_sketch, schematic
-from parsimon.report.figures.steps import Step, error_steps
-from parsimon.report.figures.tetrahedra import isosurface
-from parsimon.report.figures.three_columns import isosurface_3d, rotate
-from parsimon.report.figures.tree import SearchNode, search_tree
+from parsimon.report.figures.table_figure import axis_order, data_figure, parallel_coordinates
+from parsimon.report.figures.three_columns import isosurface, isosurface_3d, rotate
 from parsimon.report.figures.two_columns import posterior_2d
 
 __all__ = [

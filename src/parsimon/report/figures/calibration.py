@@ -9,7 +9,7 @@ from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, figure_style, new_axes
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures.labels import label
+from parsimon.report.figures.points import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,7 @@ from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
-from parsimon.report.figures.labels import label, number
-from parsimon.report.figures.points import Points
-from parsimon.report.figures.surroundings import (
+from parsimon.report.figures.latent_grid import (
     Posterior,
     band_words,
     frame,
@@ -22,6 +20,7 @@ from parsimon.report.figures.surroundings import (
     rows_on,
     two_values,
 )
+from parsimon.report.figures.points import Points, label, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures.labels import label
+from parsimon.report.figures.points import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

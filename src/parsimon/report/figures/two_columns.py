@@ -9,9 +9,7 @@ from parsimon._style import BLUE, GREY, VERMILION, figure_style, sequential_colo
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
-from parsimon.report.figures.labels import label
-from parsimon.report.figures.points import Points, classes_above, draw_points, rasterise_marks
-from parsimon.report.figures.surroundings import (
+from parsimon.report.figures.latent_grid import (
     Posterior,
     band_words,
     frame,
@@ -20,6 +18,13 @@ from parsimon.report.figures.surroundings import (
     line_words,
     respond,
     rows_on,
+)
+from parsimon.report.figures.points import (
+    Points,
+    classes_above,
+    draw_points,
+    label,
+    rasterise_marks,
 )
 
 if TYPE_CHECKING:

@@ -1,22 +1,162 @@
-"""From a document to one page of HTML."""
+"""From a document to one page of HTML.
 
+Drawings are put into the page as they are, so each one is looked at first.
+
+What the script needs to know about a study, packed so that many curves fit into a page.
+"""
+
+import json
 import math
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Cell, Document
-from parsimon.report.findings import Findings
-from parsimon.report.html.explorer import embedded, explorer_data
-from parsimon.report.html.pictures import checked_svg
+from parsimon.report.findings import Findings, Model, Picture, Roc, Study
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_SVG = "{http://www.w3.org/2000/svg}"
+# fmt: off
+_ELEMENTS = frozenset({
+    "circle", "clipPath", "defs", "desc", "ellipse", "g", "image", "line", "linearGradient",
+    "marker", "mask", "path", "pattern", "polygon", "polyline", "radialGradient", "rect",
+    "stop", "svg", "symbol", "text", "title", "tspan", "use",
+})
+# fmt: on
+_INLINE_IMAGE = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*")
+_OUTSIDE = re.compile(r"url\(\s*['\"]?(?!#)|expression\(|@import|javascript:", re.IGNORECASE)
+
+
+def checked_svg(picture: Picture) -> str:
+    """Return the picture's drawing, unchanged, if it can do nothing but be looked at.
+
+    A browser reads SVG inside a page by other rules than an XML parser. What the two could read
+    differently (comments, declarations, sections of raw text, prefixed names) is refused, and so
+    is every element that is not a plain shape or text.
+    """
+    text = picture.svg.strip()
+    if "<!" in text or "<?" in text:
+        _refuse(picture, "holds a comment or a declaration")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        _refuse(picture, f"is not well-formed XML ({error})")
+    if root.tag != f"{_SVG}svg" or not text.startswith("<svg"):
+        _refuse(picture, "does not begin with an svg element")
+    for element in root.iter():
+        _check_element(picture, element)
+    return text
+
+
+def _check_element(picture: Picture, element: ElementTree.Element) -> None:
+    name = element.tag.removeprefix(_SVG)
+    if name not in _ELEMENTS:
+        _refuse(picture, f"holds the element {name!r}")
+    for key, value in element.attrib.items():
+        attribute = key.rpartition("}")[2].lower()
+        if attribute.startswith("on"):
+            _refuse(picture, f"holds the attribute {attribute!r}")
+        inside = value.startswith("#") or (name == "image" and _INLINE_IMAGE.fullmatch(value))
+        if attribute in ("href", "src") and not inside:
+            _refuse(picture, "refers to something outside the page")
+        if _OUTSIDE.search(value):
+            _refuse(picture, "refers to something outside the page")
+
+
+def _refuse(picture: Picture, seen: str) -> NoReturn:
+    raise InvalidInputError(
+        f"The picture {picture.name!r} {seen}. Draw it with parsimon.report.figures.svg."
+    )
+
+
+# The slider has a position for each hundredth; thresholds are kept in ten-thousandths, rounded
+# down, so that comparing the two is exact.
+_POSITIONS = 100
+_UNITS = 10_000
+_MOST_POINTS = 120
+
+
+def explorer_data(study: Study) -> dict[str, Any]:
+    """Return the models of a study's fronts as numbers, texts and lists."""
+    shown = list(dict.fromkeys((*study.front, *study.front_variables)))
+    return {
+        "task": study.task,
+        "models": [_model(model) for model in shown],
+        "kernels": [shown.index(model) for model in study.front],
+        "variables": [shown.index(model) for model in study.front_variables],
+        "knee": shown.index(study.front[study.knee]) if study.front else -1,
+        "chosen": shown.index(study.front[study.chosen]) if study.front else -1,
+        "baseline": _number(study.baseline.error),
+    }
+
+
+def embedded(value: Any) -> str:
+    r"""Return JSON that can stand inside a script element, whatever the texts in it hold."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _model(model: Model) -> dict[str, Any]:
+    return {
+        "words": model.words,
+        "expression": model.expression,
+        "n_kernels": model.n_kernels,
+        "variables": list(model.variables),
+        "error": _number(model.error),
+        "standard_error": _number(model.standard_error),
+        "log_loss": _number(model.log_loss),
+        "log_evidence": _number(-model.negative_log_evidence),
+        "roc": None if model.roc is None else _curve(model.roc),
+    }
+
+
+def _curve(roc: Roc) -> dict[str, Any]:
+    """Pack a curve: counts instead of rates, thresholds in whole ten-thousandths."""
+    steps = [_in_units(threshold) for threshold in roc.thresholds]
+    kept = _kept(steps)
+    return {
+        "thresholds": [steps[k] for k in kept],
+        "true": [round(roc.tpr[k] * roc.n_positive) for k in kept],
+        "false": [round(roc.fpr[k] * roc.n_negative) for k in kept],
+        "n_positive": roc.n_positive,
+        "n_negative": roc.n_negative,
+        "auc": [_number(roc.auc.estimate), _number(roc.auc.low), _number(roc.auc.high)],
+        "confidence": roc.auc.confidence,
+    }
+
+
+def _in_units(threshold: float) -> int:
+    """Round down, but forgive 0.1 its being 0.09999999999999998."""
+    if threshold > 1 + 1e-9:
+        return _UNITS + 1
+    return max(0, math.floor(threshold * _UNITS + 1e-6))
+
+
+def _kept(steps: Sequence[int]) -> list[int]:
+    """Return the places of the points to keep: all, or those that can be seen or chosen."""
+    n_points = len(steps)
+    if n_points <= _MOST_POINTS:
+        return list(range(n_points))
+    spread = {round(k * (n_points - 1) / (_MOST_POINTS - 1)) for k in range(_MOST_POINTS)}
+    position = _UNITS // _POSITIONS
+    chosen = {sum(step >= k * position for step in steps) - 1 for k in range(_POSITIONS + 1)}
+    return sorted((spread | chosen) - {-1})
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if math.isfinite(value) else None
+
 
 _SCRIPTS = ("numbers.js", "charts.js", "explorer.js", "tables.js", "page.js")
 # No browser shows these, and some of them cannot be written as UTF-8 or end a text early.

@@ -22,7 +22,7 @@ from parsimon.report.phylogeny.findings import (
     Weight,
 )
 from parsimon.report.phylogeny.names import CALLED
-from parsimon.report.writing.phrases import count
+from parsimon.report.sections._phrases import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

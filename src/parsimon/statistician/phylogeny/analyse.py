@@ -39,7 +39,7 @@ from parsimon.statistician.phylogeny.models import (
 )
 from parsimon.statistician.phylogeny.pictures import draw_pictures
 from parsimon.statistician.phylogeny.reading import Traits, read_traits
-from parsimon.statistician.preparing.tables import as_frame
+from parsimon.statistician.prepare.tables import as_frame
 
 _PERMUTATIONS = 999
 # Signal, regressions, ancestors and pictures; then two sets of folds.

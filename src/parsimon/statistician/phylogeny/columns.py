@@ -8,13 +8,12 @@ import numpy as np
 
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures.labels import number
+from parsimon.report.figures.points import number
 from parsimon.report.phylogeny.findings import LeftOut
-from parsimon.statistician.preparing.cells import read_cells
-from parsimon.statistician.preparing.dates import is_date
-from parsimon.statistician.preparing.recognition import recognise
-from parsimon.statistician.preparing.tables import find_column
-from parsimon.statistician.preparing.written_numbers import read_numbers
+from parsimon.statistician.prepare.cells import read_cells, read_numbers
+from parsimon.statistician.prepare.dates import is_date
+from parsimon.statistician.prepare.recognition import recognise
+from parsimon.statistician.prepare.tables import find_column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from parsimon._typing import Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
 from parsimon.phylo._tips import check_one_row_a_tip
-from parsimon.statistician.preparing.cells import read_cells
-from parsimon.statistician.preparing.tables import clean_text, find_column
+from parsimon.statistician.prepare.cells import read_cells
+from parsimon.statistician.prepare.tables import clean_text, find_column
 
 if TYPE_CHECKING:
     import pandas as pd

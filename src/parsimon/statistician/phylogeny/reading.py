@@ -17,7 +17,7 @@ from parsimon.statistician.phylogeny.columns import (
     redundant_columns,
 )
 from parsimon.statistician.phylogeny.matching import Matched, match_rows
-from parsimon.statistician.preparing.tables import as_frame, find_column, named_frame
+from parsimon.statistician.prepare.tables import as_frame, find_column, named_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,7 +200,7 @@ def _spread(values: Array) -> dict[str, Any]:
 
 def _without_flat(numbers: "pd.DataFrame", fitted: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
     """Leave out columns that are constant among the rows that are left."""
-    from parsimon.report.figures.labels import number
+    from parsimon.report.figures.points import number
 
     here = numbers[fitted]
     flat = [one for one in numbers.columns if len(here) and here[one].nunique() < 2]

@@ -13,8 +13,8 @@ from parsimon.report.phylogeny.writing.words import (
     value_cell,
     within,
 )
-from parsimon.report.writing.blocks import Sentence, count_cell, note, paragraph
-from parsimon.report.writing.phrases import clean, decimal
+from parsimon.report.sections._blocks import Sentence, count_cell, note, paragraph
+from parsimon.report.sections._phrases import clean, decimal
 
 _MOST_NODES = 8
 _NO_TREE = 0.05

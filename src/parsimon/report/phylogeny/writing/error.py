@@ -14,8 +14,8 @@ from parsimon.report.phylogeny.writing.words import (
     value_cell,
     within,
 )
-from parsimon.report.writing.blocks import Sentence, bullets, note, paragraph, share_cell
-from parsimon.report.writing.phrases import (
+from parsimon.report.sections._blocks import Sentence, bullets, note, paragraph, share_cell
+from parsimon.report.sections._phrases import (
     DASH,
     NARROW,
     joined,

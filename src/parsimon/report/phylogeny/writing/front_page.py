@@ -4,17 +4,9 @@ from parsimon.report.document import Block, Strong
 from parsimon.report.phylogeny.findings import LeftOut, TraitFindings, TraitTable
 from parsimon.report.phylogeny.names import CALLED
 from parsimon.report.phylogeny.writing.words import short, target_of
-from parsimon.report.writing.blocks import bullets, paragraph
-from parsimon.report.writing.front_page import run_facts
-from parsimon.report.writing.phrases import (
-    clean,
-    count,
-    joined,
-    named,
-    opened,
-    quoted,
-    spelled,
-)
+from parsimon.report.sections._blocks import bullets, paragraph
+from parsimon.report.sections._phrases import clean, count, joined, named, opened, quoted, spelled
+from parsimon.report.sections.front_page import run_facts
 
 _MOST_NAMES = 6
 _MOST_FEATURES = 24

@@ -4,8 +4,8 @@ from typing import Any
 
 from parsimon.report.document import Block, Code, Section
 from parsimon.report.phylogeny.findings import TraitFindings
-from parsimon.report.writing.blocks import Sentence, bullets, paragraph
-from parsimon.report.writing.phrases import NARROW, clean, joined
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.sections._phrases import NARROW, clean, joined
 
 _WORKS = {
     "Blomberg et al. 2003": "Blomberg, S. P., Garland, T. and Ives, A. R. (2003). Testing for "

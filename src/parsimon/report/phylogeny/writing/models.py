@@ -19,9 +19,9 @@ from parsimon.report.phylogeny.writing.words import (
     value_cell,
     within,
 )
-from parsimon.report.writing.blocks import Sentence, count_cell, number_cell, paragraph
-from parsimon.report.writing.blocks import note as set_apart
-from parsimon.report.writing.phrases import (
+from parsimon.report.sections._blocks import Sentence, count_cell, number_cell, paragraph
+from parsimon.report.sections._blocks import note as set_apart
+from parsimon.report.sections._phrases import (
     DASH,
     clean,
     count,

@@ -4,8 +4,8 @@ from parsimon.report.document import Cell, Heading, Reference, Section, Table
 from parsimon.report.phylogeny.findings import TraitFindings
 from parsimon.report.phylogeny.names import SPOKEN
 from parsimon.report.phylogeny.writing.words import ends_cell, target_of, value_cell
-from parsimon.report.writing.blocks import Sentence, paragraph
-from parsimon.report.writing.phrases import clean, count, opened, spelled
+from parsimon.report.sections._blocks import Sentence, paragraph
+from parsimon.report.sections._phrases import clean, count, opened, spelled
 
 _MOST_ROWS = 40
 

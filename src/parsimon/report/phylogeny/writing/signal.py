@@ -10,9 +10,9 @@ from parsimon.report.phylogeny.writing.words import (
     target_of,
     within,
 )
-from parsimon.report.writing.blocks import Sentence, number_cell, paragraph
-from parsimon.report.writing.blocks import note as set_apart
-from parsimon.report.writing.phrases import count, decimal
+from parsimon.report.sections._blocks import Sentence, number_cell, paragraph
+from parsimon.report.sections._blocks import note as set_apart
+from parsimon.report.sections._phrases import count, decimal
 
 _SURE = 0.05
 _CLOSELY, _PARTLY = 0.9, 0.5

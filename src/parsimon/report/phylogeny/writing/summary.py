@@ -8,8 +8,8 @@ from parsimon.report.phylogeny.writing.error import error_sentences
 from parsimon.report.phylogeny.writing.models import sparse_sentences, squares_sentences
 from parsimon.report.phylogeny.writing.signal import follows, signal_sentences
 from parsimon.report.phylogeny.writing.words import ends, short, target_of
-from parsimon.report.writing.blocks import paragraph
-from parsimon.report.writing.phrases import clean, count, decimal
+from parsimon.report.sections._blocks import paragraph
+from parsimon.report.sections._phrases import clean, count, decimal
 
 
 def summary(findings: TraitFindings) -> Section:

@@ -7,7 +7,7 @@ from parsimon.report.phylogeny.writing.models import sparse_sentences, squares_s
 from parsimon.report.phylogeny.writing.signal import signal_sentences
 from parsimon.report.phylogeny.writing.summary import species_sentence
 from parsimon.report.phylogeny.writing.words import target_of
-from parsimon.report.writing.phrases import clean, count
+from parsimon.report.sections._phrases import clean, count
 
 
 def summary_lines(findings: TraitFindings) -> tuple[str, ...]:

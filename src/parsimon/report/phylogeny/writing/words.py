@@ -5,8 +5,8 @@ import math
 from parsimon.report.document import Block, Cell, Figure, Reference
 from parsimon.report.findings import Interval
 from parsimon.report.phylogeny.findings import TraitFindings
-from parsimon.report.writing.blocks import Sentence
-from parsimon.report.writing.phrases import DASH, NARROW, clean, decimal, number
+from parsimon.report.sections._blocks import Sentence
+from parsimon.report.sections._phrases import DASH, NARROW, clean, decimal, number
 
 _SMALLEST_P = 0.001
 # Beyond these, powers of ten are easier to read.

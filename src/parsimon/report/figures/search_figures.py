@@ -1,0 +1,369 @@
+"""A search drawn as a tree: what was tried, what was kept, what won.
+
+What each further piece of complexity buys: a row for each model, its error along the axis.
+"""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.figures.points import label, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW_INCHES = 0.27
+_LETTER_INCHES = 0.083
+_GAP_LETTERS = 5.0
+
+
+class SearchNode(NamedTuple):
+    """A candidate of a search.
+
+    label: What was tried.
+    parent: Place of the parent in the list, which comes before its children; None for a root.
+    error: Between 0 and 1; None if it was not measured.
+    on_path: Was kept on the way to the result.
+    best: Is the result.
+    """
+
+    label: str
+    parent: int | None = None
+    error: float | None = None
+    on_path: bool = False
+    best: bool = False
+
+
+class _Drawn(NamedTuple):
+    """A node that has a place: `above` is the place of its parent in the list of drawn nodes."""
+
+    text: str
+    above: int | None
+    depth: int
+    tint: str
+    weight: str
+
+
+def search_tree(
+    nodes: Sequence[SearchNode],
+    *,
+    most_children: int = 5,
+    title: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a search from left to right, one column for each level.
+
+    The path to the result is blue and the result vermilion; children are sorted by error, the
+    best at the top. Every leaf has a row of its own and every parent stands amid its children.
+    """
+    _check(nodes, most_children)
+    drawn = _pruned(nodes, most_children)
+    rows = _rows(drawn)
+    starts, widths = _columns(drawn)
+    with figure_style():
+        size = (_LETTER_INCHES * (starts[-1] + widths[-1]) + 0.4, _ROW_INCHES * (rows.max() + 2))
+        ax = new_axes(ax, figsize=(max(size[0], 3.0), max(size[1], 1.4)))
+        for place, node in enumerate(drawn):
+            if node.above is not None:
+                _draw_edge(ax, drawn, place, rows, starts, widths)
+        for place, node in enumerate(drawn):
+            _draw_node(ax, node, starts[node.depth], rows[place])
+        ax.set_xlim(-1.5, starts[-1] + widths[-1])
+        ax.set_ylim(rows.max() + 0.8, -0.8)
+        ax.axis("off")
+        if title is not None:
+            ax.set_title(label(title, 60))
+    hidden = len(nodes) - sum(not node.text.startswith("+ ") for node in drawn)
+    ax.set_label(
+        f"The search tried {len(nodes)} candidates, from left to right. Blue: kept on the way; "
+        f"vermilion: the result."
+        + (f" {hidden} worse candidates are counted, not drawn." if hidden else "")
+    )
+    return ax
+
+
+def _check(nodes: Sequence[SearchNode], most_children: int) -> None:
+    if not nodes or most_children < 1:
+        raise InvalidInputError(
+            f"A tree needs one node and most_children of 1 or more; got {len(nodes)} nodes and "
+            f"{most_children}."
+        )
+    for place, node in enumerate(nodes):
+        if node.parent is not None and not 0 <= node.parent < place:
+            raise InvalidInputError(
+                f"Node {place} has parent {node.parent}; parents must come before their children."
+            )
+
+
+def _pruned(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
+    """Return the nodes to draw, depth first, children by error."""
+    children: dict[int | None, list[int]] = {}
+    for place, node in enumerate(nodes):
+        children.setdefault(node.parent, []).append(place)
+    alive = _ancestors_of_path(nodes)
+    drawn: list[_Drawn] = []
+
+    def grow(parent: int | None, above: int | None, depth: int) -> None:
+        ranked = sorted(children.get(parent, []), key=lambda place: _rank(nodes[place]))
+        shown = [p for k, p in enumerate(ranked) if k < most or p in alive]
+        for place in shown:
+            drawn.append(_dressed(nodes[place], above, depth))
+            grow(place, len(drawn) - 1, depth + 1)
+        if len(shown) < len(ranked):
+            more = f"+ {len(ranked) - len(shown)} worse"
+            drawn.append(_Drawn(more, above, depth, "", "normal"))
+
+    grow(None, None, 0)
+    return drawn
+
+
+def _ancestors_of_path(nodes: Sequence[SearchNode]) -> set[int]:
+    alive: set[int] = set()
+    for place in reversed(range(len(nodes))):
+        if nodes[place].on_path or nodes[place].best or place in alive:
+            alive.add(place)
+            parent = nodes[place].parent
+            if parent is not None:
+                alive.add(parent)
+    return alive
+
+
+def _rank(node: SearchNode) -> float:
+    return np.inf if node.error is None else node.error
+
+
+def _dressed(node: SearchNode, above: int | None, depth: int) -> _Drawn:
+    text = label(node.label, 40)
+    if node.error is not None:
+        text = f"{text}  {percent(node.error)}"
+    tint = VERMILION if node.best else BLUE if node.on_path else GREY
+    return _Drawn(text, above, depth, tint, "bold" if node.best else "normal")
+
+
+def _rows(drawn: Sequence[_Drawn]) -> Array:
+    """Return heights: leaves one below the other, parents amid their first and last child."""
+    members: dict[int, list[int]] = {}
+    for place, node in enumerate(drawn):
+        if node.above is not None:
+            members.setdefault(node.above, []).append(place)
+    rows = np.zeros(len(drawn))
+    leaves = (place for place in range(len(drawn)) if place not in members)
+    for height, place in enumerate(leaves):
+        rows[place] = height
+    for place in sorted(members, reverse=True):
+        rows[place] = (rows[members[place][0]] + rows[members[place][-1]]) / 2
+    return rows
+
+
+def _columns(drawn: Sequence[_Drawn]) -> tuple[Array, Array]:
+    """Return where each level begins and how wide it is, in letters."""
+    deepest = max(node.depth for node in drawn)
+    widths = np.array(
+        [max(len(node.text) for node in drawn if node.depth == d) + 2 for d in range(deepest + 1)],
+        dtype=float,
+    )
+    starts = np.concatenate([[0.0], np.cumsum(widths + _GAP_LETTERS)[:-1]])
+    return starts, widths
+
+
+def _draw_edge(
+    ax: "Axes", drawn: Sequence[_Drawn], place: int, rows: Array, starts: Array, widths: Array
+) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    node = drawn[place]
+    above = drawn[node.above or 0]
+    x0, x1 = starts[above.depth] + min(len(above.text) + 2, widths[above.depth]), starts[node.depth]
+    turn = starts[above.depth] + widths[above.depth]
+    y0, y1 = rows[node.above or 0], rows[place]
+    middle = (turn + x1) / 2
+    followed = node.tint in {BLUE, VERMILION}
+    path = Path(
+        [(x0, y0), (turn, y0), (middle, y0), (middle, y1), (x1, y1)],
+        [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+    )
+    ax.add_patch(
+        PathPatch(
+            path,
+            facecolor="none",
+            edgecolor=node.tint if followed else GREY,
+            linewidth=2.4 if followed else 0.9,
+            alpha=1.0 if followed else 0.6,
+            zorder=2 if followed else 1,
+        )
+    )
+
+
+def _draw_node(ax: "Axes", node: _Drawn, across: float, height: float) -> None:
+    if node.tint:
+        # A full disc on the path and a ring elsewhere: legible without colour.
+        fill = "none" if node.tint == GREY else node.tint
+        size = 9 if node.tint == VERMILION else 6
+        ax.plot(
+            [across],
+            [height],
+            marker="o",
+            markersize=size,
+            markerfacecolor=fill,
+            markeredgecolor=node.tint,
+            zorder=3,
+        )
+    ax.text(
+        across + 1,
+        height,
+        node.text,
+        va="center",
+        fontsize=10,
+        color=node.tint or GREY,
+        fontweight=node.weight,
+        fontstyle="normal" if node.tint else "italic",
+    )
+
+
+_LINE_LETTERS = 34
+_MOST_LINES = 3
+
+
+class Step(NamedTuple):
+    """A model among models of increasing size.
+
+    words: What it is made of.
+    size: Number of its base kernels.
+    error, standard_error: Shares; a standard error that is not finite is not drawn.
+    """
+
+    words: str
+    size: int
+    error: float
+    standard_error: float = float("nan")
+
+
+def error_steps(
+    steps: Sequence[Step],
+    *,
+    knee: int | None = None,
+    chosen: int | None = None,
+    unit: str = "of rows",
+    title: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the error of models of increasing size, one below the other, with standard errors."""
+    from matplotlib.ticker import MaxNLocator
+
+    known = [step for step in steps if np.isfinite(step.error)]
+    if not known:
+        raise InvalidInputError("There is no model with an error to draw.")
+    for place in (knee, chosen):
+        if place is not None and not 0 <= place < len(steps):
+            raise InvalidInputError(f"There is no model {place}; there are {len(steps)}.")
+    names = ["\n".join(_wrapped(step.words)) for step in steps]
+    heights = _heights(names)
+    with figure_style():
+        ax = new_axes(ax, figsize=(7.6, 0.9 + 0.24 * heights[-1]))
+        _draw_errors(ax, steps, heights, chosen)
+        _mark(ax, steps, heights, knee=knee, chosen=chosen)
+        ax.set_yticks(heights, names)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(heights[-1] + 1.4, heights[0] - 1.4)
+        low, high = ax.get_xlim()
+        # Room for the words to the right of the longest bar.
+        ax.set_xlim(low, high + 0.22 * (high - low))
+        ax.grid(axis="y", visible=False)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.set_xlabel(f"error in the search's own folds, {unit}")
+        if title is not None:
+            ax.set_title(label(title, 60))
+    ax.set_label(_caption(knee, chosen))
+    return ax
+
+
+def _caption(knee: int | None, chosen: int | None) -> str:
+    return (
+        "Cross-validated error of the best model of each size, the simplest at the top; bars: one "
+        "standard error to each side. These errors guided the search and are therefore optimistic."
+        + (" Ring: the knee, after which more complexity buys less." if knee is not None else "")
+        + (" Vermilion: the model that was chosen." if chosen is not None else "")
+    )
+
+
+def _wrapped(words: str) -> list[str]:
+    """Return a model's words in a few lines of text that is drawn as it stands."""
+    lines = wrap(" ".join(words.split()), _LINE_LETTERS) or [" "]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: _LINE_LETTERS - 1]}…"]
+    return [label(line, _LINE_LETTERS) for line in lines]
+
+
+def _heights(names: Sequence[str]) -> list[float]:
+    """Return where models stand, so that their words have room, in lines of text."""
+    heights, edge = [], 0.0
+    for name in names:
+        n_lines = 1 + name.rstrip("\n").count("\n")
+        heights.append(edge + (n_lines + 1) / 2)
+        edge += n_lines + 1
+    return heights
+
+
+def _draw_errors(
+    ax: "Axes", steps: Sequence[Step], heights: Sequence[float], chosen: int | None
+) -> None:
+    ax.plot([s.error for s in steps], heights, color=GREY, linewidth=1, alpha=0.4, zorder=1.8)
+    for place, (step, height) in enumerate(zip(steps, heights, strict=True)):
+        if not np.isfinite(step.error):
+            continue
+        tint = VERMILION if place == chosen else BLUE
+        bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
+        ax.errorbar(
+            [step.error],
+            [height],
+            xerr=[bar],
+            color=tint,
+            marker="o",
+            markersize=8,
+            elinewidth=1.8,
+            capsize=3,
+        )
+
+
+def _mark(
+    ax: "Axes",
+    steps: Sequence[Step],
+    heights: Sequence[float],
+    *,
+    knee: int | None,
+    chosen: int | None,
+) -> None:
+    for place, (step, height) in enumerate(zip(steps, heights, strict=True)):
+        if not np.isfinite(step.error):
+            continue
+        if place == knee:
+            ax.plot(
+                [step.error],
+                [height],
+                "o",
+                markersize=15,
+                markerfacecolor="none",
+                markeredgewidth=1.8,
+                color=GREY,
+            )
+        said = [word for word, where in (("knee", knee), ("chosen", chosen)) if where == place]
+        text = ", ".join([percent(step.error), *said])
+        bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
+        ax.annotate(
+            text,
+            (step.error + bar, height),
+            xytext=(14 if place == knee else 8, 0),
+            textcoords="offset points",
+            ha="left",
+            va="center",
+            fontsize=9.5,
+            fontweight="bold" if said else "normal",
+            color=VERMILION if place == chosen else GREY,
+        )

@@ -1,0 +1,444 @@
+"""A kernel that was judged, with its curve, and estimates with intervals.
+
+What the structure says: each variable alone, each part of the sum, each product.
+
+One question with all that was found about it, and the whole of a report.
+
+The table that was read: what it holds and what was done to it.
+
+How far to trust it: errors outside the search, calibration, rows worth a look.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """An estimate with an interval around it."""
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roc:
+    """Points of a curve, from the strictest threshold to the most lenient.
+
+    `thresholds[k]` is the least probability that is called positive at point k.
+    """
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    n_positive: int
+    n_negative: int
+    auc: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A kernel that was judged.
+
+    expression: With the names of variables: "SE(glucose) + SE(pedigree) × SE(age)".
+    symbols: With their numbers: "SE_1 + SE_3 × SE_4".
+    words: "glucose alone, plus an interaction of pedigree and age".
+    kind: One word: smooth, periodic, linear, constant, additive, interaction, ...
+    error, standard_error: Mean over the search's own folds: a share of rows, or of the variance
+        for a number. It guided the search, so it is optimistic. NaN if it was not
+        cross-validated.
+    log_loss: Mean over the same folds, for each row.
+    negative_log_evidence: On all rows that were searched.
+    fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
+        former.
+    roc: From leave-one-out probabilities of this kernel.
+    """
+
+    expression: str
+    symbols: str
+    words: str
+    kind: str
+    variables: tuple[str, ...]
+    n_kernels: int
+    error: float
+    standard_error: float
+    log_loss: float
+    negative_log_evidence: float
+    fold_negative_log_evidence: float
+    roc: Roc | None = None
+
+
+Task: TypeAlias = Literal["classification", "regression"]
+
+TreatmentKind: TypeAlias = Literal[
+    "rows_without_target",  # rows left out, `count`
+    "rows_of_rare_class",  # rows left out because their class is too small, `value`: the class
+    "rows_duplicated",  # equal rows that stay, `count`
+    "cells_filled",  # missing cells of a number filled with `value`
+    "missing_indicated",  # a further 0/1 variable says where cells were missing
+    "missing_level",  # missing cells of a category are a level of their own
+    "infinite_cells",  # infinite cells taken as missing
+    "text_numbers",  # numbers that were written as text, such as "1,200"
+    "column_boolean",  # 0/1; `value`: what 1 means
+    "column_category",  # one 0/1 variable for each level; `value`: the level without one
+    "rare_levels",  # levels put together as "other", `count` of them
+    "column_date",  # days since the first date, `value`
+    "column_ambiguous_date",  # left out: day and month cannot be told apart, `value`: a cell
+    "column_constant",  # left out
+    "column_empty",  # left out
+    "column_duplicate",  # left out; `value`: the column that it equals
+    "column_identifier",  # left out: text or whole numbers that are different in every row
+    "unseen_levels",  # of new rows: `count` cells of a new level, taken as `value`
+    "columns_screened",  # only `count` of many variables were searched
+    "rows_sampled",  # the search used `count` rows, the final fit all
+    "suspicious_value",  # `value` stands in `count` rows of a column, far from the others
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatment:
+    """One thing that was done to the table before the search; `kind` says what."""
+
+    kind: TreatmentKind
+    column: str = ""
+    count: int = 0
+    value: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """A numeric input of the search, as the rows that were used have it.
+
+    `column` is the column of the table that it comes from; for a number the two names are equal.
+    """
+
+    name: str
+    column: str
+    kind: Literal["number", "indicator", "date"] = "number"
+    minimum: float
+    maximum: float
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFindings:
+    """The table: what it holds and what was done to it."""
+
+    name: str
+    n_rows: int
+    n_rows_used: int
+    n_columns: int
+    n_missing: int
+    target: str
+    task: Task
+    classes: tuple[tuple[str, int], ...] = ()
+    variables: tuple[Variable, ...] = ()
+    treatments: tuple[Treatment, ...] = ()
+    picture: str = ""
+
+
+Band: TypeAlias = Literal["strong", "some", "little", "none"]
+Shape: TypeAlias = Literal["rising", "falling", "linear", "periodic", "turning", "flat", "unclear"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableFinding:
+    """What one variable says alone.
+
+    ratio: Its error divided by the baseline's.
+    band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
+    log_bayes_factor: Log evidence of its model minus that of the baseline.
+    rising, falling: Posterior probabilities that the latent function is monotone inside the
+        data.
+    shape: "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear"
+        (that kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well),
+        else "unclear".
+    period: Of a periodic kernel.
+    slope: Of a linear kernel: change of the latent mean for each unit.
+    in_model: Whether the best structure uses it.
+    judged_between: The part of the range in which `rising` and `falling` were looked at.
+    """
+
+    variable: Variable
+    model: Model
+    ratio: float
+    band: Band
+    log_bayes_factor: float
+    rising: float
+    falling: float
+    shape: Shape
+    period: float | None = None
+    slope: float | None = None
+    in_model: bool = False
+    judged_between: tuple[float, float] | None = None
+    picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentFinding:
+    """An additive part of the best structure, in the order in which parts help most.
+
+    alone, cumulative: This part by itself; this part with all parts before it. Both
+        cross-validated with refit.
+    gain: How much the error falls when this part joins (for the first: from the baseline); may
+        be negative.
+    strength: Standard deviation of the part's exact posterior mean over the rows, in the full
+        model.
+    direction: Of a one-variable part in the full model.
+    """
+
+    alone: Model
+    cumulative: Model
+    gain: float
+    strength: float
+    direction: Shape = "unclear"
+    picture: str = ""
+    cumulative_picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractionFinding:
+    """A product in the best structure, compared with the same structure without the product.
+
+    `additive` has a sum in its place; `gain` is how much the error falls by the product, and
+    `log_bayes_factor` the log evidence of the product minus that of the sum.
+    """
+
+    variables: tuple[str, ...]
+    additive: Model
+    gain: float
+    log_bayes_factor: float
+    picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OuterFold:
+    """What the whole search found on one outer training part, and its error outside it."""
+
+    n_train: int
+    n_test: int
+    error: float
+    baseline_error: float
+    guide_error: float
+    words: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Honest:
+    """The performance of the whole search on rows that it never saw.
+
+    error, baseline_error: Shares of rows (or of the variance), on the same outer folds.
+    gain: Baseline's error minus ours, paired over folds.
+    guide_error: What the searches inside the folds believed, on average.
+    log_loss, baseline_log_loss, brier: NaN for a number.
+    root_mean_square: Of the residuals, in units of the target; NaN for classes.
+    """
+
+    error: Interval
+    baseline_error: Interval
+    gain: Interval
+    guide_error: float
+    auc: Interval | None
+    log_loss: float
+    baseline_log_loss: float
+    brier: float
+    root_mean_square: float
+    folds: tuple[OuterFold, ...]
+    n_planned: int
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationBin:
+    """Rows with alike predictions: their mean prediction and how often the class occurred."""
+
+    predicted: float
+    observed: Interval
+    n_rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowFinding:
+    """A row worth a look.
+
+    row: From 1, below the header.
+    label: What the table says.
+    probability: Of the positive class, predicted without the row; for a number, the prediction.
+    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
+        off. Influence: root mean square change of the latent function at all rows if it is
+        taken out.
+    values: The variables of the model, as the table has them.
+    """
+
+    row: int
+    label: str
+    probability: float
+    score: float
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """How far the model may be trusted.
+
+    `source` says which predictions these are: of rows outside ("outer folds"), with one row left
+    out of a fit whose kernel has seen it ("leave-one-out"), or of rows that the model was fitted
+    to, where a sparse model allows no better ("training rows").
+    """
+
+    source: Literal["outer folds", "leave-one-out", "training rows"]
+    calibration: tuple[CalibrationBin, ...] = ()
+    calibration_slope: float | None = None
+    calibration_intercept: float | None = None
+    brier: float | None = None
+    roc: Roc | None = None
+    hull: tuple[tuple[float, float], ...] = ()
+    coverage: float | None = None
+    surprising: tuple[RowFinding, ...] = ()
+    influential: tuple[RowFinding, ...] = ()
+    calibration_picture: str = ""
+    roc_picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """All classes together: the most probable class of each row, outside the search.
+
+    `confusion[i][j]` counts rows of class i that were called j, in the order of `classes`.
+    """
+
+    classes: tuple[str, ...]
+    error: Interval
+    baseline_error: Interval
+    confusion: tuple[tuple[int, ...], ...]
+    source: Literal["outer folds", "leave-one-out"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFindings:
+    """How the search went."""
+
+    n_kernels: int
+    n_cross_validated: int
+    depth: int
+    beam: int
+    base: tuple[str, ...]
+    guide: str
+    n_folds: int
+    stopped_by: str
+    inference: str
+    n_rows: int
+    picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """One question and everything found about it.
+
+    positive, negative: The class that is asked for and what stands against it; empty for a
+        number.
+    structure_found: False if nothing beat the baseline.
+    model: The best structure; the baseline if there is none.
+    front: What each further base kernel buys, from the baseline on; `knee` and `chosen` are
+        places in it, `front_variables` is the same for variables.
+    """
+
+    task: Task
+    positive: str
+    negative: str
+    n_positive: int
+    n_negative: int
+    structure_found: bool
+    model: Model
+    baseline: Model
+    front: tuple[Model, ...]
+    knee: int
+    chosen: int
+    front_variables: tuple[Model, ...]
+    variables: tuple[VariableFinding, ...]
+    components: tuple[ComponentFinding, ...]
+    interactions: tuple[InteractionFinding, ...]
+    honest: Honest | None
+    checks: Checks
+    search: SearchFindings
+    front_picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A drawing as SVG, with the sentences that belong below and what a screen reader says."""
+
+    name: str
+    svg: str
+    caption: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What is needed to get the same report again.
+
+    options: Those that were given or decided, as the command line spells them.
+    skipped: What was left out to save time: "outer folds", "restarts", "interactions", ...
+    too_few_rows: Whether outer folds were asked for but the table is too small for them.
+    fingerprint: SHA-256 of the table's cells.
+    libraries: Names and versions.
+    """
+
+    version: str
+    seed: int
+    seconds: float
+    date: str
+    command: str
+    options: tuple[tuple[str, str], ...]
+    skipped: tuple[str, ...]
+    fingerprint: str
+    libraries: tuple[tuple[str, str], ...]
+    too_few_rows: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """Everything that a report says."""
+
+    table: TableFindings
+    studies: tuple[Study, ...]
+    run: Run
+    joint: Joint | None = None
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+
+    def picture(self, name: str) -> Picture | None:
+        """Return the picture of that name; None if there is none."""
+        return next((one for one in self.pictures if one.name == name), None)
+
+
+__all__ = [
+    "Band",
+    "CalibrationBin",
+    "Checks",
+    "ComponentFinding",
+    "Findings",
+    "Honest",
+    "InteractionFinding",
+    "Interval",
+    "Joint",
+    "Model",
+    "OuterFold",
+    "Picture",
+    "Roc",
+    "RowFinding",
+    "Run",
+    "SearchFindings",
+    "Shape",
+    "Study",
+    "TableFindings",
+    "Task",
+    "Treatment",
+    "TreatmentKind",
+    "Variable",
+    "VariableFinding",
+]

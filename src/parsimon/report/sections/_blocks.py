@@ -1,0 +1,71 @@
+"""Small builders of blocks: paragraphs from sentences, cells from numbers."""
+
+import math
+from typing import Literal, TypeAlias
+
+from parsimon.report.document import Bullets, Cell, Inline, Note, Paragraph
+from parsimon.report.sections._phrases import DASH, decimal, percent_cell
+
+# Text alone, or parts of which some are strong, code or references.
+Sentence: TypeAlias = str | tuple[Inline, ...]
+
+
+def paragraph(*sentences: Sentence) -> Paragraph:
+    """Return sentences one after the other; empty ones are left out."""
+    parts: list[Inline] = []
+    for sentence in sentences:
+        if not sentence:
+            continue
+        if parts:
+            _append(parts, " ")
+        for part in (sentence,) if isinstance(sentence, str) else sentence:
+            _append(parts, part)
+    return Paragraph(tuple(parts))
+
+
+def _append(parts: list[Inline], part: Inline) -> None:
+    last = parts[-1] if parts else None
+    if isinstance(part, str) and isinstance(last, str):
+        parts[-1] = last + part
+    elif part:
+        parts.append(part)
+
+
+def listed(*items: Sentence) -> tuple[Inline, ...]:
+    """Return phrases as a list inside a sentence."""
+    parts: list[Inline] = []
+    for place, item in enumerate(items):
+        if place:
+            parts.append(" and " if place == len(items) - 1 else ", ")
+        parts.extend((item,) if isinstance(item, str) else item)
+    return tuple(parts)
+
+
+def bullets(*items: Sentence) -> Bullets:
+    """Return a list with an item for each sentence."""
+    return Bullets(tuple(paragraph(item) for item in items if item))
+
+
+def note(kind: Literal["note", "caution"], *sentences: Sentence) -> Note:
+    """Return sentences set apart."""
+    return Note(kind, paragraph(*sentences))
+
+
+def share_cell(share: float, *, strong: bool = False) -> Cell:
+    """Return a cell with a share in percent, sorted by it."""
+    return Cell(percent_cell(share), order=_order(share), strong=strong)
+
+
+def number_cell(value: float, places: int = 2, *, strong: bool = False) -> Cell:
+    """Return a cell with a number, sorted by it; a dash for one that was not measured."""
+    text = DASH if math.isnan(value) else decimal(value, places)
+    return Cell(text, order=_order(value), strong=strong)
+
+
+def count_cell(n: int) -> Cell:
+    """Return a cell with a whole number."""
+    return Cell(f"{n:,}", order=float(n))
+
+
+def _order(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,118 @@
+"""Words for numbers, lists and names, so that every section says the same thing the same way."""
+
+import math
+from collections.abc import Sequence
+
+from parsimon.report.figures import points as labels
+from parsimon.report.findings import Interval
+
+# A number and its sign stay on one line, a little apart.
+NARROW = "\u202f"
+DASH = "–"
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NAMED = 6
+
+
+def clean(text: object) -> str:
+    r"""Return text of a table on one line: single spaces, nothing that cannot be printed."""
+    spaced = "".join(c if c.isprintable() else " " for c in str(text))
+    return " ".join(spaced.split()) or "(no name)"
+
+
+def quoted(text: object) -> str:
+    """Return a value or a class's name between quotation marks."""
+    return f"“{clean(text)}”"
+
+
+def percent(share: float) -> str:
+    r"""Return a share as a sentence says it, with one decimal."""
+    if not 0 <= share <= 1:
+        return f"{decimal(100 * share, 1)}{NARROW}%"
+    text = labels.percent(abs(share)).replace(" %", f"{NARROW}%")
+    return text.replace("> ", "more than ").replace("< ", "less than ")
+
+
+def percent_cell(share: float) -> str:
+    r"""Return a share as a table has it, with two decimals; a dash if it was not measured."""
+    return DASH if math.isnan(share) else f"{decimal(100 * share, 2)}{NARROW}%"
+
+
+def points(difference: float) -> str:
+    """Return the size of a difference of two shares."""
+    return f"{decimal(abs(100 * difference), 1)} percentage points"
+
+
+def percent_range(interval: Interval) -> str:
+    r"""Return the ends of an interval of shares."""
+    return f"{decimal(100 * interval.low, 1)} to {decimal(100 * interval.high, 1)}{NARROW}%"
+
+
+def share_range(interval: Interval) -> str:
+    r"""Return the ends of an interval of shares that lie between 0 and 1."""
+    low, high = max(0.0, interval.low), min(1.0, interval.high)
+    return percent_range(Interval(estimate=interval.estimate, low=low, high=high))
+
+
+def number_range(interval: Interval) -> str:
+    """Return the ends of an interval of numbers, with three decimals."""
+    return f"{decimal(interval.low, 3)} to {decimal(interval.high, 3)}"
+
+
+def sureness(interval: Interval) -> str:
+    r"""Return what an interval is called."""
+    return f"{labels.number(100 * interval.confidence)}{NARROW}% interval"
+
+
+def decimal(value: float, places: int) -> str:
+    """Return a number with so many decimals, thousands apart and a true minus sign."""
+    rounded = round(value, places) + 0.0
+    return f"{rounded:,.{places}f}".replace("-", "−")
+
+
+def number(value: float) -> str:
+    """Return a number of the data with four significant digits."""
+    return labels.number(value)
+
+
+def count(n: int, noun: str, plural: str = "") -> str:
+    """Return a number of things in digits."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def spelled(n: int, noun: str = "", plural: str = "") -> str:
+    """Return a number of things, in words up to ten."""
+    word = _SMALL[n] if 0 <= n < len(_SMALL) else f"{n:,}"
+    return f"{word} {noun if n == 1 else plural or noun + 's'}" if noun else word
+
+
+def joined(items: Sequence[str], most: int | None = None) -> str:
+    """Return a list as a sentence has it, cut short after `most` items."""
+    shown = list(items)
+    # Nothing is gained by "and 1 other", which is as long as the name.
+    if most is not None and len(shown) > most + 1:
+        shown = [*shown[:most], f"{len(shown) - most:,} others"]
+    return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def named(names: Sequence[object], most: int = _NAMED) -> str:
+    """Return names of columns as a list."""
+    return joined([clean(name) for name in names], most)
+
+
+def opened(text: str) -> str:
+    """Return a sentence with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person says it."""
+    whole = round(seconds)
+    if whole < 1:
+        return "less than a second"
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        parts = [count(hours, "hour"), count(minutes, "minute") if minutes else ""]
+    else:
+        rest = whole % 60
+        parts = [count(minutes, "minute") if minutes else "", count(rest, "second") if rest else ""]
+    return joined([part for part in parts if part])

@@ -1,0 +1,142 @@
+"""One question of the report, as its sections see it: what things are called, where figures are."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from parsimon.report.document import Figure, Reference
+from parsimon.report.findings import Findings, Model, Study, Treatment, Variable
+from parsimon.report.sections._blocks import Sentence
+from parsimon.report.sections._phrases import clean, number, quoted
+
+
+def figure_anchor(name: str) -> str:
+    """Return the anchor of a picture's figure."""
+    return "figure-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """One question of the report.
+
+    place: Of the study, from 0.
+    """
+
+    findings: Findings
+    place: int = 0
+
+    @property
+    def study(self) -> Study:
+        """The question's study."""
+        return self.findings.studies[self.place]
+
+    @property
+    def several(self) -> bool:
+        """Whether the report has more questions than one."""
+        return len(self.findings.studies) > 1
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a number is predicted."""
+        return self.study.task == "regression"
+
+    @property
+    def target(self) -> str:
+        """Name of the column that is predicted."""
+        return clean(self.findings.table.target)
+
+    @property
+    def positive(self) -> str:
+        """The class that is asked for."""
+        return quoted(self.study.positive)
+
+    @property
+    def negative(self) -> str:
+        """What stands against it: the other class, or all others."""
+        if len(self.findings.table.classes) > 2:
+            return "the other classes"
+        return quoted(self.study.negative)
+
+    @property
+    def outcome(self) -> str:
+        """What rises or falls with a variable."""
+        if self.numeric:
+            return f"the expected {self.target}"
+        return f"the probability of {self.positive}"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that the search used."""
+        return self.study.search.n_rows or self.findings.table.n_rows_used
+
+    @property
+    def searched(self) -> str:
+        """The rows that the search used, in words."""
+        n_all = self.findings.table.n_rows_used
+        return f"all {n_all:,} rows" if self.n_rows == n_all else f"{self.n_rows:,} searched rows"
+
+    def anchor(self, name: str) -> str:
+        """Return an anchor that no other question has."""
+        return f"study-{self.place + 1}-{name}" if self.several else name
+
+    def figures(self, *names: str) -> tuple[Figure, ...]:
+        """Return figures of those pictures that exist."""
+        found = (self.findings.picture(name) for name in names if name)
+        return tuple(Figure(figure_anchor(one.name), one) for one in found if one is not None)
+
+    def shown(self, name: str, says: str) -> Sentence:
+        """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
+        found = self.figures(name)
+        return (Reference(found[0].anchor), f" {says}.") if found else ""
+
+    def treatment(self, kind: str, column: str) -> Treatment | None:
+        """Return what was done to a column, if it was."""
+        found = self.findings.table.treatments
+        return next((one for one in found if one.kind == kind and one.column == column), None)
+
+    def variable(self, variable: Variable) -> Variable:
+        """Return a variable as the table describes it: its column, and whether it is a date."""
+        known = self.findings.table.variables
+        return next((one for one in known if one.name == variable.name), variable)
+
+    def rows_with(self, variable: Variable) -> str:
+        """Return the rows where an indicator is 1: "rows with sex = male"."""
+        name = clean(variable.name)
+        if name.endswith(" is missing"):
+            return f"rows where {name}"
+        if variable.name != variable.column:
+            return f"rows with {name}"
+        done = self.treatment("column_boolean", variable.column)
+        return f"rows with {name} = {clean(done.value) if done is not None and done.value else 1}"
+
+    def value(self, variable: Variable, value: float) -> str:
+        """Return a value of a variable; days are said as dates."""
+        done = self.treatment("column_date", variable.column)
+        if variable.kind != "date" or done is None:
+            return number(value)
+        return _day(done.value, value)
+
+
+def words_of(model: Model) -> str:
+    """Return a structure in words, on one line."""
+    return clean(model.words)
+
+
+def _day(first: str, days: float) -> str:
+    """Return the date so many days after the first; the days themselves if that is no date."""
+    from datetime import date, timedelta
+
+    try:
+        return (date.fromisoformat(first[:10]) + timedelta(days=math.floor(days))).isoformat()
+    except (ValueError, OverflowError):
+        return number(days)
+
+
+def why_no_outer_folds(scope: Scope) -> str:
+    """Return the reason, to be put after "because"."""
+    run = scope.findings.run
+    if run.too_few_rows:
+        return "the table has too few rows for outer folds"
+    if "outer folds" in run.skipped:
+        return "the outer folds were skipped"
+    return "fewer than two outer folds were finished"

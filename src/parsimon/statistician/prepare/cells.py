@@ -1,0 +1,271 @@
+"""The cells of one column as labels: text, each distinct one once.
+
+Numbers and dates are made of them in `written_numbers.py` and `dates.py`; what a column is, is
+decided in `columns.py`.
+
+Levels of a category or classes of a target: their order, and which of two is the "yes".
+
+Numbers, as they are or as people write them: "1,200", "3,5", "12%", "€ 1 200".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.statistician.prepare.tables import clean_text, named_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What pandas.read_csv takes as missing, so that a table means the same in every format; then what
+# the UCI repository (?), SAS (.) and people (-) write.
+MISSING_WORDS = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"}
+    | {"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "NaT"}
+    | {"?", ".", "-", "--"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a column as labels.
+
+    codes (n,): Places in `labels`; -1 where the cell is missing.
+    labels: Distinct, in order of appearance.
+    n_text: How many cells were text, not numbers or truth values.
+    """
+
+    codes: Indices
+    labels: tuple[str, ...]
+    n_text: int
+
+    @property
+    def counts(self) -> Indices:
+        """How often each label occurs."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels))
+
+    def spread(self, values: Sequence[Any], missing: Any, dtype: Any = np.float64) -> AnyArray:
+        """Return for each cell the value of its label; `missing` where there is none."""
+        return np.array([*values, missing], dtype=dtype)[self.codes]
+
+
+def read_cells(column: "pd.Series[Any]") -> Cells:
+    """Return the cells of a column as labels; empty text and words such as "NA" are missing."""
+    codes, distinct = _factorised(column)
+    places: dict[str, int] = {}
+    renumbered = np.full(len(distinct) + 1, -1, dtype=np.intp)
+    is_text = np.zeros(len(distinct) + 1, dtype=bool)
+    for place, value in enumerate(distinct):
+        text = label(value)
+        if text not in MISSING_WORDS:
+            renumbered[place] = places.setdefault(text, len(places))
+            is_text[place] = isinstance(value, str)
+    return Cells(renumbered[codes], tuple(places), int(is_text[codes].sum()))
+
+
+def _factorised(column: "pd.Series[Any]") -> tuple[AnyArray, list[Any]]:
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # lists or the like inside the cells
+        codes, distinct = pd.factorize(column.map(str, na_action="ignore"))
+    return codes, distinct.tolist()
+
+
+def label(value: Any) -> str:
+    """Return a cell as a person would write it: 1.0 is "1"."""
+    if isinstance(value, float | np.floating) and _is_short_whole(float(value)):
+        return str(int(value))
+    if isinstance(value, bytes):
+        return clean_text(value.decode("utf-8", "replace"))
+    return clean_text(value)
+
+
+def _is_short_whole(value: float) -> bool:
+    return value.is_integer() and abs(value) < 1e15
+
+
+Decimal = Literal[".", ","]
+
+# Beyond this nothing was measured, and squares would overflow.
+_LARGEST = 1e100
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?[iI]nf(?:inity)?")
+_FIRST = "+-\u2212.iI$€£¥"
+_AROUND = re.compile(r"^([+-]?)\s*[$€£¥]?\s*(.*?)\s*[%€]?$")
+_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'](?=\d{3}(?!\d))")
+_POINT_COMMAS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+_COMMA_POINTS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The cells of a column as numbers.
+
+    values (n,): NaN where the cell is missing, infinite or not a number.
+    n_infinite, n_text, n_unread: How many cells were infinite; were text and could be read;
+        could not be read.
+    decimal: What stands before decimal places.
+    example: A cell that was text, as the table has it.
+    """
+
+    values: Array
+    n_infinite: int = 0
+    n_text: int = 0
+    n_unread: int = 0
+    decimal: Decimal = "."
+    example: str = ""
+
+    @property
+    def n_missing(self) -> int:
+        """How many cells have no number."""
+        return int(np.isnan(self.values).sum())
+
+
+def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> Numbers:
+    """Return the cells of a column as numbers, also those that are written as text.
+
+    Text may have signs of money, "%", and spaces or commas between thousands. A comma stands before
+    decimal places if more cells can be read so: "3,5".
+
+    Shapes: column (n,).
+    """
+    if is_number(column):
+        return _finite(_plain_numbers(column))
+    return numbers_of(read_cells(column), decimal=decimal)
+
+
+def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> Numbers:
+    """Return labels as numbers; see `read_numbers`."""
+    chosen: Decimal = decimal or "."
+    values = [parse_number(text, chosen) for text in cells.labels]
+    if decimal is None and any("," in text for text in cells.labels):
+        others = [parse_number(text, ",") for text in cells.labels]
+        if np.isnan(others).sum() < np.isnan(values).sum():
+            chosen, values = ",", others
+    unread = np.isnan(values)
+    read = [text for text, bad in zip(cells.labels, unread, strict=True) if not bad]
+    example = next((text for text in read if not _NUMBER.fullmatch(text)), "".join(read[:1]))
+    n_unread = int(cells.counts[unread].sum()) if len(cells.labels) else 0
+    n_text = max(cells.n_text - n_unread, 0)
+    return _finite(
+        cells.spread(values, np.nan),
+        n_text=n_text,
+        n_unread=n_unread,
+        decimal=chosen,
+        example=example,
+    )
+
+
+def parse_number(text: str, decimal: Decimal = ".") -> float:
+    """Return the number that a text says; NaN if it says none."""
+    # Most text is no number, and its first letter says so.
+    if not (text[:1].isdecimal() or text[:1] in _FIRST):
+        return np.nan
+    if decimal == "." and _NUMBER.fullmatch(text):
+        return float(text)
+    match = _AROUND.match(text.replace("\u2212", "-"))
+    bare = _GROUPS.sub("", "".join(match.groups())) if match else text
+    if decimal == "," and _COMMA_POINTS.fullmatch(bare):
+        bare = bare.replace(".", "").replace(",", ".")
+    elif decimal == "." and _POINT_COMMAS.fullmatch(bare):
+        bare = bare.replace(",", "")
+    elif decimal == ",":
+        return np.nan
+    return float(bare) if _NUMBER.fullmatch(bare) else np.nan
+
+
+def is_number(column: "pd.Series[Any]") -> bool:
+    """Return whether the type of the column says that it holds numbers or spans of time."""
+    from pandas.api import types
+
+    kind = column.dtype
+    if types.is_bool_dtype(kind) or types.is_complex_dtype(kind):
+        return False
+    return types.is_numeric_dtype(kind) or types.is_timedelta64_dtype(kind)
+
+
+def _plain_numbers(column: "pd.Series[Any]") -> Array:
+    import pandas as pd
+
+    if pd.api.types.is_timedelta64_dtype(column.dtype):
+        return np.array(pd.to_timedelta(column).dt.total_seconds() / 86_400, dtype=np.float64)
+    return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _finite(values: Array, **rest: Any) -> Numbers:
+    infinite = np.abs(values) > _LARGEST
+    values[infinite] = np.nan
+    return Numbers(values, n_infinite=int(infinite.sum()), **rest)
+
+
+def count_missing(table: Any) -> int:
+    """Return how many cells of a table are missing, as every reader here counts them.
+
+    Infinite numbers count; text in a column of numbers does not.
+    """
+    frame = named_frame(table)
+    count = 0
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if is_number(column):
+            count += read_numbers(column).n_missing
+        else:
+            count += int((read_cells(column).codes < 0).sum())
+    return count
+
+
+_YES = frozenset({"yes", "y", "true", "t", "ja", "oui", "si", "sí", "да", "是"})
+_NO = frozenset({"no", "n", "false", "f", "nein", "non", "нет", "否"})
+_POSITIVE = _YES | {
+    *("positive", "pos", "+", "present", "malignant", "cancer", "case", "disease", "diseased"),
+    *("sick", "ill", "abnormal", "event", "dead", "died", "death", "failure", "failed", "default"),
+    *("churn", "churned", "fraud", "spam", "success", "responder", "relapse", "recurrence"),
+}
+_NEGATIVE = _NO | {
+    *("negative", "neg", "absent", "benign", "control", "healthy", "normal", "none", "alive"),
+    *("survived", "legitimate", "ham", "genuine"),
+}
+
+
+def in_order(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels sorted: numbers by size before words, words whatever their case."""
+
+    def key(text: str) -> tuple[float, str, str]:
+        value = parse_number(text)
+        return (np.inf if np.isnan(value) else value, text.casefold(), text)
+
+    return tuple(sorted(labels, key=key))
+
+
+def affirmative(labels: Sequence[str]) -> str | None:
+    """Return the one of two labels that says that something is so; None if neither does.
+
+    It is the one that is a word such as "yes", "positive" or "malignant", the other one of a word
+    such as "no" or "benign", and the greater of two numbers.
+    """
+    first, second = labels
+    values = parse_number(first), parse_number(second)
+    if not np.isnan(values).any() and values[0] != values[1]:
+        return first if values[0] > values[1] else second
+    for words, other in ((_POSITIVE, False), (_NEGATIVE, True)):
+        spoken = [text.casefold() in words for text in labels]
+        if sum(spoken) == 1:
+            return labels[spoken.index(not other)]
+    return None
+
+
+def is_yes_or_no(labels: Sequence[str]) -> bool:
+    """Return whether two labels are a plain yes and no, so that the column's name says it all."""
+    words = {text.casefold() for text in labels}
+    return len(words & _YES) == 1 and len(words & _NO) == 1
+
+
+def short(level: str, most: int = 60) -> str:
+    """Return a level that is not too long for a name."""
+    return level if len(level) <= most else f"{level[: most - 1]}…"

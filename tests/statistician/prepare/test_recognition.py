@@ -1,0 +1,256 @@
+"""What a column is taken for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parsimon.datasets import load
+from parsimon.statistician.prepare.recognition import recognise, suspicious_value
+
+
+def kinds(found):
+    return [treatment.kind for treatment in found.treatments]
+
+
+def names(found):
+    return [variable.name for variable in found.recipe.variables]
+
+
+def cycle(values, n=40):
+    return pd.Series([values[place % len(values)] for place in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "value"),
+    [
+        (cycle([True, False]), "smoker", "True"),
+        (cycle(["yes", "no"]), "smoker", "yes"),
+        (cycle(["male", "female"]), "smoker = male", "male"),
+        (cycle(["x", "y"]).astype("category"), "smoker = y", "y"),
+        (pd.Series([True, False, None] * 4, dtype="boolean"), "smoker", "True"),
+        (pd.Series([True, False, None] * 4, dtype=object), "smoker", "True"),
+        (pd.Series([True, False, None] * 4, dtype="bool[pyarrow]"), "smoker", "True"),
+    ],
+)
+def test_two_levels_are_one_variable_and_it_is_said_what_1_means(column, name, value):
+    found = recognise(column, "smoker")
+    assert names(found)[0] == name
+    assert found.treatments[0].kind == "column_boolean"
+    assert found.treatments[0].value == value
+    encoded = found.recipe.encode(column).values[:, 0]
+    expected = [str(cell) == value for cell in column.astype(object)]
+    assert encoded.tolist() == [float(yes) for yes in expected]
+
+
+def test_missing_cells_of_two_levels_have_a_variable():
+    column = cycle(["yes", "no", None, "yes"])
+    found = recognise(column, "smoker")
+    assert names(found) == ["smoker", "smoker is missing"]
+    assert kinds(found) == ["column_boolean", "missing_level"]
+    assert found.treatments[1].count == 10
+
+
+def test_a_box_that_was_ticked_or_left_empty_is_one_variable():
+    found = recognise(cycle(["yes", None]), "consent")
+    assert names(found) == ["consent = yes"]
+    assert kinds(recognise(pd.Series(["yes"] * 99 + [None]), "consent")) == ["column_constant"]
+
+
+def test_each_of_a_few_levels_has_a_variable():
+    found = recognise(cycle(["red", "blue", "green"]), "colour")
+    assert names(found) == ["colour = blue", "colour = green", "colour = red"]
+    assert found.treatments[0].kind == "column_category"
+    assert found.treatments[0].count == 3
+
+
+@pytest.mark.parametrize(("most", "n_rare"), [(8, 5), (4, 9), (12, 0)])
+def test_rare_levels_are_put_together(most, n_rare):
+    levels = [letter for place, letter in enumerate("lkjihgfedcba", 1) for _ in range(place * 2)]
+    found = recognise(pd.Series(levels), "code", most_levels=most)
+    counted = [one.count for one in found.treatments if one.kind == "rare_levels"]
+    assert counted == ([n_rare] if n_rare else [])
+    assert len(names(found)) == min(most, 12)
+    assert names(found)[0] == "code = a"
+    assert ("code = other" in names(found)) == bool(n_rare)
+
+
+def test_a_level_that_is_called_other_joins_the_others():
+    column = pd.Series([*"abcdefghi"] * 3 + ["Other"] * 30)
+    found = recognise(column, "code")
+    assert "code = Other" not in names(found)
+    assert found.recipe.encode(pd.Series(["Other", "a"])).values[:, -1].tolist() == [1, 0]
+
+
+def test_long_levels_have_short_names():
+    found = recognise(cycle(["x" * 500, "y" * 500, "z"]), "note")
+    assert max(map(len, names(found))) < 80
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (pd.Series([f"P{place}" for place in range(30)]), "code"),
+        (pd.Series([f"P{place}" for place in range(28)] + ["P1", "P2"]), "code"),
+        (pd.Series(range(1, 41)), "anything"),
+        (pd.Series(range(40)), "Unnamed: 0"),
+        (pd.Series(range(1, 101)).sample(80, random_state=0).sort_index(), "anything"),
+        (pd.Series([907, 12, 44, 3, 1001]), "patientId"),
+        (pd.Series([907.0, 12.0, None, 3.0, 1001.0]), "row_nr"),
+        (pd.Series([5, 4, 3, 2, 1]), "sample no."),
+    ],
+)
+def test_identifiers_are_left_out(column, name):
+    assert kinds(recognise(column, name)) == ["column_identifier"]
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (pd.Series([1, 2, 3, 4, 5]), "dose"),
+        (pd.Series(range(1, 41)), "day"),
+        (pd.Series(range(1950, 1990)), "anything"),
+        (pd.Series(np.arange(40) + 0.5), "patient id"),
+        (pd.Series([1, 2, 2, 3, 4, 5]), "id"),
+        (pd.Series(range(40))[::-1], "anything"),
+        (pd.Series([31, 52, 47, 38, 29]), "midday"),
+    ],
+)
+def test_numbers_that_measure_are_kept(column, name):
+    assert names(recognise(column, name)) == [name]
+
+
+def test_the_median_fills_cells_that_are_missing():
+    found = recognise(pd.Series([1.0, 2.0, 10.0, None]), "x")
+    assert (found.treatments[0].kind, found.treatments[0].count) == ("cells_filled", 1)
+    assert found.treatments[0].value == "2"
+    assert found.recipe.encode(pd.Series([None, 7.0])).values.ravel().tolist() == [2, 7]
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "n", "indicated"),
+    [(4, 20, False), (5, 20, True), (5, 101, False), (5, 100, True), (20, 20, False)],
+)
+def test_missing_cells_are_indicated_if_there_are_enough(n_missing, n, indicated):
+    column = pd.Series(np.arange(n) % 7, dtype=float)
+    column[:n_missing] = np.nan
+    found = recognise(column, "x")
+    assert ("missing_indicated" in kinds(found)) == indicated
+    if found.recipe is not None:
+        assert ("x is missing" in names(found)) == indicated
+
+
+def test_infinite_cells_and_text_are_said():
+    found = recognise(pd.Series(["1,200", "inf", "3", "4", "5", "6"] * 5 + ["none yet"]), "x")
+    assert {one.kind: (one.count, one.value) for one in found.treatments} == {
+        "text_numbers": (30, "1,200"),
+        "infinite_cells": (5, ""),
+        "cells_filled": (6, "5"),
+        "missing_indicated": (6, ""),
+    }
+
+
+def test_text_is_a_category_if_too_much_of_it_is_no_number():
+    column = cycle(["1", "2", "3", "4", "unknown"])
+    assert kinds(recognise(column, "x")) == ["column_category"]
+
+
+def test_a_category_of_numbers_stays_a_category():
+    assert names(recognise(cycle([1, 2, 3]).astype("category"), "x")) == ["x = 1", "x = 2", "x = 3"]
+
+
+def test_numbers_that_are_0_and_1_are_indicators_without_a_word():
+    found = recognise(cycle([0, 1, 1]), "x")
+    assert found.recipe.variables[0].kind == "indicator"
+    assert not found.treatments
+    tied = recognise(pd.Series([0, 0, 1, 1, None]), "x")
+    assert tied.recipe.fill == 0
+
+
+def test_dates_are_days_since_the_first():
+    column = pd.Series(["2021-01-11", "2021-01-01 18:00", None, "2021-01-05"] * 3)
+    found = recognise(column, "seen")
+    assert found.recipe.variables[0].kind == "date"
+    assert found.treatments[0].value == "2021-01-01"
+    assert found.recipe.encode(column).values[:4, 0].tolist() == [10, 0.75, 4, 4]
+
+
+def test_dates_whose_month_is_unclear_are_left_out_and_said():
+    found = recognise(cycle(["03/04/2021", "05/06/2021"]), "seen")
+    assert kinds(found) == ["column_ambiguous_date"]
+    assert found.treatments[0].value == "03/04/2021"
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "value"),
+    [
+        (pd.Series([3.5] * 9), "column_constant", "3.5"),
+        (pd.Series(["A"] * 9), "column_constant", "A"),
+        (pd.Series(["2021-03-04"] * 9), "column_constant", "2021-03-04"),
+        (pd.Series([None] * 9, dtype=float), "column_empty", ""),
+        (pd.Series([None, "", "NA", "?"], dtype=object), "column_empty", ""),
+        (pd.Series([pd.NaT] * 9), "column_empty", ""),
+        (pd.Series([np.inf] * 9), "column_empty", ""),
+    ],
+)
+def test_constant_and_empty_columns_are_left_out(column, kind, value):
+    found = recognise(column, "x")
+    assert found.recipe is None
+    assert (found.treatments[0].kind, found.treatments[0].value) == (kind, value)
+
+
+def test_zeros_of_pima_that_no_living_woman_has_are_suspicious():
+    data = load("pima").data
+    suspicious = {name: suspicious_value(data[name].to_numpy(dtype=float)) for name in data}
+    assert {name: found for name, found in suspicious.items() if found} == {
+        "glucose": (0, 5),
+        "blood_pressure": (0, 35),
+        "skin_thickness": (0, 227),
+        "insulin": (0, 374),
+        "bmi": (0, 11),
+    }
+
+
+@pytest.mark.parametrize("name", ["ionosphere", "sonar", "wisconsin", "iris", "bupa"])
+def test_data_without_codes_for_missing_raise_no_suspicion(name):
+    data = load(name).data
+    for column in data:
+        values = data[column].dropna().to_numpy(dtype=float)
+        assert suspicious_value(values) is None
+
+
+@pytest.mark.parametrize("code", [-1, -9, 99, -999, 9999, 888])
+def test_other_codes_are_suspicious_too(code):
+    values = np.r_[np.arange(10, 60) % 37 + 12.0, [code] * 4]
+    assert suspicious_value(values) == (code, 4)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.r_[np.random.default_rng(0).lognormal(size=5000), np.zeros(300)],
+        np.r_[np.random.default_rng(0).poisson(2.0, 300), [9] * 3],
+        np.r_[np.arange(10.0, 60), 0, 0],
+        np.r_[np.arange(10.0, 60), [-5.0] * 9],
+        np.array([0.0] * 9 + [50.0, 60.0, 70.0]),
+    ],
+    ids=["many zeros below a tail", "counts", "twice is chance", "no code", "too few others"],
+)
+def test_ordinary_values_are_not_suspicious(values):
+    assert suspicious_value(values) is None
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        cycle(["1,5", "2,5", "x", "3"] * 2 + ["4"] * 40, 96),
+        cycle([1.5, None, 2.5]),
+        cycle(["14/03/2021", "04/03/2021", None]),
+        cycle(["yes", "no", None]),
+        cycle([*"abcdefghijk", None], 96),
+    ],
+    ids=["text numbers", "numbers", "dates", "yes or no", "levels"],
+)
+def test_the_fitted_cells_are_encoded_as_the_recipe_encodes_them_later(column):
+    found = recognise(column, "x")
+    np.testing.assert_array_equal(found.values, found.recipe.encode(column).values)
+    assert found.values.shape == (len(column), len(found.recipe.variables))
