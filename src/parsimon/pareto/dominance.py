@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import moocore
 import numpy as np
 
-from parsimon._checks import finite_matrix
+from parsimon._checks import check_choice, finite_matrix
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.desirability import Guide
 
 
@@ -78,9 +77,7 @@ def nondominated_rows(matrix: Array, *, keep_ties: bool = True) -> Mask:
 
 def check_ties(ties: str) -> bool:
     """Return whether equal rows are kept, refusing other words."""
-    if ties not in {"keep", "first"}:
-        raise InvalidInputError(f'ties must be "keep" or "first", got {ties!r}.')
-    return ties == "keep"
+    return bool(check_choice("ties", ties, ("keep", "first")) == "keep")
 
 
 def dominance_ranks(values: Array, violation: Array | None = None) -> Indices:
