@@ -172,6 +172,8 @@ def test_what_cannot_be_a_kernel(make, message):
         (lambda k: k.gram(X[:, 0]), r"two dimensions .* X\[:, None\]"),
         (lambda k: k.gram([[1.0, np.nan]]), "X must be finite"),
         (lambda k: k.gram([[1.0, 2.0]], [[np.inf, 2.0]]), "Y must be finite"),
+        (lambda k: k.gram(np.array([[1.0, np.nan]])), "X must be finite"),
+        (lambda k: k.diagonal(np.array([[np.inf, 2.0], [-np.inf, 2.0]])), "X must be finite"),
         (lambda k: k.gram([[1.0]]), "uses column 1 .* only 1 columns"),
         (lambda k: k.gram(X, Y[:, :3]), "X has 4 columns and Y has 3"),
         (lambda k: k.diagonal(X[0]), "two dimensions"),
