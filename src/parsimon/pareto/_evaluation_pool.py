@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from parsimon._checks import check_count
 from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
@@ -39,23 +40,29 @@ class EvaluationPool:
     """Calls the user's function on pieces of populations; a context that keeps its workers.
 
     evaluate: ``evaluate(rows)``, or ``evaluate(rows, seeds)`` if `stochastic`.
-    seed: From which each row of each generation gets its own child.
     n_jobs: As in joblib; 1 works in this process without it.
     chunk_size: Most rows in one call.
     stochastic: Whether the function needs chance.
+    seed: Set by the run; each row of each generation gets its own child.
     """
+
+    seed: np.random.SeedSequence
 
     def __init__(
         self,
         evaluate: Evaluate,
-        seed: np.random.SeedSequence,
         *,
         n_jobs: int | None = 1,
         chunk_size: int = 50,
         stochastic: bool = False,
     ) -> None:
-        self._evaluate, self._seed = evaluate, seed
-        self._workers, self._chunk_size, self._stochastic = Workers(n_jobs), chunk_size, stochastic
+        if not callable(evaluate):
+            raise InvalidInputError(f"evaluate must be callable, got {type(evaluate).__name__}.")
+        self.evaluate, self.stochastic = evaluate, stochastic
+        self.chunk_size = check_count("chunk_size", chunk_size)
+        if n_jobs == 0:
+            raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
+        self._workers = Workers(n_jobs)
 
     def __enter__(self) -> Self:
         self._workers.__enter__()
@@ -74,9 +81,9 @@ class EvaluationPool:
     ) -> Evaluated:
         """Return the values of a population, shape (n, n_variables), of generation `n_iter`."""
         n = len(population)
-        bounds = list(pairwise(_chunk_bounds(n, self._chunk_size)))
+        bounds = list(pairwise(_chunk_bounds(n, self.chunk_size)))
         calls = (
-            (self._evaluate, population[i:j], self._seeds(n_iter, i, j), n_iter, i)
+            (self.evaluate, population[i:j], self._seeds(n_iter, i, j), n_iter, i)
             for i, j in bounds
         )
         results = list(self._workers.map(evaluate_chunk, calls, deadline=deadline))
@@ -93,11 +100,11 @@ class EvaluationPool:
         )
 
     def _seeds(self, n_iter: int, i: int, j: int) -> Seeds | None:
-        if not self._stochastic:
+        if not self.stochastic:
             return None
-        key = (*self._seed.spawn_key, 1, n_iter)
+        key = (*self.seed.spawn_key, 1, n_iter)
         return [
-            np.random.SeedSequence(self._seed.entropy, spawn_key=(*key, row)) for row in range(i, j)
+            np.random.SeedSequence(self.seed.entropy, spawn_key=(*key, row)) for row in range(i, j)
         ]
 
 
