@@ -115,3 +115,33 @@ def test_the_documentation_knows_every_package(page):
     # The command is described by what is typed, not by its package.
     asked = [name for name in PACKAGES if name != "cli"]
     assert [name for name in asked if not any(re.search(rf"\b{name}\b", c) for c in code)] == []
+
+
+def test_the_counters_see_what_they_count(tmp_path):
+    files = {
+        "__init__": '"""The top."""\n',
+        "a/__init__": 'from parsimon.a._one import Thing, make\n__all__ = ["Thing", "make"]\n',
+        "a/_one": "class Thing:\n    def __init__(self):\n        self._x = 1\n\ndef make(): ...\n",
+        "a/two": "from parsimon.a._one import Thing\n\ndef peek(thing): return thing._x\n",
+        "b/__init__": "__all__ = []\n",
+        "b/two": "def late():\n from parsimon.a import _one\n return _one\n\nclass Thing: ...\n",
+        "b/three": "import parsimon.a.two\nfrom parsimon.b.two import late\n\nlate()._y\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "src" / "parsimon" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = house.read_modules(tmp_path)
+    assert house.recurring_classes(found) == {"Thing": ["parsimon.a._one", "parsimon.b.two"]}
+    assert house.recurring_modules(found) == {"two": ["parsimon.a.two", "parsimon.b.two"]}
+    assert house.lone_modules(found) == dict.fromkeys(
+        ["parsimon.a.two", "parsimon.b.two"], "parsimon.b.three"
+    )
+    assert house.private_imports(found) == ["parsimon.b.two:2 takes parsimon.a._one"]
+    assert house.private_reach(found, across=True) == ["parsimon.b.three:4 uses late()._y"]
+    assert house.private_reach(found)[0] == "parsimon.a.two:3 uses thing._x"
+    assert house.undocumented(found) == ["parsimon.a.Thing", "parsimon.a.make"]
+    assert (house.long_files(found, 4), house.long_functions(found, 2)) == (
+        {"parsimon.a._one": 5, "parsimon.b.two": 5},
+        {"parsimon.b.two.late:1": 3},
+    )
