@@ -14,7 +14,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, check_count, check_positive, check_seconds, shorten
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_seconds,
+    is_precomputed,
+    shorten,
+)
+from parsimon._data import Rows, merged_rows
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -25,21 +33,18 @@ from parsimon.pareto.choose import Rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._front import MarginProblem, evolve_front, evolve_printed, exact_path
 from parsimon.svm._front_machine import (
-    FrontRows,
     FrontSVC,
     Holdout,
     TrainedRows,
     figures_of,
     fitted_gram,
     front_of,
-    front_rows,
     loss_weights,
     machines_found,
     margin_problem,
     stratified_holdout,
     two_classes,
 )
-from parsimon.svm._gram import is_precomputed
 from parsimon.svm.indefinite import REPAIRS, kernel_spectrum
 
 if TYPE_CHECKING:
@@ -231,7 +236,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
-        rows = front_rows(X, codes, weights, merge=not is_precomputed(self))
+        rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         seed, chosen, held = split_rows(self, rows, X_val)
         with one_thread():
@@ -450,7 +455,7 @@ def _template(options: ParetoSVC) -> FrontSVC:
     )
 
 
-def split_rows(options: ParetoSVC, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices, Indices]:
+def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
     """Return the seed of the search, the rows to train on and those to hold out."""
     root = seed_sequence(options.random_state)
     search, split = (
@@ -458,12 +463,12 @@ def split_rows(options: ParetoSVC, rows: FrontRows, X_val: Any) -> tuple[Seed, I
         for number in range(2)
     )
     fraction = float(options.validation_fraction) if X_val is None else 0.0
-    chosen, held = stratified_holdout(rows.codes, fraction, np.random.default_rng(split))
+    chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
     return search, chosen, held
 
 
 def holdout_of(
-    options: ParetoSVC, basis: TrainedRows, held: FrontRows, X_val: Any, y_val: Any
+    options: ParetoSVC, basis: TrainedRows, held: Rows, X_val: Any, y_val: Any
 ) -> Holdout | None:
     """Return the rows to choose by: given ones, or those held out, or none."""
     if (X_val is None) != (y_val is None):
@@ -471,7 +476,7 @@ def holdout_of(
     if X_val is None:
         if not len(held.places):
             return None
-        rows, codes, counts = basis.X[held.places], held.codes, held.counts
+        rows, codes, counts = basis.X[held.places], held.y, held.weights
     else:
         rows, labels = validate_data(options, X_val, y_val, dtype=np.float64, reset=False)
         unknown = np.setdiff1d(labels, options.classes_)
@@ -481,8 +486,8 @@ def holdout_of(
             )
         codes, counts = np.searchsorted(options.classes_, labels), np.ones(len(labels))
     # Weights of classes are those that the training rows lead to.
-    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.counts
-    share = np.array([trained[basis.rows.codes == code][0] for code in (0, 1)])
+    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.weights
+    share = np.array([trained[basis.rows.y == code][0] for code in (0, 1)])
     return Holdout(
         basis.gram.between(rows),
         np.where(codes == 1, 1.0, -1.0),
