@@ -97,7 +97,7 @@ def test_gain_and_segments_need_two_objectives():
 
 
 def test_an_unknown_knee_is_refused():
-    with pytest.raises(InvalidInputError, match="chord, gain, tradeoff"):
+    with pytest.raises(InvalidInputError, match='"chord" or "gain" or "tradeoff"'):
         Front([[1, 2]], 2).knee("elbow")
 
 
@@ -116,6 +116,13 @@ def test_literal_segments_follow_the_printed_formula():
     expected = np.sort(np.argsort(-np.abs(change - 1))[:2])
     np.testing.assert_array_equal(segment_borders(values, 2, literal=True), expected)
     assert segment_borders(values, 2).tolist() != expected.tolist()
+
+
+def test_a_symmetric_front_bends_in_its_middle():
+    t = np.linspace(0, 1, 50)
+    front = Front(np.column_stack((t**2, (1 - t) ** 2)), 2)
+    assert front.segments(4).tolist() == [23, 24, 25, 26]
+    assert front.segments(1).tolist() == [24]
 
 
 def test_corrected_segments_do_not_depend_on_units():

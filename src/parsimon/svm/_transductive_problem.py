@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from parsimon._checks import check_positive
+from parsimon._checks import check_positive, is_precomputed
 from parsimon._data import class_weights, merged_rows, row_weights
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -308,11 +308,6 @@ class Given(NamedTuple):
         """Return the same rows at other prices of slack."""
         prices = np.where(self.labels.known, C * self.factors, C_unlabelled)
         return self._replace(upper=self.weights * prices)
-
-
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether an estimator takes similarities instead of features."""
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
 
 
 def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> Given:
