@@ -63,7 +63,7 @@ def rows(*, quick: bool) -> list[Row]:
         made += _classes(3 if quick else 20)
         made += _moons(3 if quick else 20) + _clusters(1 if quick else 10)
         for name in REAL_SETS[:1] if quick else REAL_SETS:
-            made += _real(name, 2 if quick else 10)
+            made += _real(name, 2 if quick else 5)
     return made
 
 
@@ -92,7 +92,7 @@ def _classes(n_draws: int) -> list[Row]:
 
 
 def _beside(
-    case: str, X: Array, truth: Indices, partly: list[Indices], peers: dict[str, Predict]
+    case: str, X: Array, truth: Indices, partly: list[Indices], peers: Mapping[str, Predict]
 ) -> list[Row]:
     """Return our defaults beside peers on the same draws, none of which may be clearly better."""
     models = [TransductiveSVC(random_state=draw).fit(X, y) for draw, y in enumerate(partly)]

@@ -442,42 +442,40 @@ class Evidence(NamedTuple):
     n_labelled: Labelled rows, by weight.
     inductive: How many of these the machine of the other labelled rows gets wrong.
     spread: How many of these labels spread from the other labelled rows get wrong.
+    codes (n,): The classes of all rows as labels spread.
     graph (n, n): Of nearest neighbours.
     """
 
     n_labelled: float
     inductive: float
     spread: float
+    codes: Indices
     graph: Array
 
     @property
     def favours(self) -> bool:
-        """Whether labels travel along neighbours as well as the machine predicts."""
-        return self.spread <= self.inductive + 1e-9
+        """Whether labels travel along neighbours, and as well as the machine predicts."""
+        return self.spread <= self.inductive + 1e-9 and self.supports(self.codes)
 
-    def crossed(self, codes: Indices) -> float:
-        """Return the share of links between neighbours that a labelling of all rows cuts."""
+    def supports(self, codes: Indices) -> bool:
+        """Return whether the border of a labelling of all rows runs between few neighbours."""
+        return self._crossed(codes) < _MOST_CROSSED
+
+    def _crossed(self, codes: Indices) -> float:
         first, second = np.nonzero(self.graph)
         return float((codes[first] != codes[second]).mean()) if len(first) else 0.0
 
-    def supports(self, codes: Indices) -> bool:
-        """Return whether a labelling of all rows runs through few enough neighbours."""
-        return self.crossed(codes) < _MOST_CROSSED
-
     def sentence(self, codes: Indices | None) -> str:
         """Return in words what was decided and why; codes of the labelling found, if any was."""
+        found = self.codes if codes is None else codes
         used = codes is not None and self.supports(codes)
-        why = (
-            f"labels that spread along neighbours get {self.spread:g} of {self.n_labelled:g} "
-            "labelled rows wrong when these are left out, the machine of the labelled rows alone "
-            f"{self.inductive:g}"
+        return (
+            f"The unlabelled rows were {'' if used else 'not '}used: labels that spread along "
+            f"neighbours get {self.spread:g} of {self.n_labelled:g} labelled rows wrong when these "
+            f"are left out, the machine of the labelled rows alone {self.inductive:g}, and the "
+            f"border so found crosses {100 * self._crossed(found):.2g} % of the links between "
+            f"neighbours, where less than {100 * _MOST_CROSSED:g} % is asked for."
         )
-        if codes is not None:
-            why += (
-                f", and the border found crosses {100 * self.crossed(codes):.2g} % of the links "
-                f"between neighbours ({100 * _MOST_CROSSED:g} % is too many)"
-            )
-        return f"The unlabelled rows were {'' if used else 'not '}used: {why}."
 
 
 def weigh(given: Given, C: float) -> Evidence:
@@ -487,17 +485,17 @@ def weigh(given: Given, C: float) -> Evidence:
     # Of few rows a quarter, so that a row's neighbours can be of its own class.
     count = min(_MOST_NEIGHBOURS, max(1, len(given.rows) // 4))
     graph = neighbour_graph(squared_kernel_distances(given.kernel), count)
-    heat, spread = spread_heat(graph, rows), np.zeros((len(rows), len(given.labels.classes)))
-    folds = _folds(codes)
+    heat, n_classes, folds = spread_heat(graph, rows), len(given.labels.classes), _folds(codes)
+    spread = np.zeros((len(rows), n_classes))
     for fold in range(folds.max() + 1):
         left = folds == fold
-        shares = class_shares(heat, np.where(left, -1, codes), spread.shape[1])
-        spread[left] = shares[rows[left]]
-    inductive = _left_out(given, C)
+        spread[left] = class_shares(heat, np.where(left, -1, codes), n_classes)[rows[left]]
+    wrong, wrong_spread = _wrong(_left_out(given, C), codes), _wrong(spread, codes)
     return Evidence(
         float(weights.sum()),
-        float(weights[_wrong(inductive, codes)].sum()),
-        float(weights[_wrong(spread, codes)].sum()),
+        float(weights[wrong].sum()),
+        float(weights[wrong_spread].sum()),
+        class_shares(heat, codes, n_classes).argmax(axis=1),
         graph,
     )
 

@@ -67,7 +67,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Cost of slack of unlabelled rows; None is C. "choose", for "evolution": C, or nothing at all
         unless, first, labels that spread along the graph of the ten nearest neighbours get no more
         of the labelled rows wrong, when these are left out, than the machine of the other labelled
-        rows, and second, the boundary found crosses less than a tenth of the links of that graph.
+        rows, and second, the boundaries by spreading and by the machine cross less than a tenth of
+        the links of that graph.
     kernel, gamma, degree, coef0
         As in `sklearn.svm.SVC`, or a kernel of `parsimon.kernels`. Labels only travel as far as
         the kernel sees: with "rbf" a width like that of the gaps between groups works best. On an
