@@ -120,7 +120,8 @@ def machine_of(method: str) -> Any:
         return SVC(kernel="precomputed", max_iter=1_000_000)
     make: Callable[..., Any] = partial(EvolutionarySVC, kernel="precomputed", random_state=0)
     if method == "printed":
-        return make(strategy="gaussian", preset="printed", max_iter=10_000, stall=10)
+        printed = {"strategy": "gaussian", "preset": "printed", "indefinite": "native"}
+        return make(**printed, max_iter=10_000, stall=10)
     return make(indefinite=method)
 
 

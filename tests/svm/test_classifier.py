@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential
 from parsimon.svm import _dual as smo
 from parsimon.svm._dual import Dual, solve
@@ -116,12 +116,9 @@ def test_options_of_the_evolution_reach_it(moons):
     X, y = moons
     short = EvolutionarySVC(strategy="hybrid", max_iter=3, random_state=0).fit(X, y)
     assert (short.n_iter_, short.stopped_by_) == (4, "max_iter")
-    few = EvolutionarySVC(
-        kernel="sigmoid", coef0=-1.0, population_size=2, stall=1, random_state=0
-    ).fit(X, y)
-    many = EvolutionarySVC(
-        kernel="sigmoid", coef0=-1.0, population_size=6, stall=8, random_state=0
-    ).fit(X, y)
+    sigmoid = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
+    few = EvolutionarySVC(**sigmoid, population_size=2, stall=1, random_state=0).fit(X, y)
+    many = EvolutionarySVC(**sigmoid, population_size=6, stall=8, random_state=0).fit(X, y)
     assert many.n_iter_ > few.n_iter_
     assert many.objective_ >= few.objective_ - 1e-6
     loose = EvolutionarySVC(tolerance=0.1).fit(X, y)
@@ -130,7 +127,8 @@ def test_options_of_the_evolution_reach_it(moons):
 
 def test_a_time_limit_keeps_a_model_and_says_so(moons):
     X, y = moons
-    model = EvolutionarySVC(kernel="sigmoid", coef0=-1.0, time_limit=1e-9, random_state=0)
+    options = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
+    model = EvolutionarySVC(**options, time_limit=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model.fit(X, y)
     assert model.stopped_by_ == "time_limit"
@@ -187,7 +185,7 @@ def test_the_heuristic_is_one_over_the_mean_self_similarity(moons):
     assert pytest.approx(1.0) == EvolutionarySVC("heuristic").fit(X, y).C_
     K = -np.eye(4)
     with pytest.raises(InvalidInputError, match="which is -4 here"):
-        EvolutionarySVC("heuristic", "precomputed").fit(K, [0, 1, 0, 1])
+        EvolutionarySVC("heuristic", "precomputed", indefinite="native").fit(K, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("how", ["clip", "flip", "shift"])
@@ -211,7 +209,9 @@ def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
 def test_native_says_what_it_did_and_is_no_worse_than_libsvm(moons):
     X, y = moons
     kernel = Multiquadric(width=2.0)
-    model = EvolutionarySVC(kernel=kernel, random_state=0).fit(X, y)
+    model = EvolutionarySVC(kernel=kernel, indefinite="native", random_state=0)
+    with pytest.warns(InvertedPredictionWarning, match="worse than guessing"):
+        model.fit(X, y)
     lib = solve(Dual(kernel.gram(X), 2.0 * y - 1, np.ones(len(y))))
     assert model.objective_ >= lib.objective - 1e-9
     assert (model.repair_, model.stopped_by_) == ("native", "stall")
@@ -267,9 +267,11 @@ def test_a_repaired_precomputed_matrix_maps_new_rows(moons):
 
 def test_the_result_does_not_depend_on_jobs(iris):
     X, y = iris
-    options = {"kernel": "sigmoid", "gamma": 0.1, "stall": 2, "random_state": 3}
-    first = EvolutionarySVC(**options).fit(X, y)
-    with parallel_config(backend="threading"):
+    options = {"kernel": "sigmoid", "gamma": 0.1, "indefinite": "native", "stall": 2}
+    options["random_state"] = 3
+    with pytest.warns(InvertedPredictionWarning):
+        first = EvolutionarySVC(**options).fit(X, y)
+    with parallel_config(backend="threading"), pytest.warns(InvertedPredictionWarning):
         second = EvolutionarySVC(**options, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))

@@ -1,5 +1,7 @@
 """The regressor against SVR, its weights, its hard cases."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential
 from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
@@ -119,8 +121,12 @@ def test_indefinite_kernels_are_used_as_asked(friedman, how):
     X, y = friedman
     kernel = Multiquadric(width=2.0)
     options = {"indefinite": how, "stall": 2, "random_state": 0, "tolerance": 1e-5}
-    model = EvolutionarySVR(kernel=kernel, **options).fit(X, y)
+    model = EvolutionarySVR(kernel=kernel, **options)
+    expected = pytest.warns(InvertedPredictionWarning) if how == "native" else nullcontext()
+    with expected:
+        model.fit(X, y)
     assert model.repair_ == how
+    assert model.inverted_ == (how == "native")
     assert model.smallest_eigenvalue_ < 0
     assert "indefinite" in model.summary()
     repair = repaired(kernel.gram(X), how)

@@ -35,7 +35,7 @@ def test_two_moons_need_seven_labels():
 
 def test_four_clusters_are_split_horizontally_and_the_printed_problem_splits_vertically():
     X, y, shown = four_clusters()
-    options = {"kernel": "linear", "positive_ratio": None}
+    options = {"C": 1.0, "kernel": "linear", "positive_ratio": None}
     model = TransductiveSVC(**options).fit(X, y)
     assert model.transduction_.tolist() == shown.tolist()
     assert model.objective_ == pytest.approx(0.03125)

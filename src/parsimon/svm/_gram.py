@@ -1,6 +1,8 @@
-"""Kernel matrices of the training rows and of new rows, whatever a kernel was given as.
+"""Kernel matrices of training rows and of new rows, and what classifier and regressor do with them.
 
-What classifier and regressor share: the kernel matrix with its repair, C, one fitted dual.
+`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training` makes the
+matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
+solves one dual on it; the warnings at the end say where a fit stopped early or came out inverted.
 """
 
 import warnings
@@ -15,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._checks import check_choice, check_positive, finite_matrix, is_precomputed
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Kernel, as_kernel
 from parsimon.svm._dual import Dual, Solution
 from parsimon.svm._evolve import Evolved, Settings, evolve
@@ -268,10 +270,14 @@ def box_size(C: Any, matrix: Array, weights: Array) -> float:
 
 
 class FittedDual(NamedTuple):
-    """A dual with its solution and how it was found."""
+    """A dual with its solution and how it was found.
+
+    inverted: Whether the machine is against the labels, which an indefinite kernel may bring about.
+    """
 
     solution: Solution
     evolved: Evolved
+    inverted: bool = False
 
 
 def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
@@ -284,7 +290,24 @@ def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> Fitte
     done = evolved.stopped_by in ("concave", "stall", "max_iter")
     converged = done and (reached or settings.strategy != "memetic")
     values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)
-    return FittedDual(Solution(*values, converged=converged), evolved)
+    inverted = not concave and _is_inverted(dual, measured)
+    return FittedDual(Solution(*values, converged=converged), evolved, inverted)
+
+
+def _is_inverted(dual: Dual, solution: Solution) -> bool:
+    """Return whether a decision is against the labels, or a function against the targets.
+
+    On an indefinite matrix a stationary point of the dual may use the negative directions alone.
+    """
+    decisions = dual.scores(solution.alpha, solution.bias)
+    if dual.linear is None:
+        right = float(dual.upper @ (dual.signs * decisions > 0))
+        return right < 0.5 * float(dual.upper.sum())
+    # Variables of errors above the tube come first; both have the same rows.
+    above, below = np.split(dual.linear, 2)
+    targets, function, weights = above - below, np.split(decisions, 2)[0], dual.upper[: len(above)]
+    centred = targets - np.average(targets, weights=weights)
+    return float(weights @ (centred * function)) < 0.0
 
 
 def worst_reason(fits: list[FittedDual]) -> str:
@@ -301,5 +324,16 @@ def warn_unless_converged(fits: list[FittedDual]) -> None:
             f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
             f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
             ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_if_inverted(inverted: bool) -> None:
+    """Warn the caller of an estimator's `fit` if its machine is worse than guessing."""
+    if inverted:
+        warnings.warn(
+            "On this indefinite kernel matrix, taken as it is, the machine predicts worse than "
+            'guessing on its own training rows; use indefinite="flip" or "clip".',
+            InvertedPredictionWarning,
             stacklevel=3,
         )

@@ -1,24 +1,12 @@
-"""Evolution of labellings: the outer minimum of the transductive problem.
+"""Labellings: local searches, guesses, variation, and the evolution that combines them.
 
-Each individual is a labelling of the unlabelled rows at the end of a local search; its fitness is
-the exact optimum of its support vector machine. The first ones are guesses: what the machine of
-the labelled rows ranks highest, for several class ratios; labels spread along graphs of nearest
-neighbours; and both of these annealed.
-
-Local searches over labellings: better labels for given scores, new scores for given labels.
-
-`descend` alternates between both until neither helps. `annealed` does so while the unlabelled
-rows slowly gain weight, `greedy` is Joachims' solver: one pair of labels at a time.
-
-New labellings from old ones: crossovers and mutations that respect neighbourhoods.
-
-A single flipped label is undone by the next local search, so most changes here concern a row and
-its nearest rows together.
-
-Guesses from the shape of the data: labels that spread along a graph of nearest neighbours.
-
-They are starting points for the search over labellings and nothing else: what they guess is kept
-only if the objective of the support vector machine says so.
+Read `evolve` first. Each of its individuals is a labelling of the unlabelled rows at the end of a
+local search; its fitness is the exact optimum of its support vector machine. `descend` alternates
+between better labels for given scores and new scores for given labels, `annealed` does so while
+the unlabelled rows slowly gain weight, and `greedy` is Joachims' solver, one pair at a time. The
+first individuals are guesses, of the machine of the labelled rows and of labels spread along graphs
+of nearest neighbours, which are kept only if the objective says so. A single flipped label is
+undone by the next local search, so most changes concern a row and its nearest rows together.
 """
 
 import time
@@ -249,21 +237,37 @@ def neighbour_graph(distances: Array, n_neighbours: int) -> Array:
     return graph
 
 
-def spread_labels(graph: Array, known: Array) -> Array:
-    """Return scores of all rows, positive where the positive labels reach more strongly.
-
-    Each class has the same mass to give, so that the class with more labels does not flood the
-    other.
-
-    Shapes: graph (n, n), known (n,).
+def spread_heat(graph: Array, rows: Indices) -> Array:
+    """Return how strongly each of some rows reaches every row, shape (n, n_rows).
 
     Zhou, Bousquet, Lal, Weston and Schölkopf (2004), Advances in Neural Information Processing
     Systems 16:321-328.
     """
-    sides = np.column_stack((known > 0, known < 0)).astype(np.float64)
-    heat = np.linalg.solve(np.eye(len(graph)) - _SPREAD * graph, sides)
-    mass = np.maximum(heat.sum(axis=0), np.finfo(np.float64).tiny)
-    shares = heat / mass
+    n = len(graph)
+    heat = np.linalg.solve(np.eye(n) - _SPREAD * graph, np.eye(n)[:, rows])
+    return np.asarray(heat, dtype=np.float64)
+
+
+def class_shares(heat: Array, codes: Indices, n_classes: int) -> Array:
+    """Return how strongly the labels of each class reach every row, shape (n, n_classes).
+
+    Each class has the same mass to give, so that the class with more labels does not flood the
+    others. Labelled rows of code -1 give nothing.
+
+    Shapes: heat (n, n_labelled), codes (n_labelled,).
+    """
+    mass = heat @ (codes[:, None] == np.arange(n_classes)).astype(np.float64)
+    shares: Array = mass / np.maximum(mass.sum(axis=0), np.finfo(np.float64).tiny)
+    return shares
+
+
+def spread_labels(graph: Array, known: Array) -> Array:
+    """Return scores of all rows, positive where the positive labels reach more strongly.
+
+    Shapes: graph (n, n), known (n,).
+    """
+    rows = np.flatnonzero(known)
+    shares = class_shares(spread_heat(graph, rows), (known[rows] < 0).astype(np.intp), 2)
     # Rows that no label reaches have no opinion; relative differences keep far rows in order.
     scores: Array = (shares[:, 0] - shares[:, 1]) / np.maximum(
         shares.sum(axis=1), np.finfo(np.float64).tiny
@@ -289,7 +293,7 @@ def spectral_splits(graph: Array, n_splits: int) -> Array:
 
 CROSSOVER_RATE = 0.9
 TOURNAMENT_SHARE = 0.25
-_NEIGHBOURS = (5, 10, 20)
+NEIGHBOURS = (5, 10, 20)
 _N_RATIOS = 5
 _N_SPLITS = 2
 # Labellings drawn at random in the place of a child that was tried before.
@@ -346,7 +350,7 @@ def evolve(
 def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bool]]:
     """Return the guesses with which a search begins, and whether each is to be annealed."""
     counts = np.unique(np.linspace(problem.fewest, problem.most, _N_RATIOS).round().astype(int))
-    graphs = [neighbour_graph(distances, k) for k in _NEIGHBOURS if k < len(distances)]
+    graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
     if len(problem.labelled) == 0:
         return [(labels, False) for labels in _clusterings(problem, graphs, counts)]
     rows = problem.unlabelled

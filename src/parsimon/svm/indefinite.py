@@ -1,11 +1,10 @@
-"""Kernels that are not positive semi-definite: their spectrum, and the usual repairs.
+"""Kernels that are not positive semi-definite: their spectrum, how it looks, the usual repairs.
 
 With a negative eigenvalue there is no feature space in which the margin is measured, and the dual
-is no longer concave. `kernel_spectrum` shows by how much; `repaired` gives the nearest matrix
-("clip"), the matrix with absolute eigenvalues ("flip") or a raised diagonal ("shift"), each with
-the linear map that new rows need so that training and prediction see the same similarity.
-
-The spectrum of a kernel matrix in one picture.
+is no longer concave. `kernel_spectrum` shows by how much and its `plot` draws it; `repaired` gives
+the matrix with absolute eigenvalues ("flip"), the nearest matrix ("clip") or a raised diagonal
+("shift"), each with the linear map that new rows need so that training and prediction see the same
+similarity.
 """
 
 from dataclasses import dataclass
