@@ -131,7 +131,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         with one_thread():
             problem, repair = margin_problem(self, gram, rows, classes)
             dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
-            alpha = solve(dual, tolerance=self.tol).alpha[None]
+            alpha = solve(dual, tol=self.tol).alpha[None]
             basis = TrainedRows(gram, repair, rows, classes, X)
             bias, self._columns = described(problem, basis, alpha)
             self._beats_constant = self._columns["training_error"] < problem.constant_error
