@@ -6,12 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.run import SearchOptions, run
 from parsimon.svm._dual import Dual, climb, solve
 from parsimon.svm._evolve import (
     STRATEGIES,
-    Population,
+    DualPoints,
+    MemeticEvolution,
     Settings,
-    _Run,
     evolve,
     random_points,
     rebalance,
@@ -34,7 +35,7 @@ def assert_feasible(dual, alpha):
 def test_the_incremental_population_equals_the_recomputed_one(seed, n_changed, n_generations):
     dual = random_dual(seed, n=9, indefinite=True, linear=True)
     rng = np.random.default_rng(seed)
-    population = Population.of(dual, dual.upper * rng.random((3, 9)))
+    population = DualPoints.of(dual, dual.upper * rng.random((3, 9)))
     for _ in range(n_generations):
         parents = rng.integers(len(population), size=4)
         alpha = population.alpha[parents]
@@ -42,7 +43,7 @@ def test_the_incremental_population_equals_the_recomputed_one(seed, n_changed, n
             places = rng.choice(9, size=n_changed, replace=False)
             child[places] = dual.upper[places] * rng.random(n_changed)
         population = population.changed(dual, parents, alpha)
-        fresh = Population.of(dual, population.alpha)
+        fresh = DualPoints.of(dual, population.alpha)
         np.testing.assert_allclose(population.products, fresh.products, atol=1e-12)
         np.testing.assert_allclose(population.values, dual.objective(alpha), atol=1e-10)
 
@@ -56,7 +57,7 @@ def test_few_changes_read_few_rows_of_the_kernel():
             return np.asarray(self)[key]
 
     dual = random_dual(0, n=40)
-    population = Population.of(dual, np.zeros((2, 40)))
+    population = DualPoints.of(dual, np.zeros((2, 40)))
     counting = Dual(dual.kernel.view(Counted), dual.signs, dual.upper)
     alpha = np.zeros((3, 40))
     alpha[0, :2], alpha[1, 5], alpha[2, 7:9] = 0.5, 0.5, 0.25
@@ -67,7 +68,7 @@ def test_few_changes_read_few_rows_of_the_kernel():
 
 def test_populations_are_joined_and_chosen():
     dual = random_dual(0, n=4)
-    population = Population.of(dual, np.diag(dual.upper))
+    population = DualPoints.of(dual, np.diag(dual.upper))
     both = population.chosen(np.array([3, 1])).joined(population)
     assert len(both) == 6
     np.testing.assert_array_equal(both.values[:2], population.values[[3, 1]])
@@ -205,7 +206,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Run, "children", interrupt)
+    monkeypatch.setattr(MemeticEvolution, "children", interrupt)
     dual = random_dual(1, n=20, indefinite=True)
     found = evolve(dual, Settings(), random_state=0)
     assert found.stopped_by == "interrupt"
@@ -214,12 +215,36 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
 
 def test_the_population_keeps_the_best_distinct_points():
     dual = random_dual(2, n=40, indefinite=True)
-    run = _Run(dual, Settings(population_size=3), np.random.default_rng(0))
-    run.keep(run.climbed(run.others()))
-    run.keep(run.population)
-    assert len(run.population) == 3
-    gaps = -np.diff(run.population.values)
-    assert (gaps > 1e-6 * np.abs(run.population.values[:-1])).all()
+    process = MemeticEvolution(dual, Settings(population_size=3), concave=False)
+    begun = process.begin(np.random.default_rng(0))
+    points = process.joined(begun, begun.points).points
+    assert len(points) == 3
+    gaps = -np.diff(points.values)
+    assert (gaps > 1e-6 * np.abs(points.values[:-1])).all()
+
+
+def test_an_interrupt_before_the_first_generation_keeps_the_first_point(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemeticEvolution, "others", interrupt)
+    dual = random_dual(1, n=20, indefinite=True)
+    found = evolve(dual, Settings(), random_state=0)
+    assert (found.stopped_by, found.n_evaluations, len(found.history)) == ("interrupt", 1, 1)
+    assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_an_evolution_goes_on_from_a_checkpoint_to_the_same_bits(cut, tmp_path):
+    dual = random_dual(1, n=20, indefinite=True)
+    process = MemeticEvolution(dual, Settings(), concave=False)
+    whole = run(process, SearchOptions(5, random_state=4))
+    file = tmp_path / "evolution.npz"
+    run(process, SearchOptions(cut, checkpoint=file, random_state=4))
+    resumed = run(process, SearchOptions(5, checkpoint=file, random_state=4))
+    np.testing.assert_array_equal(resumed.alpha, whole.alpha)
+    np.testing.assert_array_equal(resumed.history, whole.history)
+    assert (resumed.n_steps, resumed.n_evaluations) == (whole.n_steps, whole.n_evaluations)
 
 
 def test_settings_come_from_the_strategy_and_the_preset():

@@ -221,7 +221,7 @@ def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Train
         gram = Gram.of(*kernel_options, X[places], weights=weights)
     how = check_choice("indefinite", estimator.indefinite, REPAIRS)
     matrix = gram.train
-    if gram.is_psd or _has_cholesky_factor(matrix):
+    if gram.is_psd or has_cholesky_factor(matrix):
         return Training(gram, matrix, True, None, Definiteness(gram, None, "none"))
     repair = repaired(matrix, how)
     definite = repair.spectrum.is_psd
@@ -229,7 +229,7 @@ def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Train
     return Training(gram, repair.train, definite or how != "native", repair.map, seen)
 
 
-def _has_cholesky_factor(matrix: Array) -> bool:
+def has_cholesky_factor(matrix: Array) -> bool:
     """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
     largest = float(np.diagonal(matrix).max())
     if largest <= 0:
