@@ -289,7 +289,7 @@ def test_defaults_find_moons_and_say_so():
     assert (model.transduction_ == truth).all()
     assert not model.fell_back_
     assert model.reason_.startswith("The unlabelled rows were used: labels that spread along")
-    assert (model.C_, model.C_unlabelled_) == (10.0, 10.0)
+    assert (model.C_, model.C_unlabelled_) == (10.0, 3.0)
 
 
 def test_a_machine_that_falls_back_is_svc_of_the_labelled_rows():

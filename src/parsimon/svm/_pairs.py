@@ -209,7 +209,7 @@ _N_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProblem:
+class PairwiseProblem:
     """Rows of several classes and the kernel matrix among them.
 
     Shapes: kernel (n, n).
@@ -245,7 +245,7 @@ class PairFit(NamedTuple):
 
 
 def fit_pairs(
-    problem: ClassProblem,
+    problem: PairwiseProblem,
     settings: Settings,
     seed: np.random.SeedSequence,
     *,
