@@ -222,6 +222,20 @@ def test_native_says_what_it_did_and_is_no_worse_than_libsvm(moons):
     assert f"the smallest {model.smallest_eigenvalue_:.3g}" in text
 
 
+def test_by_default_an_indefinite_kernel_is_no_worse_than_guessing(moons):
+    X, y = moons
+    kernel = Multiquadric(width=2.0)
+    model = EvolutionarySVC(kernel=kernel, random_state=0).fit(X, y)
+    assert (model.repair_, model.inverted_) == ("flip", False)
+    assert model.score(X, y) > 0.8
+    native = EvolutionarySVC(kernel=kernel, indefinite="native", random_state=0)
+    with pytest.warns(InvertedPredictionWarning, match='use indefinite="flip"'):
+        native.fit(X, y)
+    assert native.converged_
+    assert native.inverted_
+    assert native.score(X, y) < 0.5
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
 def test_a_definite_kernel_needs_no_repair(moons, kernel):
     X, y = moons

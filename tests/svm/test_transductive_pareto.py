@@ -18,7 +18,7 @@ from parsimon.svm._transductive_front import (
     exact_machines,
     primal_machines,
 )
-from parsimon.svm._transductive_problem import Problem
+from parsimon.svm._transductive_problem import TransductiveProblem
 from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge
 from parsimon.svm.transductive import TransductiveSVC
 from tests.svm.transduction_problems import random_problem
@@ -141,7 +141,7 @@ def test_exact_machines_include_the_plain_ones():
     alone = ~machines[:, problem.unlabelled].any(axis=1) & machines.any(axis=1)
     assert alone.sum() >= 3
     rows = problem.labelled
-    plain = Problem(
+    plain = TransductiveProblem(
         problem.kernel[np.ix_(rows, rows)], problem.known[rows], problem.upper[rows], 0, 0
     ).fit(np.zeros(0))
     coefficients = plain.solution.alpha * problem.known[rows]

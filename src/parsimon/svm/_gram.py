@@ -1,7 +1,7 @@
 """Kernel matrices of training rows and of new rows, and what classifier and regressor do with them.
 
-`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training` makes the
-matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
+`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training_matrix` makes
+the matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
 solves one dual on it; the warnings at the end say where a fit stopped early or came out inverted.
 """
 
@@ -184,7 +184,7 @@ class Definiteness:
         )
 
 
-class Training(NamedTuple):
+class TrainingMatrix(NamedTuple):
     """A kernel matrix to train on.
 
     matrix (n, n): Repaired if that was asked for.
@@ -208,7 +208,7 @@ class Training(NamedTuple):
         return self.gram.subset(used), mapped[used], used
 
 
-def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Training:
+def training_matrix(estimator: Any, X: Array, places: Indices, weights: Array) -> TrainingMatrix:
     """Return the kernel matrix of some rows, as the options of an estimator ask for.
 
     Shapes: X (n_given, d), places (n,), weights (n,).
@@ -222,11 +222,11 @@ def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Train
     how = check_choice("indefinite", estimator.indefinite, REPAIRS)
     matrix = gram.train
     if gram.is_psd or has_cholesky_factor(matrix):
-        return Training(gram, matrix, True, None, Definiteness(gram, None, "none"))
+        return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
     repair = repaired(matrix, how)
     definite = repair.spectrum.is_psd
     seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
-    return Training(gram, repair.train, definite or how != "native", repair.map, seen)
+    return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
 
 
 def has_cholesky_factor(matrix: Array) -> bool:

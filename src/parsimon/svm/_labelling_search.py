@@ -24,7 +24,7 @@ from parsimon.svm._labellings import (
     IMPROVEMENT,
     NEIGHBOURS,
     TOURNAMENT_SHARE,
-    Found,
+    FoundLabelling,
     annealed,
     class_shares,
     evolve,
@@ -37,7 +37,12 @@ from parsimon.svm._labellings import (
     squared_kernel_distances,
     warm,
 )
-from parsimon.svm._transductive_problem import Fit, Given, Problem, machine
+from parsimon.svm._transductive_problem import (
+    LabellingFit,
+    TransductiveProblem,
+    TransductiveRows,
+    machine,
+)
 
 # Bounds are compared with objectives, so both are solved more exactly than usual.
 _TOLERANCE = 1e-6
@@ -54,7 +59,7 @@ _MOST_NEIGHBOURS, _MOST_CROSSED = 10, 0.1
 _MOST_ROUNDS = 100
 
 
-def exhaust(problem: Problem, *, deadline: float | None = None) -> Found:
+def exhaust(problem: TransductiveProblem, *, deadline: float | None = None) -> FoundLabelling:
     """Return the labelling of least optimum among all that the class ratio allows.
 
     Chapelle, Sindhwani and Keerthi (2007), Branch and bound for semi-supervised support vector
@@ -72,13 +77,19 @@ def exhaust(problem: Problem, *, deadline: float | None = None) -> Found:
     order = np.argsort(-np.abs(start.scores[problem.unlabelled]), kind="stable")
     tree = _Tree(problem, order, start, deadline)
     tree.visit(np.zeros(problem.n_unlabelled), 0)
-    return Found(tree.best, tree.n_fits, "time_limit" if tree.is_cut else "exact")
+    return FoundLabelling(tree.best, tree.n_fits, "time_limit" if tree.is_cut else "exact")
 
 
 class _Tree:
     """The labellings in order of their first rows, without branches that cannot win."""
 
-    def __init__(self, problem: Problem, order: Indices, best: Fit, deadline: float | None) -> None:
+    def __init__(
+        self,
+        problem: TransductiveProblem,
+        order: Indices,
+        best: LabellingFit,
+        deadline: float | None,
+    ) -> None:
         self.problem, self.order, self.best, self.deadline = problem, order, best, deadline
         self.n_fits, self.is_cut = 1, False
 
@@ -120,14 +131,14 @@ class _Tree:
 
 
 def maximise_jointly(
-    problem: Problem,
+    problem: TransductiveProblem,
     *,
     population_size: int = 10,
     max_iter: int = 100,
     stall: int = 10,
     rng: np.random.Generator,
     deadline: float | None = None,
-) -> Found:
+) -> FoundLabelling:
     """Return the labelling of *greatest* inner maximum, the printed problem.
 
     Multipliers are solved exactly for each labelling; over labellings there are the printed
@@ -138,30 +149,32 @@ def maximise_jointly(
     if n <= FEW_ROWS:
         every = [np.array(labels) for labels in product((-1.0, 1.0), repeat=n)]
         fits = [problem.fit(labels) for labels in every if _keeps_ratio(problem, labels)]
-        return Found(_worst(fits)[0], len(fits), "exact")
+        return FoundLabelling(_worst(fits)[0], len(fits), "exact")
     population = _worst([problem.fit(problem.random_labels(rng)) for _ in range(population_size)])
     best, since = population[0], 0
     for n_iter in range(1, max_iter + 1):
         if is_late(deadline):
-            return Found(best, n_iter - 1, "time_limit")
+            return FoundLabelling(best, n_iter - 1, "time_limit")
         children = [problem.fit(_child(problem, population, rng)) for _ in range(population_size)]
         population = _worst(population + children)[:population_size]
         since = 0 if is_better(-population[0].objective, -best.objective) else since + 1
         best = population[0]
         if since >= stall:
-            return Found(best, n_iter, "stall")
-    return Found(best, max_iter, "max_iter")
+            return FoundLabelling(best, n_iter, "stall")
+    return FoundLabelling(best, max_iter, "max_iter")
 
 
-def _worst(fits: list[Fit]) -> list[Fit]:
+def _worst(fits: list[LabellingFit]) -> list[LabellingFit]:
     return sorted(fits, key=lambda fit: -fit.objective)
 
 
-def _keeps_ratio(problem: Problem, labels: Array) -> bool:
+def _keeps_ratio(problem: TransductiveProblem, labels: Array) -> bool:
     return problem.fewest <= int(np.count_nonzero(labels > 0)) <= problem.most
 
 
-def _child(problem: Problem, population: list[Fit], rng: np.random.Generator) -> Array:
+def _child(
+    problem: TransductiveProblem, population: list[LabellingFit], rng: np.random.Generator
+) -> Array:
     n, entrants = len(population), max(1, round(TOURNAMENT_SHARE * len(population)))
     # The list is sorted, so the lowest place wins.
     places = (rng.random((2, entrants)) * n).astype(np.intp).min(axis=1)
@@ -172,7 +185,7 @@ def _child(problem: Problem, population: list[Fit], rng: np.random.Generator) ->
     return _random_repair(problem, np.where(flips, -first, first), rng)
 
 
-def _random_repair(problem: Problem, labels: Array, rng: np.random.Generator) -> Array:
+def _random_repair(problem: TransductiveProblem, labels: Array, rng: np.random.Generator) -> Array:
     scores = np.zeros(len(problem.known))
     scores[problem.unlabelled] = rng.random(len(labels))
     return problem.repaired(labels, scores)
@@ -182,7 +195,7 @@ METHODS = ("evolution", "greedy", "joint", "exhaustive")
 
 
 @dataclass(frozen=True)
-class Searching:
+class LabellingOptions:
     """How to search.
 
     population_size, max_iter, stall: As in `evolve`.
@@ -196,7 +209,9 @@ class Searching:
     deadline: float | None = None
 
 
-def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) -> Found:
+def find_labels(
+    problem: TransductiveProblem, how: LabellingOptions, seed: np.random.SeedSequence
+) -> FoundLabelling:
     """Return the labelling that a method finds.
 
     Without unlabelled rows it is the plain support vector machine. Evolution has nothing to do
@@ -204,12 +219,12 @@ def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) 
     """
     n = problem.n_unlabelled
     if n == 0:
-        return Found(problem.fit(np.zeros(0)), 1, "converged")
+        return FoundLabelling(problem.fit(np.zeros(0)), 1, "converged")
     if how.method == "exhaustive" or (how.method == "evolution" and n <= FEW_ROWS):
         return exhaust(problem, deadline=how.deadline)
     if how.method == "greedy":
         fit, n_fits = greedy(problem, greedy_count(problem), deadline=how.deadline)
-        return Found(fit, n_fits, "time_limit" if is_late(how.deadline) else "converged")
+        return FoundLabelling(fit, n_fits, "time_limit" if is_late(how.deadline) else "converged")
     search = evolve if how.method == "evolution" else maximise_jointly
     return search(
         problem,
@@ -221,7 +236,7 @@ def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) 
     )
 
 
-def greedy_count(problem: Problem) -> int:
+def greedy_count(problem: TransductiveProblem) -> int:
     """Return how many positives Joachims' solver keeps: the share among the labelled rows.
 
     It is moved into what the class ratio allows; where that is everything, the machine of the
@@ -235,14 +250,14 @@ def greedy_count(problem: Problem) -> int:
     return min(max(wanted, problem.fewest), problem.most)
 
 
-def settled(problem: Problem, fit: Fit) -> Fit:
+def settled(problem: TransductiveProblem, fit: LabellingFit) -> LabellingFit:
     """Return the machine of the labelling found, as scikit-learn's SVC would fit it."""
     signs = problem.signs(fit.labels)
     if (signs == signs[0]).all():
         return fit
     solution = solve(Dual(problem.kernel, signs, problem.upper))
     scores = problem.kernel @ (solution.alpha * signs) + solution.bias
-    return Fit(fit.labels, solution, scores)
+    return LabellingFit(fit.labels, solution, scores)
 
 
 class SharedLabelling(NamedTuple):
@@ -252,7 +267,7 @@ class SharedLabelling(NamedTuple):
     """
 
     codes: Indices
-    fits: list[Fit]
+    fits: list[LabellingFit]
 
     @property
     def objective(self) -> float:
@@ -261,7 +276,7 @@ class SharedLabelling(NamedTuple):
 
 
 def share_labels(
-    problems: list[Problem], *, deadline: float | None = None, n_jobs: int | None = 1
+    problems: list[TransductiveProblem], *, deadline: float | None = None, n_jobs: int | None = 1
 ) -> SharedLabelling:
     """Return the labelling of least total optimum that local searches from several guesses reach.
 
@@ -275,7 +290,7 @@ def share_labels(
     return min(ends, key=lambda end: end.objective)
 
 
-def class_bounds(problems: list[Problem]) -> Array:
+def class_bounds(problems: list[TransductiveProblem]) -> Array:
     """Return the fewest and the most unlabelled rows of each class, shape (2, n_classes)."""
     bounds = np.array([[problem.fewest, problem.most] for problem in problems], dtype=np.float64).T
     n = problems[0].n_unlabelled
@@ -315,7 +330,7 @@ def assigned(gains: Array, bounds: Array) -> Indices:
     return whole
 
 
-def _guesses(problems: list[Problem], bounds: Array) -> list[Indices]:
+def _guesses(problems: list[TransductiveProblem], bounds: Array) -> list[Indices]:
     """Return labellings by the machine of the labelled rows and by spreading along neighbours."""
     first = problems[0]
     known = np.array([problem.known[problem.labelled] for problem in problems])
@@ -330,7 +345,7 @@ def _guesses(problems: list[Problem], bounds: Array) -> list[Indices]:
 
 
 def _descend_shared(
-    problems: list[Problem], bounds: Array, codes: Indices, deadline: float | None
+    problems: list[TransductiveProblem], bounds: Array, codes: Indices, deadline: float | None
 ) -> SharedLabelling:
     """Return a labelling that no relabelling by the scores of its own machines improves."""
     best = _shared(problems, codes, None)
@@ -349,7 +364,7 @@ def _descend_shared(
 
 
 def _shared(
-    problems: list[Problem], codes: Indices, before: SharedLabelling | None
+    problems: list[TransductiveProblem], codes: Indices, before: SharedLabelling | None
 ) -> SharedLabelling:
     fits = []
     for code, problem in enumerate(problems):
@@ -366,17 +381,17 @@ class LabelledMachines(NamedTuple):
     n_iter: Generations, or machines fitted where there are none.
     """
 
-    fits: list[Fit]
+    fits: list[LabellingFit]
     codes: Indices | None
     n_iter: int
     stopped_by: str
 
-    def coefficients(self, problems: list[Problem]) -> Array:
+    def coefficients(self, problems: list[TransductiveProblem]) -> Array:
         """Return multipliers times labels of all rows, shape (n_machines, n)."""
         pairs = zip(problems, self.fits, strict=True)
         return np.array([fit.solution.alpha * own.signs(fit.labels) for own, fit in pairs])
 
-    def every_code(self, given: Given) -> Indices:
+    def every_code(self, given: TransductiveRows) -> Indices:
         """Return the classes of all rows: those given, and those found."""
         codes = given.labels.codes.copy()
         codes[codes < 0] = self.codes if self.codes is not None else self._by_score(codes < 0)
@@ -389,7 +404,10 @@ class LabelledMachines(NamedTuple):
 
 
 def find_machines(
-    problems: list[Problem], how: Searching, seed: np.random.SeedSequence, n_jobs: int | None
+    problems: list[TransductiveProblem],
+    how: LabellingOptions,
+    seed: np.random.SeedSequence,
+    n_jobs: int | None,
 ) -> LabelledMachines:
     """Return the machines of the labelling that a method finds, one labelling for all classes.
 
@@ -409,12 +427,16 @@ def find_machines(
     return LabelledMachines([one.fit for one in found], codes, n_iter, stopped_by)
 
 
-def _find_settled(problem: Problem, how: Searching, seed: np.random.SeedSequence) -> Found:
+def _find_settled(
+    problem: TransductiveProblem, how: LabellingOptions, seed: np.random.SeedSequence
+) -> FoundLabelling:
     found = find_labels(problem, how, seed)
     return found._replace(fit=settled(problem, found.fit))
 
 
-def inductive_machines(problems: list[Problem], *, keep_ratio: bool) -> LabelledMachines:
+def inductive_machines(
+    problems: list[TransductiveProblem], *, keep_ratio: bool
+) -> LabelledMachines:
     """Return the machines of the labelled rows alone; labels keep the class ratio if asked for."""
     fits = [_inductive(problem) for problem in problems]
     rows, codes = problems[0].unlabelled, None
@@ -426,14 +448,14 @@ def inductive_machines(problems: list[Problem], *, keep_ratio: bool) -> Labelled
     return LabelledMachines(fits, codes, len(fits), "converged")
 
 
-def _inductive(problem: Problem) -> Fit:
+def _inductive(problem: TransductiveProblem) -> LabellingFit:
     rows, alpha = problem.labelled, np.zeros(len(problem.known))
     signs = problem.known[rows]
     found = solve(Dual(problem.kernel[np.ix_(rows, rows)], signs, problem.upper[rows]))
     alpha[rows] = found.alpha
     scores = problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
     labels = np.where(scores[problem.unlabelled] > 0, 1.0, -1.0)
-    return Fit(labels, replace(found, alpha=alpha), scores)
+    return LabellingFit(labels, replace(found, alpha=alpha), scores)
 
 
 class Evidence(NamedTuple):
@@ -478,7 +500,7 @@ class Evidence(NamedTuple):
         )
 
 
-def weigh(given: Given, C: float) -> Evidence:
+def weigh(given: TransductiveRows, C: float) -> Evidence:
     """Return what speaks for transduction; C is the price of the machine of the labelled rows."""
     rows = np.flatnonzero(given.labels.known)
     codes, weights = given.labels.codes[rows], given.weights[rows]
@@ -500,7 +522,7 @@ def weigh(given: Given, C: float) -> Evidence:
     )
 
 
-def chosen_price(given: Given) -> float:
+def chosen_price(given: TransductiveRows) -> float:
     """Return the price of slack, 1 unless the labelled rows left out clearly prefer a higher one.
 
     Of the prices whose hinge losses of rows left out are less by a paired t test at 1 per cent, it
@@ -537,7 +559,7 @@ def _folds(codes: Indices) -> Indices:
     return places % min(_MOST_FOLDS, int(places.max()) + 1)
 
 
-def _left_out(given: Given, C: float) -> Array:
+def _left_out(given: TransductiveRows, C: float) -> Array:
     """Return scores for each class of labelled rows by machines that had not seen them."""
     rows = np.flatnonzero(given.labels.known)
     codes, n_classes = given.labels.codes[rows], len(given.labels.classes)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.svm._transductive_problem import Fit, Problem, machine
+from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
 # Relative differences of objectives below this are rounding, or the tolerance of the inner solver.
 IMPROVEMENT = 1e-7
@@ -38,7 +38,9 @@ def is_better(objective: float, other: float) -> bool:
     return objective < other - IMPROVEMENT * max(1.0, abs(other))
 
 
-def descend(problem: Problem, labels: Array, *, deadline: float | None = None) -> Fit:
+def descend(
+    problem: TransductiveProblem, labels: Array, *, deadline: float | None = None
+) -> LabellingFit:
     """Return a labelling that no relabelling by its own scores improves.
 
     Both steps lower the primal objective: the labels are the best for the scores (all rows at
@@ -56,14 +58,16 @@ def descend(problem: Problem, labels: Array, *, deadline: float | None = None) -
     return fit
 
 
-def warm(fit: Fit, labels: Array, problem: Problem) -> Array:
+def warm(fit: LabellingFit, labels: Array, problem: TransductiveProblem) -> Array:
     """Return multipliers from which to begin for other labels: a row that changed has none."""
     start = fit.solution.alpha.copy()
     start[problem.unlabelled[fit.labels != labels]] = 0.0
     return start
 
 
-def polish(problem: Problem, fit: Fit, *, deadline: float | None = None) -> Fit:
+def polish(
+    problem: TransductiveProblem, fit: LabellingFit, *, deadline: float | None = None
+) -> LabellingFit:
     """Return a labelling that no flip and no swap of rows near the boundary improves.
 
     Unlike `descend`, which trusts the scores of the present machine, every change is judged by
@@ -83,7 +87,7 @@ def polish(problem: Problem, fit: Fit, *, deadline: float | None = None) -> Fit:
     return fit
 
 
-def _neighbours(problem: Problem, fit: Fit) -> Iterator[Array]:
+def _neighbours(problem: TransductiveProblem, fit: LabellingFit) -> Iterator[Array]:
     """Yield labellings with one doubtful row flipped, or one of each side exchanged."""
     doubt = np.argsort(fit.labels * fit.scores[problem.unlabelled], kind="stable")
     positive = [row for row in doubt if fit.labels[row] > 0][:_DOUBTFUL]
@@ -97,7 +101,9 @@ def _neighbours(problem: Problem, fit: Fit) -> Iterator[Array]:
         yield labels
 
 
-def annealed(problem: Problem, labels: Array, *, deadline: float | None = None) -> Fit:
+def annealed(
+    problem: TransductiveProblem, labels: Array, *, deadline: float | None = None
+) -> LabellingFit:
     """Return where `descend` leads while the cost of the unlabelled rows doubles to its value."""
     upper = problem.upper.copy()
     for halvings in range(_HALVINGS, 0, -1):
@@ -106,7 +112,9 @@ def annealed(problem: Problem, labels: Array, *, deadline: float | None = None) 
     return descend(problem, labels, deadline=deadline)
 
 
-def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tuple[Fit, int]:
+def greedy(
+    problem: TransductiveProblem, count: int, *, deadline: float | None = None
+) -> tuple[LabellingFit, int]:
     """Return Joachims' labelling with `count` positives, and how many machines were fitted.
 
     The machine of the labelled rows ranks the others. Their cost then doubles from 1e-5 of its
@@ -136,7 +144,7 @@ def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tu
         share = share * 2.0
 
 
-def inductive_scores(problem: Problem) -> Array:
+def inductive_scores(problem: TransductiveProblem) -> Array:
     """Return the scores, at all rows, of the machine of the labelled rows alone, shape (n,)."""
     rows = problem.labelled
     signs = problem.known[rows]
@@ -145,7 +153,7 @@ def inductive_scores(problem: Problem) -> Array:
     return scores
 
 
-def _swapped(problem: Problem, fit: Fit) -> Array | None:
+def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
     """Return the labels after exchanging the worst positive and the worst negative, if it helps."""
     slack = np.maximum(0.0, 1.0 - fit.labels * fit.scores[problem.unlabelled])
     positive, negative = fit.labels > 0, fit.labels < 0
@@ -300,26 +308,26 @@ _N_SPLITS = 2
 _DRAWS = 8
 
 
-class Found(NamedTuple):
+class FoundLabelling(NamedTuple):
     """The outcome of a search over labellings.
 
     n_iter: Generations, or machines fitted where there are none.
     """
 
-    fit: Fit
+    fit: LabellingFit
     n_iter: int
     stopped_by: str
 
 
 def evolve(
-    problem: Problem,
+    problem: TransductiveProblem,
     *,
     population_size: int = 10,
     max_iter: int = 100,
     stall: int = 10,
     rng: np.random.Generator,
     deadline: float | None = None,
-) -> Found:
+) -> FoundLabelling:
     """Search for the labelling whose machine has the least optimum."""
     distances = squared_kernel_distances(problem.kernel)
     order = nearest_order(distances[np.ix_(problem.unlabelled, problem.unlabelled)])
@@ -333,7 +341,7 @@ def evolve(
     best, since = population.best, 0
     for n_iter in range(1, max_iter + 1):
         if is_late(deadline):
-            return Found(best, n_iter - 1, "time_limit")
+            return FoundLabelling(best, n_iter - 1, "time_limit")
         _generation(population, problem, order, rng, deadline)
         since = 0 if is_better(population.best.objective, best.objective) else since + 1
         best = population.best
@@ -341,13 +349,13 @@ def evolve(
             # Before it gives up, the search tries single changes of the best by hand.
             polished = polish(problem, best, deadline=deadline)
             if not is_better(polished.objective, best.objective):
-                return Found(best, n_iter, "stall")
+                return FoundLabelling(best, n_iter, "stall")
             population.add(polished)
             best, since = polished, 0
-    return Found(best, max_iter, "max_iter")
+    return FoundLabelling(best, max_iter, "max_iter")
 
 
-def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bool]]:
+def first_labellings(problem: TransductiveProblem, distances: Array) -> list[tuple[Array, bool]]:
     """Return the guesses with which a search begins, and whether each is to be annealed."""
     counts = np.unique(np.linspace(problem.fewest, problem.most, _N_RATIOS).round().astype(int))
     graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
@@ -364,7 +372,7 @@ def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bo
     return guesses
 
 
-def _clusterings(problem: Problem, graphs: list[Array], counts: Indices) -> list[Array]:
+def _clusterings(problem: TransductiveProblem, graphs: list[Array], counts: Indices) -> list[Array]:
     """Return splits of the rows where no row has a label."""
     splits = [split for graph in graphs for split in spectral_splits(graph, _N_SPLITS)]
     if not splits:
@@ -380,11 +388,11 @@ class _Population:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.fits: list[Fit] = []
+        self.fits: list[LabellingFit] = []
         self._tried: set[bytes] = set()
 
     @property
-    def best(self) -> Fit:
+    def best(self) -> LabellingFit:
         return self.fits[0]
 
     def is_new(self, labels: Array) -> bool:
@@ -395,13 +403,13 @@ class _Population:
         self._tried.add(key)
         return True
 
-    def add(self, fit: Fit) -> None:
+    def add(self, fit: LabellingFit) -> None:
         self._tried.add(fit.labels.tobytes())
         if any(np.array_equal(fit.labels, other.labels) for other in self.fits):
             return
         self.fits = sorted([*self.fits, fit], key=lambda other: other.objective)[: self.size]
 
-    def parent(self, rng: np.random.Generator) -> Fit:
+    def parent(self, rng: np.random.Generator) -> LabellingFit:
         """Return the winner of a tournament; the list is sorted, so the lowest place wins."""
         entrants = max(1, round(TOURNAMENT_SHARE * len(self.fits)))
         return self.fits[int((rng.random(entrants) * len(self.fits)).min())]
@@ -409,7 +417,7 @@ class _Population:
 
 def _generation(
     population: _Population,
-    problem: Problem,
+    problem: TransductiveProblem,
     order: Indices,
     rng: np.random.Generator,
     deadline: float | None,

@@ -19,7 +19,7 @@ from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
 from parsimon.svm._front import BlendCrossover
 from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
-from parsimon.svm._transductive_problem import Fit, Problem, machine
+from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
 PRIMAL_NAMES = ("margin_term", "train_loss", "test_loss")
 DUAL_NAMES = ("dual_objective", "train_sum", "test_sum")
@@ -34,7 +34,7 @@ class PrimalObjectives:
     weights (n,): How much one unit of slack of each row counts.
     """
 
-    problem: Problem
+    problem: TransductiveProblem
     weights: Array
 
     def __call__(self, machines: Array) -> tuple[Array, Array]:
@@ -68,7 +68,7 @@ class DualObjectives:
     :math:`\alpha` for labelled rows and :math:`\alpha^* y^*` for the others.
     """
 
-    problem: Problem
+    problem: TransductiveProblem
 
     def __call__(self, variables: Array) -> Array:
         signed = self.signed(variables)
@@ -143,7 +143,7 @@ _GENERATIONS = 5
 
 
 def exact_machines(
-    problem: Problem, rng: np.random.Generator, *, deadline: float | None = None
+    problem: TransductiveProblem, rng: np.random.Generator, *, deadline: float | None = None
 ) -> Array:
     """Return machines of several labellings, each at several prices of both losses.
 
@@ -178,7 +178,9 @@ def _machine(kernel: Array, signs: Array, upper: Array) -> Array:
     return made
 
 
-def _labellings(problem: Problem, rng: np.random.Generator, deadline: float | None) -> list[Fit]:
+def _labellings(
+    problem: TransductiveProblem, rng: np.random.Generator, deadline: float | None
+) -> list[LabellingFit]:
     """Return distinct labellings, good ones first."""
     if problem.n_unlabelled == 0:
         return [problem.fit(np.zeros(0))]
@@ -193,7 +195,7 @@ def _labellings(problem: Problem, rng: np.random.Generator, deadline: float | No
 
 
 def search_primal(
-    problem: Problem,
+    problem: TransductiveProblem,
     weights: Array,
     seed: np.random.SeedSequence,
     *,
@@ -236,7 +238,9 @@ def search_primal(
     )
 
 
-def search_dual(problem: Problem, seed: np.random.SeedSequence, **options: Any) -> SearchResult:
+def search_dual(
+    problem: TransductiveProblem, seed: np.random.SeedSequence, **options: Any
+) -> SearchResult:
     """Return machines on the front of the printed objectives, from a uniform start.
 
     Shapes: solutions (k, n + 1).
@@ -257,7 +261,7 @@ def search_dual(problem: Problem, seed: np.random.SeedSequence, **options: Any) 
     return replace(result, solutions=primal_machines(problem, result.solutions))
 
 
-def primal_machines(problem: Problem, variables: Array) -> Array:
+def primal_machines(problem: TransductiveProblem, variables: Array) -> Array:
     """Return coefficients and bias, shape (k, n + 1), of rows of printed variables.
 
     Multipliers say nothing of the bias; it is that of `Dual.bias` for the labels that the rows

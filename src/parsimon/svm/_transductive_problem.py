@@ -27,7 +27,7 @@ from parsimon.svm._gram import Gram
 TOLERANCE = 1e-4
 
 
-class Fit(NamedTuple):
+class LabellingFit(NamedTuple):
     """The support vector machine of one labelling.
 
     labels (n_unlabelled,): Of -1.0 and 1.0.
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TransductiveProblem:
     r"""Minimise over labels of the unlabelled rows what the support vector machine maximises.
 
     .. math::
@@ -99,16 +99,18 @@ class Problem:
         signs[self.unlabelled] = labels
         return signs
 
-    def with_upper(self, upper: Array) -> "Problem":
+    def with_upper(self, upper: Array) -> "TransductiveProblem":
         """Return the problem with other costs."""
         return replace(self, upper=upper)
 
-    def fit(self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE) -> Fit:
+    def fit(
+        self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE
+    ) -> LabellingFit:
         """Return the support vector machine of these labels."""
         signs = self.signs(labels)
         solution = machine(self.kernel, signs, self.upper, start=start, tol=tol)
         scores = self.kernel @ (solution.alpha * signs) + solution.bias
-        return Fit(labels, solution, scores)
+        return LabellingFit(labels, solution, scores)
 
     def relabelled(self, scores: Array) -> Array:
         """Return the labels of least total cost under these scores, shape (n,), of all rows.
@@ -169,7 +171,7 @@ def machine(
 _Z = 1.959963984540054
 
 
-class Labels(NamedTuple):
+class PartialLabels(NamedTuple):
     """What a partly labelled target says.
 
     classes (n_classes,): Sorted; empty if no row has a label.
@@ -186,7 +188,7 @@ class Labels(NamedTuple):
         return mask
 
 
-def read_labels(y: Any) -> Labels:
+def read_labels(y: Any) -> PartialLabels:
     """Return classes and codes; -1 marks a row without a label, as in scikit-learn.
 
     In an array of objects -1 and None do, so that classes may be texts. An array of texts has no
@@ -207,18 +209,18 @@ def read_labels(y: Any) -> Labels:
         known = np.asarray(labels != -1)
     codes = np.full(len(labels), -1, dtype=np.intp)
     if not known.any():
-        return Labels(np.array([], dtype=labels.dtype), codes)
+        return PartialLabels(np.array([], dtype=labels.dtype), codes)
     given = np.array(labels[known].tolist()) if labels.dtype == object else labels[known]
     check_classification_targets(given)
     classes, codes[known] = np.unique(given, return_inverse=True)
-    return Labels(classes, codes)
+    return PartialLabels(classes, codes)
 
 
 def _is_unlabelled(label: Any) -> bool:
     return label is None or (not isinstance(label, str) and bool(label == -1))
 
 
-def check_labelled(labels: Labels) -> None:
+def check_labelled(labels: PartialLabels) -> None:
     """Refuse targets without two labelled classes."""
     if not labels.known.any():
         raise InvalidInputError(
@@ -279,7 +281,7 @@ def wilson(n_positive: float, n: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-class Given(NamedTuple):
+class TransductiveRows(NamedTuple):
     """The rows with weight, their similarities and what they cost.
 
     Equal labelled rows are one row with the sum of their weights.
@@ -296,19 +298,21 @@ class Given(NamedTuple):
     rows: Indices
     gram: Gram
     kernel: Array
-    labels: Labels
+    labels: PartialLabels
     weights: Array
     factors: Array
     upper: Array
     every_code: Indices
 
-    def priced(self, C: float, C_unlabelled: float) -> "Given":
+    def priced(self, C: float, C_unlabelled: float) -> "TransductiveRows":
         """Return the same rows at other prices of slack."""
         prices = np.where(self.labels.known, C * self.factors, C_unlabelled)
         return self._replace(upper=self.weights * prices)
 
 
-def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> Given:
+def read_rows(
+    estimator: Any, X: Array, labels: PartialLabels, sample_weight: Any
+) -> TransductiveRows:
     """Return rows and costs; rows of weight zero are left out.
 
     Shapes: X (n_given, d), sample_weight (n_given,).
@@ -331,12 +335,14 @@ def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> G
     factors[known] = class_weights(
         estimator.class_weight, labels.classes, codes[known], counts[known]
     )
-    own = Labels(labels.classes, codes)
-    given = Given(rows, gram, kernel, own, counts, factors, counts, labels.codes)
+    own = PartialLabels(labels.classes, codes)
+    given = TransductiveRows(rows, gram, kernel, own, counts, factors, counts, labels.codes)
     return given.priced(*costs(estimator, kernel))
 
 
-def _distinct(X: Array, labels: Labels, weights: Array, *, merge: bool) -> tuple[Indices, Array]:
+def _distinct(
+    X: Array, labels: PartialLabels, weights: Array, *, merge: bool
+) -> tuple[Indices, Array]:
     """Return rows with weight in the order given, equal labelled ones once, and their weights."""
     labelled = np.flatnonzero(labels.known & (weights > 0))
     # Without rows to label it is the plain machine, to the last digit that SVC has.
@@ -370,7 +376,7 @@ def is_chosen(option: Any) -> bool:
     return isinstance(option, str) and option == "choose"
 
 
-def problem_of(given: Given, positive: int, ratio: Any) -> Problem:
+def problem_of(given: TransductiveRows, positive: int, ratio: Any) -> TransductiveProblem:
     """Return the problem of one class against the others."""
     codes = given.labels.codes
     known = np.where(codes < 0, 0.0, np.where(codes == positive, 1.0, -1.0))
@@ -383,15 +389,15 @@ def problem_of(given: Given, positive: int, ratio: Any) -> Problem:
         n_labelled=n_labelled,
     )
     share = n_positive / n_labelled if n_labelled else None
-    return Problem(given.kernel, known, given.upper, fewest, most, share)
+    return TransductiveProblem(given.kernel, known, given.upper, fewest, most, share)
 
 
-def present_classes(given: Given) -> Given:
+def present_classes(given: TransductiveRows) -> TransductiveRows:
     """Return the same with the classes alone that have a row with weight."""
     codes = given.labels.codes
     present = np.unique(codes[codes >= 0])
     places = np.full(len(given.labels.classes) + 1, -1, dtype=np.intp)
     # The last place is that of -1, rows without a label.
     places[present] = np.arange(len(present))
-    own = Labels(given.labels.classes[present], places[codes])
+    own = PartialLabels(given.labels.classes[present], places[codes])
     return given._replace(labels=own, every_code=places[given.every_code])

@@ -19,10 +19,10 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
 from parsimon.svm._gram import (
-    Training,
+    TrainingMatrix,
     box_size,
     settings_of,
-    training,
+    training_matrix,
     warn_if_inverted,
     warn_unless_converged,
     worst_reason,
@@ -238,7 +238,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             counts = rows.weights / factors[rows.places]
-            made = training(self, X, rows.places, counts)
+            made = training_matrix(self, X, rows.places, counts)
             self.C_ = box_size(self.C, made.matrix, counts)
             problem = PairwiseProblem(
                 made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave
@@ -331,7 +331,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         return votes_and_margins(decisions, len(self.classes_)).argmax(axis=1)
 
     def _store(
-        self, X: Array, made: Training, fits: list[PairFit], codes: Any, places: Any
+        self, X: Array, made: TrainingMatrix, fits: list[PairFit], codes: Any, places: Any
     ) -> None:
         n_classes = len(self.classes_)
         coefficients = np.zeros((len(codes), len(fits)))

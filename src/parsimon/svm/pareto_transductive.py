@@ -45,8 +45,8 @@ from parsimon.svm._transductive_front import (
     search_primal,
 )
 from parsimon.svm._transductive_problem import (
-    Given,
-    Labels,
+    PartialLabels,
+    TransductiveRows,
     check_labelled,
     costs,
     present_classes,
@@ -271,7 +271,7 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             "verbose": self.verbose,
         }
 
-    def _read(self, X: Any, y: Any) -> tuple[Array, Labels]:
+    def _read(self, X: Any, y: Any) -> tuple[Array, PartialLabels]:
         if y is None:
             X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
             return X, read_labels(np.full(len(X), -1))
@@ -336,7 +336,7 @@ class TransductiveMachines:
     """
 
     template: TransductiveSVC
-    given: Given
+    given: TransductiveRows
     X: Array
     classes: AnyArray
     header: tuple[int, AnyArray | None]
@@ -383,7 +383,7 @@ def penalised(front: Front, text: str, C: float, C_unlabelled: float) -> Array:
     return totals
 
 
-def _two_classes(labels: Labels) -> AnyArray:
+def _two_classes(labels: PartialLabels) -> AnyArray:
     if not labels.known.any():
         return np.array([0, 1])
     check_labelled(labels)

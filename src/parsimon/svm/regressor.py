@@ -18,11 +18,11 @@ from parsimon._typing import Array, Indices
 from parsimon.svm._dual import Dual
 from parsimon.svm._gram import (
     FittedDual,
-    Training,
+    TrainingMatrix,
     box_size,
     fit_dual,
     settings_of,
-    training,
+    training_matrix,
     warn_if_inverted,
     warn_unless_converged,
 )
@@ -151,7 +151,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         rows = merged_rows(X, targets, weights, merge=not is_precomputed(self))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
-            made = training(self, X, rows.places, rows.weights)
+            made = training_matrix(self, X, rows.places, rows.weights)
             self.C_ = box_size(self.C, made.matrix, rows.weights)
             dual = regression_dual(
                 made.matrix,
@@ -189,7 +189,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             f"by {self.stopped_by_}. {self._definiteness.sentence()}"
         )
 
-    def _store(self, X: Array, made: Training, fit: FittedDual, places: Indices) -> None:
+    def _store(self, X: Array, made: TrainingMatrix, fit: FittedDual, places: Indices) -> None:
         solution, evolved = fit.solution, fit.evolved
         above, below = np.split(solution.alpha, 2)
         coefficients = above - below

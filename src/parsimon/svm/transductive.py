@@ -14,15 +14,15 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.svm._labelling_search import (
     METHODS,
     LabelledMachines,
-    Searching,
+    LabellingOptions,
     chosen_price,
     find_machines,
     inductive_machines,
     weigh,
 )
 from parsimon.svm._transductive_problem import (
-    Given,
-    Problem,
+    TransductiveProblem,
+    TransductiveRows,
     check_labelled,
     costs,
     is_chosen,
@@ -33,8 +33,8 @@ from parsimon.svm._transductive_problem import (
 )
 
 Method = Literal["evolution", "greedy", "joint", "exhaustive"]
-# Where classes are groups with gaps between them, slack is dear.
-_TRANSDUCTIVE_PRICE = 10.0
+# Where classes are groups with gaps between them, slack is dear; less so that of guessed labels.
+_TRANSDUCTIVE_PRICE, _UNLABELLED_SHARE = 10.0, 0.3
 
 
 class TransductiveSVC(ClassifierMixin, BaseEstimator):
@@ -64,11 +64,11 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         ten times as much for the transductive machine. "heuristic" is n over the trace of the
         kernel matrix.
     C_unlabelled : float, None or "choose"
-        Cost of slack of unlabelled rows; None is C. "choose", for "evolution": C, or nothing at all
-        unless, first, labels that spread along the graph of the ten nearest neighbours get no more
-        of the labelled rows wrong, when these are left out, than the machine of the other labelled
-        rows, and second, the boundaries by spreading and by the machine cross less than a tenth of
-        the links of that graph.
+        Cost of slack of unlabelled rows; None is C. "choose": C if that is given and 0.3 C if it
+        is chosen; with "evolution" nothing at all unless, first, labels that spread along the graph
+        of the ten nearest neighbours get no more of the labelled rows wrong, when these are left
+        out, than the machine of the other labelled rows, and second, the boundaries by spreading
+        and by the machine cross less than a tenth of the links of that graph.
     kernel, gamma, degree, coef0
         As in `sklearn.svm.SVC`, or a kernel of `parsimon.kernels`. Labels only travel as far as
         the kernel sees: with "rbf" a width like that of the gaps between groups works best. On an
@@ -237,10 +237,10 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         """Return the labels of new rows."""
         return self._labels(self.decision_function(X))
 
-    def _searching(self) -> Searching:
+    def _searching(self) -> LabellingOptions:
         check_choice("method", self.method, METHODS)
         limit = check_seconds("time_limit", self.time_limit)
-        return Searching(
+        return LabellingOptions(
             method=self.method,
             population_size=check_count("population_size", self.population_size, least=2),
             max_iter=check_count("max_iter", self.max_iter),
@@ -248,7 +248,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             deadline=None if limit is None else time.monotonic() + limit,
         )
 
-    def _find(self, given: Given, how: Searching) -> tuple[list[Problem], LabelledMachines]:
+    def _find(
+        self, given: TransductiveRows, how: LabellingOptions
+    ) -> tuple[list[TransductiveProblem], LabelledMachines]:
         """Choose prices and search; keep to the labelled rows where these do not support it."""
         inductive, C, C_unlabelled = self._prices(given)
         self.fell_back_, self.C_, self.C_unlabelled_ = False, C, C_unlabelled
@@ -270,17 +272,18 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         is_free = self.positive_ratio is None or isinstance(self.positive_ratio, str)
         return problems, inductive_machines(problems, keep_ratio=not is_free)
 
-    def _prices(self, given: Given) -> tuple[float, float, float]:
+    def _prices(self, given: TransductiveRows) -> tuple[float, float, float]:
         """Return C of the machine of the labelled rows; C and C* of the transductive one."""
         C, C_unlabelled = costs(self, given.kernel)
         if not is_chosen(self.C) or given.labels.known.all():
             return C, C, C_unlabelled
         inductive = chosen_price(given)
         C = _TRANSDUCTIVE_PRICE * inductive
-        is_open = self.C_unlabelled is None or is_chosen(self.C_unlabelled)
-        return inductive, C, C if is_open else C_unlabelled
+        if is_chosen(self.C_unlabelled):
+            return inductive, C, _UNLABELLED_SHARE * C
+        return inductive, C, C if self.C_unlabelled is None else C_unlabelled
 
-    def _problems(self, given: Given) -> list[Problem]:
+    def _problems(self, given: TransductiveRows) -> list[TransductiveProblem]:
         positives = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         return [problem_of(given, code, self.positive_ratio) for code in positives]
 
@@ -302,7 +305,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
 def settle(
     model: TransductiveSVC,
-    given: Given,
+    given: TransductiveRows,
     coefficients: Array,
     biases: Array,
     X: Array,
