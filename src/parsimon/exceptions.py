@@ -1,4 +1,4 @@
-"""Errors that say what was seen and what to do.
+"""Errors and warnings that say what was seen and what to do.
 
 Every error of the package is a `ParsimonError`; each is also the built-in error a Python
 programmer would expect, so that `except ValueError` works as usual. The command line prints the
@@ -28,3 +28,7 @@ class MissingDependencyError(ParsimonError, ImportError):
 
 class CheckpointError(ParsimonError, ValueError):
     """A checkpoint file does not belong to the run that wants to resume from it."""
+
+
+class ConstantPredictionWarning(UserWarning):
+    """Nothing that a search found beats one prediction for every row, so that is what is used."""

@@ -29,7 +29,7 @@ from parsimon.kernels import (
     same_structure,
     to_sklearn,
 )
-from parsimon.kernels.adapters import KernelAdapter
+from parsimon.kernels._sklearn_kernel import KernelAdapter
 from tests.kernels.examples import DEFINITE, X, Y, identify
 
 SE = SquaredExponential

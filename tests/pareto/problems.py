@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from parsimon.pareto._evaluation_pool import EvaluationPool
+from parsimon.pareto.nsga2 import NSGA2
+from parsimon.pareto.run import SearchOptions
+from parsimon.pareto.search import search_generations
+from parsimon.pareto.variation import default_crossover, default_mutation
+
 
 def zdt1(x):
     """Return the two objectives of ZDT1 on [0, 1]^n; its front is f2 = 1 - sqrt(f1)."""
@@ -53,3 +59,17 @@ def assert_same_search(first, second):
         np.testing.assert_array_equal(getattr(first.history, name), getattr(second.history, name))
     assert first.n_iter == second.n_iter
     assert first.n_evaluations == second.n_evaluations
+
+
+def nsga2_with(evaluate, space, *, settings, population_size=100, chunk_size=50, **options):
+    """Run NSGA-II with settings that `nsga2` does not offer."""
+    search = NSGA2(
+        space,
+        None,
+        population_size,
+        settings.pop("crossover", default_crossover(space)),
+        settings.pop("mutation", default_mutation(space)),
+        **settings,
+    )
+    pool = EvaluationPool(evaluate, chunk_size=chunk_size)
+    return search_generations(search, pool, SearchOptions(**options))

@@ -118,6 +118,13 @@ def test_literal_segments_follow_the_printed_formula():
     assert segment_borders(values, 2).tolist() != expected.tolist()
 
 
+def test_a_symmetric_front_bends_in_its_middle():
+    t = np.linspace(0, 1, 50)
+    front = Front(np.column_stack((t**2, (1 - t) ** 2)), 2)
+    assert front.segments(4).tolist() == [23, 24, 25, 26]
+    assert front.segments(1).tolist() == [24]
+
+
 def test_corrected_segments_do_not_depend_on_units():
     values = np.array([[0.0, 5.0], [1.0, 4.0], [1.5, 2.0], [4.0, 1.0], [9.0, 0.5]])
     np.testing.assert_array_equal(

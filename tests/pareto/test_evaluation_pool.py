@@ -10,7 +10,8 @@ SEED = np.random.SeedSequence(5)
 
 
 def evaluated(evaluate, population, **options):
-    with EvaluationPool(evaluate, SEED, **options) as pool:
+    with EvaluationPool(evaluate, **options) as pool:
+        pool.seed = SEED
         return pool(population, n_iter=3)
 
 
@@ -69,7 +70,8 @@ def test_every_row_has_its_own_seed_whatever_the_pieces(n_jobs):
     many = evaluated(evaluate, rows(9), stochastic=True, chunk_size=9)
     np.testing.assert_array_equal(few.values, many.values)
     assert len(np.unique(few.values)) == 9
-    with EvaluationPool(evaluate, SEED, stochastic=True) as pool:
+    with EvaluationPool(evaluate, stochastic=True) as pool:
+        pool.seed = SEED
         assert not np.isin(pool(rows(9), n_iter=4).values, few.values).any()
 
 
@@ -113,7 +115,8 @@ def test_a_deadline_is_kept_between_pieces(n_jobs, tmp_path):
         (tmp_path / str(x[0, 0])).touch()
         return x[:, 0]
 
-    with EvaluationPool(evaluate, SEED, chunk_size=1, n_jobs=n_jobs) as pool:
+    with EvaluationPool(evaluate, chunk_size=1, n_jobs=n_jobs) as pool:
+        pool.seed = SEED
         with pytest.raises(OutOfTime):
             pool(rows(400), n_iter=1, deadline=time.monotonic() + 0.1)
         assert len(list(tmp_path.iterdir())) < 200

@@ -43,9 +43,9 @@ def test_the_knee_is_the_default(front):
     ("rule", "message"),
     [
         ("elbow", "no rule 'elbow'"),
-        ("knee:elbow", "chord, gain, tradeoff"),
-        ("best", "best needs an objective"),
-        ("best:auc", "no objective 'auc'"),
+        ("knee:elbow", '"chord" or "gain" or "tradeoff"'),
+        ("best", "best needs a column"),
+        ("best:auc", "no column 'auc'; the columns are tpr, fpr"),
         ("nearest", "NAME=VALUE"),
         ("nearest:fpr", "NAME=VALUE"),
         ("nearest:fpr=low", "needs numbers, got 'low'"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from parsimon.pareto.run import has_improved
+from parsimon.pareto.search import has_improved
 from tests.pareto.strategies import tables
 
 

@@ -1,9 +1,9 @@
-"""Rules that choose points of a front: functions of minimised values, shape (n, m).
+"""What choosing from a front is made of: knees, bends, nearness, and conditions on objectives.
 
-Every rule first scales each objective to [0, 1] over the front (`unit_scaled`), so that units do
-not matter: multiplying an objective by a positive number, or adding one, changes no choice.
-
-Conditions on objectives, as keywords, ``fpr__le=0.05``, or as text, ``fpr<=0.05``.
+All are functions of minimised values, shape (n, m). Each objective is first scaled to [0, 1] over
+the front (`unit_scaled`), so that units do not matter: multiplying an objective by a positive
+number, or adding one, changes no choice. Conditions come as keywords, ``fpr__le=0.05``, or as
+text, ``fpr<=0.05``.
 """
 
 import re
@@ -107,34 +107,36 @@ def nearest_point(values: Array, reference: Array, weights: Array) -> int:
 
 
 def segment_borders(values: Array, k: int, *, literal: bool = False) -> Indices:
-    """Return the `k` points where the slope of a two-objective front changes most.
+    """Return the `k` points where a two-objective front bends most.
 
-    Points are sorted from the best first objective to the worst. With the angle eta_p of the
-    plotted slope (second objective over first, scaled) between the points p and p + 1, and
-    eta_0 = pi / 2, the change at p is eta_p / eta_{p-1}; the borders are the points whose change
-    is furthest from 1 [1]. Steep parts hold solutions that differ in the second objective alone.
+    Points are sorted from the best first objective to the worst, both objectives scaled to
+    [0, 1]. With the angle eta_p of the plotted slope between the points p and p + 1, the bend at
+    p is the angle by which the front turns there, eta_p - eta_{p-1} without sign; the two ends
+    do not bend.
 
-    The source prints the inverse slope, unscaled and signed, although its reading (steep =
-    redundant, eta_0 = pi / 2) is that of the plotted slope; ``literal=True`` computes what it
-    prints.
-
-    [1] Mierswa (2009), dissertation, TU Dortmund, section 8.4.1.
+    Mierswa (2009, section 8.4.1) compares eta_p / eta_{p-1} with 1, from eta_0 = pi / 2 on, and
+    prints the inverse slope, unscaled and signed, although its reading (steep = redundant) is
+    that of the plotted slope. A ratio of small angles is large wherever the front is flat, so
+    that of a symmetric front it takes one end. ``literal=True`` computes what is printed.
     """
     if values.shape[1] != 2:
         raise InvalidInputError(
             f"Segments need two objectives, got {values.shape[1]}; use project first."
         )
     order = np.lexsort((values[:, 1], values[:, 0]))
-    points = values[order] if literal else unit_scaled(values)[order]
-    steps = np.diff(points, axis=0)
     if literal:
+        steps = np.diff(values[order], axis=0)
         angles = np.arctan(steps[:, 0] / np.where(steps[:, 1] == 0, _TINY, steps[:, 1]))
+        before = np.concatenate([[np.pi / 2], angles[:-1]])
+        bend = np.abs(angles / np.where(np.abs(before) < _TINY, _TINY, before) - 1)
+        inner = order[:-1]
     else:
-        angles = np.arctan2(np.abs(steps[:, 1]), np.abs(steps[:, 0]))
-    before = np.concatenate([[np.pi / 2], angles[:-1]])
-    change = angles / np.where(np.abs(before) < _TINY, _TINY, before)
-    furthest = np.argsort(-np.abs(change - 1), kind="stable")[:k]
-    return np.sort(order[furthest])
+        steps = np.abs(np.diff(unit_scaled(values)[order], axis=0))
+        bend = np.abs(np.diff(np.arctan2(steps[:, 1], steps[:, 0])))
+        inner = order[1:-1]
+    # Angles that rounding alone tells apart are equal; the first of them counts.
+    furthest = np.argsort(-bend.round(9), kind="stable")[:k]
+    return np.sort(inner[furthest])
 
 
 def _best_row(scaled: Array, column: int) -> int:

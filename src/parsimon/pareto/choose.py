@@ -1,25 +1,74 @@
-"""Rules for choosing from a front written as short texts, for commands and for `select`.
+r"""Rules for choosing from a front written as short texts, for commands and for `select`.
 
 ===================================================  ==========================================
 ``knee``, ``knee:gain``, ``knee:tradeoff``           the knee, by method
-``best:NAME``                                        the best value of one objective
+``best:NAME``, or ``NAME`` alone                     the best value of one column
+``one_se``, ``one_se:2``                             the smallest within one (two) standard errors
+                                                     of the least error
 ``nearest:NAME=VALUE,...``                           nearest to a wished point
 ``cheapest:cost_fp=1,cost_fn=5,prevalence=0.1``      least expected cost (needs tpr and fpr)
 ``desirable:NAME=WORST..BEST,...``                   most desirable, ramps from worst to best
 ``3``                                                the row with this index
+``... where fpr<=0.05 and size<9``                   any of them, among rows that meet conditions
 ===================================================  ==========================================
+
+A column is an objective of the front, or one that came with it in `Figures`: the error on rows
+held out, say. Where the figures tell which solutions beat a constant prediction, a rule that would
+end at one that does not chooses among those alone, and says so if there are none; an index takes
+any.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from parsimon.exceptions import InvalidInputError
+import numpy as np
+
+from parsimon._checks import check_choice, check_positive
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.pareto._criteria import KNEES, condition_mask, written_conditions
+from parsimon.pareto._directions import Directions
+from parsimon.pareto.dominance import nondominated_rows
 from parsimon.pareto.front import Front
 
 Rule = int | str | Callable[[Front], int]
 
+# Errors that are sums in another order are equal.
+_DIGITS = 12
 
-def choose(front: Front, rule: Rule = "knee") -> int:
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What is known of each solution of a front besides its objectives, in its order.
+
+    columns (n,): By name; what an objective is called may not occur again.
+    maximise: Names of the columns of which more is better.
+    error: The column by which solutions are compared, for "one_se" and "knee".
+    size: Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
+    knee: Columns between which "knee" looks, if not all objectives.
+    n_rows: How many rows the error was measured on.
+    standard_error: The column with the error's standard error, if it is no share of `n_rows`.
+    beats_constant (n,): Which solutions are better than predicting one class, or one number,
+        for every row.
+    constant: What a prediction that needs no model is called in an error message.
+    judged (n,): Columns as rules see them where tables do not show them so: further ones, or a
+        more cautious form of a column.
+    """
+
+    columns: Mapping[str, AnyArray] = field(default_factory=dict)
+    maximise: tuple[str, ...] = ()
+    error: str | None = None
+    size: tuple[str, ...] = ()
+    knee: tuple[str, ...] = ()
+    n_rows: float = 0.0
+    standard_error: str | None = None
+    beats_constant: Mask | None = None
+    constant: str = "a constant prediction"
+    judged: Mapping[str, AnyArray] = field(default_factory=dict)
+
+
+def choose(front: Front, rule: Rule = "knee", figures: Figures | None = None) -> int:
     """Return the index that a rule chooses.
 
     Parameters
@@ -27,68 +76,219 @@ def choose(front: Front, rule: Rule = "knee") -> int:
     front : Front
     rule : int, str or callable
         An index, one of the texts above, or a function of the front.
+    figures : Figures, optional
+        Further columns to which rules and conditions may refer.
 
     Examples
     --------
     >>> front = Front([[0.80, 2], [0.90, 5], [0.91, 40]], ["auc", "features"], maximise=["auc"])
     >>> choose(front), choose(front, "best:auc"), choose(front, "nearest:features=3")
     (1, 0, 2)
+    >>> choose(front, "best:auc where features<=10")
+    1
     """
     if callable(rule):
         return front[int(rule(front))].index
     text = str(rule).strip()
     if text.lstrip("-").isdigit():
-        if not -len(front) <= int(text) < len(front):
-            raise InvalidInputError(
-                f"There is no solution {text}; the front has {len(front)}, counted from 0."
-            )
-        return front[int(text)].index
-    name, _, rest = text.partition(":")
-    if name not in _RULES:
+        return _indexed(front, text)
+    return _Choice.of(front, figures or Figures()).chosen(text)
+
+
+def _indexed(front: Front, text: str) -> int:
+    if not -len(front) <= int(text) < len(front):
         raise InvalidInputError(
-            f"There is no rule {name!r}; the rules are {', '.join(_RULES)}, or an index."
+            f"There is no solution {text}; the front has {len(front)}, counted from 0."
         )
-    return _RULES[name](front, rest)
+    return front[int(text)].index
 
 
-def _knee(front: Front, rest: str) -> int:
-    return front.knee(rest or "chord")  # type: ignore[arg-type]
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """A front with its figures: all columns as one table of minimised values.
+
+    rows (k,): Which rows of the whole front these are.
+    """
+
+    front: Front
+    figures: Figures
+    columns: Mapping[str, Array]
+    rows: Indices
+
+    @classmethod
+    def of(cls, front: Front, figures: Figures) -> "_Choice":
+        signs = dict.fromkeys(figures.maximise, -1.0)
+        further = {**figures.columns, **figures.judged}
+        columns = dict(zip(front.names, front.minimised.T, strict=True)) | {
+            name: column * signs.get(name, 1.0) for name, column in further.items()
+        }
+        return cls(front, figures, columns, np.arange(len(front)))
+
+    def chosen(self, text: str) -> int:
+        """Return the index in the whole front."""
+        rule, _, conditions = text.partition(" where ")
+        kept = self.met(conditions) if conditions else self.among(np.ones(len(self.rows), np.bool_))
+        if not len(kept.rows):
+            raise EmptyFrontError("No solution is left to choose from; loosen the conditions.")
+        better, rule = kept.better_than_constant(), rule.strip()
+        # All of them first: constant predictions are the end from which a knee is measured.
+        index = kept.rows[kept.place(rule)]
+        if index in better.rows:
+            return int(index)
+        if rule.startswith("cheapest:"):
+            raise EmptyFrontError(
+                f"At these costs {self.figures.constant} is cheaper than every solution."
+            )
+        return int(better.rows[better.place(rule)])
+
+    def among(self, mask: Mask) -> "_Choice":
+        """Return the choice among some of the rows."""
+        columns = {name: column[mask] for name, column in self.columns.items()}
+        return _Choice(self.front[mask], self.figures, columns, self.rows[mask])
+
+    def met(self, text: str) -> "_Choice":
+        """Return the choice among the rows that meet written conditions."""
+        mask = np.ones(len(self.rows), dtype=np.bool_)
+        example = f"{self.front.names[-1]}<=0.05"
+        for condition, bound in written_conditions(text, example).items():
+            name = condition.rpartition("__")[0]
+            values = (self.column(name) * self.sign(name))[:, None]
+            mask &= condition_mask(values, Directions.of([name]), {condition: bound})
+        return self.among(mask)
+
+    def better_than_constant(self) -> "_Choice":
+        if self.figures.beats_constant is None:
+            return self
+        better: Mask = self.figures.beats_constant[self.rows]
+        if not better.any():
+            which = "that meets the conditions " if len(better) < self.n_solutions else ""
+            raise EmptyFrontError(
+                f"No solution {which}beats {self.figures.constant}; loosen the conditions, or "
+                "choose by index."
+            )
+        return self.among(better)
+
+    @property
+    def n_solutions(self) -> int:
+        return 0 if self.figures.beats_constant is None else len(self.figures.beats_constant)
+
+    def place(self, text: str) -> int:
+        """Return the place among these rows that a rule without conditions chooses."""
+        name, _, rest = text.partition(":")
+        if text in self.columns and name not in _RULES:
+            return self.best(text)
+        if name not in _RULES:
+            own = ", ".join(name for name in self.figures.columns)
+            raise InvalidInputError(
+                f"There is no rule {name!r}; the rules are {', '.join(_RULES)}, an index, or a "
+                f"column ({', '.join(self.front.names)}{', ' + own if own else ''})."
+            )
+        return _RULES[name](self, rest)
+
+    def column(self, name: str) -> Array:
+        """Return minimised values of a column, shape (k,)."""
+        if name not in self.columns:
+            raise InvalidInputError(
+                f"There is no column {name!r}; the columns are {', '.join(self.columns)}."
+            )
+        return self.columns[name]
+
+    def sign(self, name: str) -> float:
+        """Return -1 for a column of which more is better."""
+        if name in self.front.names:
+            return float(self.front.directions.sign[self.front.directions.position(name)])
+        return -1.0 if name in self.figures.maximise else 1.0
+
+    def best(self, name: str) -> int:
+        """Return the best of a column; ties go to the smallest, or as on the front."""
+        if name in self.front.names and not self.figures.size:
+            return self.front.best(name)
+        ties = [self.column(size) for size in self.figures.size]
+        return int(np.lexsort((*ties[::-1], self.column(name).round(_DIGITS)))[0])
+
+    def error(self, rule: str) -> Array:
+        """Return the column by which solutions are compared."""
+        if self.figures.error is None:
+            raise InvalidInputError(
+                f"{rule} needs to know the error of each solution; this front has none."
+            )
+        return self.column(self.figures.error)
 
 
-def _best(front: Front, rest: str) -> int:
+def _knee(choice: _Choice, rest: str) -> int:
+    """Return the knee of the whole front, or of the columns that the figures name."""
+    method = rest or "chord"
+    check_choice("method", method, tuple(KNEES))
+    if not choice.figures.knee:
+        return choice.front.knee(method)  # type: ignore[arg-type]
+    points = np.column_stack([choice.column(name) for name in choice.figures.knee])
+    points = points.round(_DIGITS)
+    front = np.flatnonzero(nondominated_rows(points, keep_ties=False))
+    return int(front[KNEES[method](points[front])])
+
+
+def _best(choice: _Choice, rest: str) -> int:
     if not rest:
         raise InvalidInputError(
-            f"best needs an objective, as in best:{front.names[0]}; "
-            f"the objectives are {', '.join(front.names)}."
+            f"best needs a column, as in best:{choice.front.names[0]}; "
+            f"the columns are {', '.join(choice.columns)}."
         )
-    return front.best(rest)
+    return choice.best(rest)
 
 
-def _nearest(front: Front, rest: str) -> int:
-    return front.nearest(_numbers("nearest", rest))
+def _one_se(choice: _Choice, rest: str) -> int:
+    """Return the smallest solution whose error is near the least, in its standard errors.
+
+    Of the smallest the one with the least error is taken (Breiman, Friedman, Olshen and Stone
+    1984, section 3.4.3).
+    """
+    n_errors = check_positive("one_se", _number(rest, "one_se") if rest else 1.0, or_zero=True)
+    error = choice.error("one_se")
+    most = float(error.min()) + n_errors * _standard_error(choice, error)
+    near = np.flatnonzero(error.round(_DIGITS) <= round(most, _DIGITS))
+    first, *others = [choice.column(name)[near] for name in choice.figures.size]
+    return int(near[np.lexsort((*others[::-1], error[near].round(_DIGITS), first))[0]])
 
 
-def _cheapest(front: Front, rest: str) -> int:
+def _standard_error(choice: _Choice, error: Array) -> float:
+    r"""Return the standard error of the least error.
+
+    Unless the figures tell, it is binomial: :math:`\sqrt{p (1 - p) / n}` with
+    :math:`p = (n e + 1) / (n + 2)`, so that a faultless solution has one too.
+    """
+    if choice.figures.standard_error is not None:
+        return float(choice.column(choice.figures.standard_error)[error.argmin()])
+    n = choice.figures.n_rows
+    share = (n * float(error.min()) + 1.0) / (n + 2.0)
+    return float(np.sqrt(share * (1.0 - share) / n))
+
+
+def _nearest(choice: _Choice, rest: str) -> int:
+    return choice.front.nearest(_numbers("nearest", rest))
+
+
+def _cheapest(choice: _Choice, rest: str) -> int:
     given = _numbers("cheapest", rest)
     if not {"cost_fp", "cost_fn"} <= set(given) <= {"cost_fp", "cost_fn", "prevalence"}:
         raise InvalidInputError(
             "cheapest needs cost_fp and cost_fn, and may have prevalence, "
             f"as in cheapest:cost_fp=1,cost_fn=5,prevalence=0.1; got {rest!r}."
         )
-    return front.cheapest(given["cost_fp"], given["cost_fn"], given.get("prevalence"))
+    return choice.front.cheapest(given["cost_fp"], given["cost_fn"], given.get("prevalence"))
 
 
-def _desirable(front: Front, rest: str) -> int:
+def _desirable(choice: _Choice, rest: str) -> int:
     wishes = {}
     for name, wish in _pairs("desirable", rest).items():
         worst, _, best = wish.partition("..")
         wishes[name] = (_number(worst, "desirable"), _number(best, "desirable"))
-    return front.desirable(wishes)
+    return choice.front.desirable(wishes)
 
 
-_RULES: Mapping[str, Callable[[Front, str], int]] = {
+_RULES: Mapping[str, Callable[[_Choice, str], int]] = {
     "knee": _knee,
     "best": _best,
+    "one_se": _one_se,
     "nearest": _nearest,
     "cheapest": _cheapest,
     "desirable": _desirable,

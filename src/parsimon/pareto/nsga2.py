@@ -15,10 +15,10 @@ from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.pareto._checkpoint import Checkpoint, describe
 from parsimon.pareto._directions import Directions
-from parsimon.pareto._evaluation_pool import Evaluate, Evaluated
+from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool
 from parsimon.pareto.desirability import Guide
 from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
-from parsimon.pareto.run import Callback, RunOptions, run
+from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
     Best,
     Proposal,
@@ -29,6 +29,7 @@ from parsimon.pareto.search import (
     crossed_and_mutated,
     describe_start,
     first_population,
+    search_generations,
 )
 from parsimon.pareto.space import Space
 from parsimon.pareto.variation import (
@@ -53,16 +54,12 @@ def nsga2(
     max_iter: int = 200,
     crossover: Crossover | Literal["auto"] | None = "auto",
     mutation: Mutation | Literal["auto"] | None = "auto",
-    mating: str = "tournament",
-    offspring: str = "mutated",
-    crowding: str = "auto",
-    normalise_crowding: bool = True,
+    variant: Literal["deb", "mierswa"] = "deb",
     guide: Guide | None = None,
     names: Sequence[str] | None = None,
     maximise: Sequence[str] | bool = (),
     time_limit: float | None = None,
     stall: int | None = None,
-    stall_tolerance: float = 1e-4,
     callback: Callback | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     n_jobs: int | None = 1,
@@ -96,19 +93,15 @@ def nsga2(
         "auto" suits the space: simulated binary crossover (eta 15, rate 0.9) and polynomial
         mutation (eta 20) for a Box, else uniform crossover (0.9) with `BitFlip` or
         `IntegerReset`; all mutations change each variable with probability 1 / n_variables.
-    mating : {"tournament", "random"}
-        Parents win a binary tournament by level and room, or are a random permutation.
-    offspring : {"mutated", "crossed_and_mutated"}
-        Children are crossed, then mutated; or, as in Mierswa (2009), crossed children compete as
-        well as a mutated clone of each parent and of each crossed child.
-    crowding : {"auto", "gaps", "maximin"}
-        How room is measured: by the gaps along each objective of [1]_, or by taking solutions one
-        by one, always the farthest from those already taken [2]_. Gaps do not see crowds among
-        three or more objectives; "auto" takes gaps for two objectives and maximin for more. The
-        extra `fast` makes maximin several times quicker, with the same result.
-    normalise_crowding : bool
-        Measure room in widths of the front. False is the variant of Mierswa (2009), in which
-        an objective with large numbers decides alone.
+    variant : {"deb", "mierswa"}
+        "deb": parents win a binary tournament by level and room, and children are crossed, then
+        mutated. Room is measured in widths of the front: by the gaps along each objective of
+        [1]_ where there are two, by the distance from solutions already taken [2]_ where there
+        are more, among which gaps do not see crowds (the extra `fast` makes that several times
+        quicker, with the same result). "mierswa" is the form of Mierswa (2009), section 2.4.1:
+        parents are a random permutation, crossed children compete as well as a mutated clone of
+        each parent and of each crossed child, and room is not scaled, so that an objective with
+        large numbers decides alone.
     guide : ReferencePoints, DesirabilityGuide or another Guide, optional
         What is wanted of the front; takes the place of crowding.
     names : sequence of str, optional
@@ -119,10 +112,8 @@ def nsga2(
         Seconds, checked between calls of `evaluate`; the generation in progress is dropped. The
         first population is always completed.
     stall : int, optional
-        Stop after so many generations in a row without improvement: of the hypervolume, or of
-        the nearest solution to what the guide wants.
-    stall_tolerance : float
-        The share by which it must improve to count.
+        Stop after so many generations in a row without an improvement of a ten-thousandth: of
+        the hypervolume, or of the nearest solution to what the guide wants.
     callback : callable, optional
         Called with a `SearchResult` (its ``front`` is the current one) after each generation;
         the run stops if it returns a true value.
@@ -170,28 +161,33 @@ def nsga2(
         population_size=size,
         crossover=or_default("crossover", crossover, default_crossover(space)),
         mutation=or_default("mutation", mutation, default_mutation(space)),
-        mating=mating,
-        offspring=offspring,
-        crowding=crowding,
-        normalise_crowding=normalise_crowding,
         guide=guide,
         names=listed,
         maximise=wanted,
+        **VARIANTS[check_choice("variant", variant, tuple(VARIANTS))],
     )
-    options = RunOptions(
+    options = SearchOptions(
         max_iter=max_iter,
         time_limit=time_limit,
         stall=stall,
-        stall_tolerance=stall_tolerance,
         callback=callback,
         checkpoint=checkpoint,
-        n_jobs=n_jobs,
-        chunk_size=chunk_size,
-        stochastic=stochastic,
         verbose=verbose,
         random_state=random_state,
     )
-    return run(search, evaluate, options)
+    pool = EvaluationPool(evaluate, n_jobs=n_jobs, chunk_size=chunk_size, stochastic=stochastic)
+    return search_generations(search, pool, options)
+
+
+# Settings of `NSGA2` that make a variant.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "deb": {},
+    "mierswa": {
+        "mating": "random",
+        "offspring": "crossed_and_mutated",
+        "normalise_crowding": False,
+    },
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +201,13 @@ class NSGA2State(State):
 
 @dataclass(frozen=True, eq=False)
 class NSGA2:
-    """The settings of NSGA-II, and one generation of it as `ask` and `tell`."""
+    """The settings of NSGA-II, and one generation of it as `ask` and `tell`.
+
+    mating: "tournament", or "random" for a permutation.
+    offspring: "mutated" after crossing, or "crossed_and_mutated" clones beside their parents.
+    crowding: Room by "gaps" along each objective, or by "maximin" distance from those already
+        taken; "auto" takes gaps for two objectives.
+    """
 
     space: Space
     start: AnyArray | None
@@ -219,6 +221,7 @@ class NSGA2:
     guide: Guide | None = None
     names: tuple[str, ...] | None = None
     maximise: tuple[str, ...] | bool = ()
+    stall_tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         check_choice("mating", self.mating, ("tournament", "random"))

@@ -1,23 +1,19 @@
-"""The loop that every search shares: ask, evaluate, tell, until a limit is reached.
+"""The loop that everything with generations or steps runs in.
 
-Stopping, history, checkpoints, progress and Ctrl-C are written here once; what an algorithm must
-bring is `search.Search`.
-
-A moment of a run: all that decides how it goes on, and its way to a checkpoint and back.
-
-When a search has come to rest: its best no longer gets better.
+Limits, stall, history, progress, Ctrl-C, checkpoints and resuming to the same bits are written
+here once. What advances is a `Process`: a population of `search.Search`, an archive that gains one
+model after another, a path of machines, a beam of kernels.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import moocore
 import numpy as np
 
-from parsimon._checks import check_count, check_positive
+from parsimon._checks import check_count, check_seconds
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -26,204 +22,191 @@ from parsimon.pareto._checkpoint import (
     Checkpoint,
     as_checkpoint,
     check_settings,
-    describe,
     read_checkpoint,
     write_checkpoint,
 )
-from parsimon.pareto._directions import Directions
-from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool, OutOfTime
-from parsimon.pareto.search import S, Search, SearchResult, history_of
+from parsimon.pareto._evaluation_pool import OutOfTime
+
+S = TypeVar("S")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class Moment(NamedTuple, Generic[S]):
-    """The state after a generation, with the generator, the stall count and the history.
+class Standing(NamedTuple):
+    """Where a process stands after a step.
 
-    `trail` may hold a row too many after an interruption; the first ``n_iter + 1`` count.
+    n_evaluations: Candidates evaluated so far.
+    n_idle: Steps since it last got better.
     """
 
-    state: S
-    rng_state: Any
-    mark: Array
-    n_stalled: int
-    trail: list[list[float]]
+    n_evaluations: int
+    n_idle: int = 0
 
 
-def save_moment(
-    checkpoint: Checkpoint,
-    moment: Moment[S],
-    *,
-    settings: dict[str, str],
-    seed: np.random.SeedSequence,
-) -> None:
-    """Write a moment to the checkpoint's file."""
-    entropy, spawn_key = _seed_parts(seed)
-    header = {
-        "settings": {**settings, "label": checkpoint.label},
-        "entropy": entropy,
-        "spawn_key": spawn_key,
-        "rng": moment.rng_state,
-        "n_stalled": moment.n_stalled,
-    }
-    arrays = {f"state_{name}": array for name, array in moment.state.to_arrays().items()}
-    arrays["trail"] = np.array(moment.trail[: moment.state.n_iter + 1])
-    arrays["mark"] = moment.mark
-    write_checkpoint(checkpoint.path, header, arrays)
+class Ending(NamedTuple):
+    """How far a run came and why it ended; "running" in what a callback gets.
 
-
-def load_moment(
-    checkpoint: Checkpoint, search: Search[S], *, settings: dict[str, str], random_state: Seed
-) -> tuple[Moment[S] | None, np.random.SeedSequence]:
-    """Return the moment to resume from, if any, and the seed of the run."""
-    path = Path(checkpoint.path)
-    if not path.parent.is_dir():
-        raise CheckpointError(f"The folder {path.parent} of the checkpoint does not exist.")
-    seed = seed_sequence(random_state)
-    if not checkpoint.resume or not path.exists():
-        return None, seed
-    header, arrays = read_checkpoint(path)
-    check_settings(path, header["settings"], {**settings, "label": checkpoint.label})
-    stored = header["entropy"], header["spawn_key"]
-    if random_state is None:
-        seed = np.random.SeedSequence(stored[0], spawn_key=tuple(stored[1]))
-    elif _seed_parts(seed) != stored:
-        raise CheckpointError(
-            f"{path} was written with another random_state; give the same one, or none."
-        )
-    trail, mark = arrays.pop("trail").tolist(), arrays.pop("mark")
-    state = search.restore({name.removeprefix("state_"): a for name, a in arrays.items()})
-    return Moment(state, header["rng"], mark, header["n_stalled"], trail), seed
-
-
-def _seed_parts(seed: np.random.SeedSequence) -> tuple[Any, list[int]]:
-    """Return entropy and spawn key as JSON holds them."""
-    entropy = np.asarray(seed.entropy, dtype=object).tolist()
-    plain = [int(part) for part in entropy] if isinstance(entropy, list) else int(entropy)
-    return plain, [int(key) for key in seed.spawn_key]
-
-
-def has_improved(before: Array, after: Array, tolerance: float) -> bool:
-    """Tell whether the second set of best solutions is better than the first.
-
-    While nothing keeps its constraints, the least violation must fall. Then, for one objective,
-    the best value must fall; for several, the hypervolume must grow. Hypervolumes are measured
-    from a point a tenth of their common width beyond both sets.
-
-    Shapes: before, after (n, m + 1).
+    trail (n_rows, ...): The rows of the history, one for each report.
     """
-    worst, now = before[:, -1].min(), after[:, -1].min()
-    if worst > 0 or now > 0:
-        return bool(now < worst * (1 - tolerance))
-    old, new = before[before[:, -1] <= 0, :-1], after[after[:, -1] <= 0, :-1]
-    if old.shape[1] == 1:
-        return bool(new.min() < old.min() - tolerance * abs(old.min()))
-    both = np.concatenate((old, new))
-    width = np.ptp(both, axis=0)
-    width[width == 0] = 1.0
-    reference = (both.max(axis=0) + 0.1 * width) / width
-    volumes = [moocore.hypervolume(values / width, ref=reference) for values in (old, new)]
-    return bool(volumes[1] > volumes[0] * (1 + tolerance))
+
+    n_iter: int
+    n_evaluations: int
+    stopped_by: str
+    trail: Array
 
 
-Callback = Callable[[SearchResult], Any]
+class Process(Protocol[S, R_co]):
+    """What the loop needs of anything that advances step by step.
+
+    A process holds settings, and where it stands is its state. If `keeps_states`, a state that
+    was returned never changes, so that Ctrl-C loses no more than the step it came in; otherwise
+    the process may return itself, and after Ctrl-C nothing is saved.
+    """
+
+    @property
+    def title(self) -> str:
+        """What the progress bar says."""
+        ...
+
+    @property
+    def keeps_states(self) -> bool:
+        """Whether states never change."""
+        ...
+
+    def settings(self) -> dict[str, str]:
+        """Return what decides the course, for checkpoints to compare."""
+        ...
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        """Take up the seed of the run, and return the generator of its steps."""
+        ...
+
+    def begin(self, rng: np.random.Generator) -> S:
+        """Return the first state."""
+        ...
+
+    def step(self, state: S, rng: np.random.Generator, deadline: float | None) -> S:
+        """Return the next state, or raise `OutOfTime` if the deadline does not allow it."""
+        ...
+
+    def standing(self, state: S) -> Standing:
+        """Tell where a state stands."""
+        ...
+
+    def row(self, state: S) -> tuple[float, ...]:
+        """Return what the history keeps of a state."""
+        ...
+
+    def note(self, state: S) -> str:
+        """Return a few words for the progress bar."""
+        ...
+
+    def finished(self, state: S) -> str | None:
+        """Return why there is nothing left to do, if so."""
+        ...
+
+    def to_arrays(self, state: S) -> dict[str, AnyArray]:
+        """Return all that decides how it goes on from a state, for a checkpoint."""
+        ...
+
+    def restore(self, arrays: dict[str, AnyArray]) -> S:
+        """Return the state that `to_arrays` wrote."""
+        ...
+
+    def result(self, state: S, ending: Ending) -> R_co:
+        """Return what has been found."""
+        ...
+
+
+Callback = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """How long, where and how visibly a search runs; `nsga2` documents each option."""
+class SearchOptions:
+    """How long, where and how visibly a search runs; `nsga2` documents each option.
 
-    max_iter: int
+    max_evaluations: Candidates after which no further step begins.
+    report_every: Steps between two rows of the history, and two calls of the callback.
+    """
+
+    max_iter: int | None
     time_limit: float | None = None
     stall: int | None = None
-    stall_tolerance: float = 0.0
+    max_evaluations: int | None = None
+    report_every: int = 1
     callback: Callback | None = None
     checkpoint: Checkpoint | str | Path | None = None
-    n_jobs: int | None = 1
-    chunk_size: int = 50
-    stochastic: bool = False
     verbose: bool = False
     random_state: Seed = None
 
     def __post_init__(self) -> None:
-        check_count("max_iter", self.max_iter, least=0)
-        check_count("chunk_size", self.chunk_size)
-        check_positive("stall_tolerance", self.stall_tolerance, or_zero=True)
-        if self.time_limit is not None:
-            check_positive("time_limit", self.time_limit)
-        if self.stall is not None:
-            check_count("stall", self.stall)
-        if self.n_jobs == 0:
-            raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter, least=0)
+        check_seconds("time_limit", self.time_limit)
+        for name in ("stall", "max_evaluations"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.callback is not None and not callable(self.callback):
             raise InvalidInputError(f"callback must be callable, got {self.callback!r}.")
 
 
-def run(search: Search[S], evaluate: Evaluate, options: RunOptions) -> SearchResult:
-    """Run a search until a limit, a stall, a callback or Ctrl-C ends it."""
-    if not callable(evaluate):
-        raise InvalidInputError(f"evaluate must be callable, got {type(evaluate).__name__}.")
-    return _Run(search, evaluate, options).result()
+def run(process: Process[S, R_co], options: SearchOptions) -> R_co:
+    """Run a process until a limit, a stall, a callback, Ctrl-C or its own end stops it."""
+    return _Run(process, options).result()
 
 
-class _Run(Generic[S]):
-    """One run: the only object of the searches that changes."""
+class _Moment(NamedTuple, Generic[S]):
+    """A state with all else that decides how the run goes on.
 
-    def __init__(self, search: Search[S], evaluate: Evaluate, options: RunOptions) -> None:
-        self.search, self.options = search, options
-        self.checkpoint = as_checkpoint(options.checkpoint)
-        self.settings = {
-            **search.settings(),
-            "evaluate": describe(evaluate),
-            "names": describe(search.names),
-            "maximise": describe(search.maximise),
-            "chunk_size": describe(options.chunk_size),
-            "stochastic": describe(options.stochastic),
-        }
+    `n_rows` of the trail belong to it; an interruption may have left one more.
+    """
+
+    state: S
+    rng_state: Any
+    n_iter: int
+    n_rows: int
+
+
+class _Run(Generic[S, R_co]):
+    """One run: the only object of the loop that changes."""
+
+    def __init__(self, process: Process[S, R_co], options: SearchOptions) -> None:
+        self.process, self.options = process, options
+        self.file = as_checkpoint(options.checkpoint)
+        self.settings = process.settings()
         self.started = self.saved_at = time.monotonic()
+        limit = options.time_limit
+        self.deadline = None if limit is None else self.started + limit
         self.saved_iter = -1
-        self.moment: Moment[S] | None = None
-        self.directions: Directions | None = None
-        self.seed = self.resumed()
-        self.rng = np.random.default_rng(
-            np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, 0))
-        )
-        if self.moment is not None:
-            self.rng.bit_generator.state = self.moment.rng_state
-        self.pool = EvaluationPool(
-            evaluate,
-            self.seed,
-            n_jobs=options.n_jobs,
-            chunk_size=options.chunk_size,
-            stochastic=options.stochastic,
-        )
-        self.progress = Progress("searching", total=options.max_iter, verbose=options.verbose)
+        self.trail: list[tuple[float, ...]] = []
+        self.moment: _Moment[S] | None = None
+        self.seed, stored = stored_run(self.file, self.settings, options.random_state)
+        self.rng = process.prepare(self.seed)
+        if stored is not None:
+            self.take_up(*stored)
 
-    def resumed(self) -> np.random.SeedSequence:
-        """Take up the moment in the checkpoint, if there is one, and return the seed."""
-        options = self.options
-        if self.checkpoint is None:
-            return seed_sequence(options.random_state)
-        self.moment, seed = load_moment(
-            self.checkpoint,
-            self.search,
-            settings=self.settings,
-            random_state=options.random_state,
-        )
-        if self.moment is not None:
-            self.saved_iter = self.moment.state.n_iter
-        return seed
+    def take_up(self, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+        """Stand where the checkpoint was written."""
+        self.trail = [tuple(row) for row in arrays.pop("trail").tolist()]
+        self.rng.bit_generator.state = header["rng"]
+        self.saved_iter = header["n_iter"]
+        state = self.process.restore(arrays)
+        self.moment = _Moment(state, header["rng"], header["n_iter"], len(self.trail))
 
-    def result(self) -> SearchResult:
-        with self.pool, self.progress:
+    def result(self) -> R_co:
+        title, total = self.process.title, self.options.max_iter
+        with Progress(title, total=total, verbose=self.options.verbose) as self.progress:
             stopped_by = self.loop()
         return self.described(stopped_by)
 
     def loop(self) -> str:
         """Advance until there is a reason to stop, and return it."""
+        whole = self.process.keeps_states
         try:
             stopped_by = self.stop_reason()
             while stopped_by is None:
-                self.moment = self.begun() if self.moment is None else self.advanced(self.moment)
+                self.moment = self.advanced()
                 stopped_by = self.reported(self.moment) or self.stop_reason()
+            whole = True
         except KeyboardInterrupt:
             if self.moment is None:
                 raise
@@ -231,122 +214,120 @@ class _Run(Generic[S]):
         except OutOfTime:
             stopped_by = "time_limit"
         finally:
-            if self.moment is not None:
-                self.save(self.moment)
+            if whole:
+                self.save()
         return stopped_by
 
-    def begun(self) -> Moment[S]:
-        population = self.search.first(self.rng)
-        # No deadline: there must be a whole population to return.
-        evaluated = self.evaluated(population, n_iter=0, deadline=None)
-        if not np.isfinite(evaluated.violation).any():
-            raise InvalidInputError(
-                f"All {len(population)} solutions of the first population have objectives that "
-                "are not finite. Check evaluate, or give a start that it can evaluate."
-            )
-        return self.recorded(self.search.begin(population, evaluated), None)
-
-    def advanced(self, moment: Moment[S]) -> Moment[S]:
-        state, limit = moment.state, self.options.time_limit
-        deadline = None if limit is None else self.started + limit
-        proposal = self.search.ask(state, self.rng)
-        if len(proposal.children):
-            evaluated = self.evaluated(
-                proposal.children, n_iter=state.n_iter + 1, deadline=deadline
-            )
+    def advanced(self) -> _Moment[S]:
+        """Return the moment after one more step."""
+        before = self.moment
+        if before is None:
+            # No deadline: there must be something to return.
+            state, n_iter, n_rows = self.process.begin(self.rng), 0, 0
         else:
-            evaluated = Evaluated(state.values[:0], state.violation[:0])
-        return self.recorded(self.search.tell(state, proposal, evaluated), moment)
-
-    def evaluated(self, population: AnyArray, *, n_iter: int, deadline: float | None) -> Evaluated:
-        """Return minimised values of a population."""
-        values, violation = self.pool(population, n_iter=n_iter, deadline=deadline)
-        directions = self.named(values)
-        if len(directions) != values.shape[1]:
-            raise InvalidInputError(
-                f"evaluate returned {values.shape[1]} objectives where "
-                f"{len(directions)} were expected."
-            )
-        if any(directions.maximise):
-            values = np.where(np.isinf(violation)[:, None], values, values * directions.sign)
-        return Evaluated(values, violation)
-
-    def named(self, values: Array) -> Directions:
-        """Return the directions, made when the first values or a checkpoint tell how many."""
-        if self.directions is None:
-            names = self.search.names
-            known = values if self.moment is None else self.moment.state.values
-            self.directions = Directions.of(
-                known.shape[1] if names is None else names, self.search.maximise
-            )
-        return self.directions
-
-    def recorded(self, state: S, before: Moment[S] | None) -> Moment[S]:
-        """Return the moment after a generation, with history and stall count."""
-        n_solutions, best = self.search.summary(state)
-        trail = [] if before is None else before.trail
-        trail.append([state.n_evaluations, n_solutions, *best.tolist()])
-        mark, n_stalled = self.rest(state, before)
-        return Moment(state, self.rng.bit_generator.state, mark, n_stalled, trail)
-
-    def rest(self, state: S, before: Moment[S] | None) -> tuple[Array, int]:
-        """Return the best so far, and for how many generations it has been that."""
-        if self.options.stall is None:
-            return np.empty((0, 0)), 0
-        mark = self.search.mark(state)
-        if before is None or not before.mark.size:
-            return mark, 0
-        if has_improved(before.mark, mark, self.options.stall_tolerance):
-            return mark, 0
-        return before.mark, before.n_stalled + 1
+            state = self.process.step(before.state, self.rng, self.deadline)
+            n_iter, n_rows = before.n_iter + 1, before.n_rows
+        if n_iter % self.options.report_every == 0:
+            del self.trail[n_rows:]
+            self.trail.append(self.process.row(state))
+            n_rows += 1
+        kept = self.process.keeps_states or self.file is not None
+        return _Moment(state, self.rng.bit_generator.state if kept else None, n_iter, n_rows)
 
     def stop_reason(self) -> str | None:
         options, moment = self.options, self.moment
         if moment is None:
             return None
-        if moment.state.n_iter >= options.max_iter:
+        if options.max_iter is not None and moment.n_iter >= options.max_iter:
             return "max_iter"
-        if options.stall is not None and moment.n_stalled >= options.stall:
-            return "stall"
-        limit = options.time_limit
-        if limit is not None and time.monotonic() - self.started >= limit:
-            return "time_limit"
-        return None
+        finished = self.process.finished(moment.state)
+        if finished is not None:
+            return finished
+        if options.stall is not None or options.max_evaluations is not None:
+            standing = self.process.standing(moment.state)
+            if options.stall is not None and standing.n_idle >= options.stall:
+                return "stall"
+            most = options.max_evaluations
+            if most is not None and standing.n_evaluations >= most:
+                return "max_evaluations"
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        return "time_limit" if late else None
 
-    def reported(self, moment: Moment[S]) -> str | None:
+    def reported(self, moment: _Moment[S]) -> str | None:
         """Save if it is time, show progress, ask the callback."""
-        if self.checkpoint is not None and self.checkpoint.is_due(
-            moment.state.n_iter, time.monotonic() - self.saved_at
+        if self.file is not None and self.file.is_due(
+            moment.n_iter, time.monotonic() - self.saved_at
         ):
-            self.save(moment)
+            self.save()
+        if moment.n_iter % self.options.report_every:
+            return None
         if self.options.verbose:
-            best = moment.trail[-1][2:] * self.named(moment.state.values).sign
-            note = "best " + ", ".join(f"{value:.4g}" for value in best)
-            self.progress.update(moment.state.n_iter, note=note)
+            self.progress.update(moment.n_iter, note=self.process.note(moment.state))
         callback = self.options.callback
         return "callback" if callback is not None and callback(self.described("running")) else None
 
-    def described(self, stopped_by: str) -> SearchResult:
+    def described(self, stopped_by: str) -> R_co:
         if self.moment is None:
-            raise InvalidInputError("The search ended before its first population.")
-        state = self.moment.state
-        best = self.search.best(state)
-        directions = self.named(state.values)
-        trail = np.array(self.moment.trail[: state.n_iter + 1])
-        return SearchResult(
-            solutions=best.solutions,
-            values=best.values * directions.sign,
-            violation=best.violation,
-            population=state.population.copy(),
-            directions=directions,
-            n_iter=state.n_iter,
-            n_evaluations=state.n_evaluations,
-            stopped_by=stopped_by,
-            history=history_of(trail, directions.sign),
-        )
+            raise InvalidInputError("The search ended before its first step.")
+        state, _, n_iter, n_rows = self.moment
+        n_evaluations = self.process.standing(state).n_evaluations
+        trail = np.array(self.trail[:n_rows], dtype=np.float64)
+        return self.process.result(state, Ending(n_iter, n_evaluations, stopped_by, trail))
 
-    def save(self, moment: Moment[S]) -> None:
-        if self.checkpoint is None or moment.state.n_iter == self.saved_iter:
+    def save(self) -> None:
+        """Write the moment to the checkpoint's file, unless it is there already."""
+        moment = self.moment
+        if self.file is None or moment is None or moment.n_iter == self.saved_iter:
             return
-        save_moment(self.checkpoint, moment, settings=self.settings, seed=self.seed)
-        self.saved_at, self.saved_iter = time.monotonic(), moment.state.n_iter
+        entropy, spawn_key = _seed_parts(self.seed)
+        header = {
+            "settings": {**self.settings, "label": self.file.label},
+            "entropy": entropy,
+            "spawn_key": spawn_key,
+            "rng": moment.rng_state,
+            "n_iter": moment.n_iter,
+        }
+        arrays = self.process.to_arrays(moment.state)
+        arrays["trail"] = np.array(self.trail[: moment.n_rows], dtype=np.float64)
+        write_checkpoint(self.file.path, header, arrays)
+        self.saved_at, self.saved_iter = time.monotonic(), moment.n_iter
+
+
+Stored = tuple[dict[str, Any], dict[str, AnyArray]]
+
+
+def stored_run(
+    file: Checkpoint | None, settings: dict[str, str], random_state: Seed
+) -> tuple[np.random.SeedSequence, Stored | None]:
+    """Return the seed of a run, and header and arrays to resume from if there are any."""
+    seed = seed_sequence(random_state)
+    if file is None:
+        return seed, None
+    path = Path(file.path)
+    if not path.parent.is_dir():
+        raise CheckpointError(f"The folder {path.parent} of the checkpoint does not exist.")
+    if not file.resume or not path.exists():
+        return seed, None
+    header, arrays = read_checkpoint(path)
+    check_settings(path, header["settings"], {**settings, "label": file.label})
+    stored = header["entropy"], header["spawn_key"]
+    if random_state is None:
+        seed = np.random.SeedSequence(stored[0], spawn_key=tuple(stored[1]))
+    elif _seed_parts(seed) != stored:
+        raise CheckpointError(
+            f"{path} was written with another random_state; give the same one, or none."
+        )
+    return seed, (header, arrays)
+
+
+def child_generator(seed: np.random.SeedSequence, number: int) -> np.random.Generator:
+    """Return one of the independent generators of a run."""
+    key = (*seed.spawn_key, number)
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
+
+
+def _seed_parts(seed: np.random.SeedSequence) -> tuple[Any, list[int]]:
+    """Return entropy and spawn key as JSON holds them."""
+    entropy = np.asarray(seed.entropy, dtype=object).tolist()
+    plain = [int(part) for part in entropy] if isinstance(entropy, list) else int(entropy)
+    return plain, [int(key) for key in seed.spawn_key]

@@ -1,21 +1,23 @@
-"""What a search is: settings with `ask` and `tell`, and states that never change.
+"""Searches over populations: settings with `ask` and `tell`, and states that never change.
 
-`Search` says what the loop in `run` needs of an algorithm. The algorithm holds settings only;
-where it stands is in a `State`, an immutable set of arrays that a checkpoint can hold.
-
-What a search returns: solutions, their values, and how the run went.
+An algorithm (`Search`) holds settings only; where it stands is in a `State`, an immutable set of
+arrays that a checkpoint can hold. `search_generations` runs one in the loop of `run` and returns
+a `SearchResult`: solutions, their values, and how the run went.
 """
 
 import hashlib
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
+import moocore
 import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.pareto._checkpoint import describe
 from parsimon.pareto._directions import Directions
-from parsimon.pareto._evaluation_pool import Evaluated
+from parsimon.pareto._evaluation_pool import Evaluated, EvaluationPool
+from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
 from parsimon.pareto.space import Space
 from parsimon.pareto.variation import Crossover, Mutation, StepSize, cross, mutate
 
@@ -70,10 +72,10 @@ class Best(NamedTuple):
     violation: Array
 
 
-S = TypeVar("S", bound=State)
+P = TypeVar("P", bound=State)
 
 
-class Search(Protocol[S]):
+class Search(Protocol[P]):
     """What the loop needs of an algorithm."""
 
     @property
@@ -86,6 +88,11 @@ class Search(Protocol[S]):
         """Names of the objectives to maximise, or all or none."""
         ...
 
+    @property
+    def stall_tolerance(self) -> float:
+        """The share by which the best must improve if the search is not to stall."""
+        ...
+
     def settings(self) -> dict[str, str]:
         """Return what decides the course of the search, for checkpoints to compare."""
         ...
@@ -94,31 +101,31 @@ class Search(Protocol[S]):
         """Return the first population."""
         ...
 
-    def begin(self, population: AnyArray, evaluated: Evaluated) -> S:
+    def begin(self, population: AnyArray, evaluated: Evaluated) -> P:
         """Return the state of the first population."""
         ...
 
-    def ask(self, state: S, rng: np.random.Generator) -> Proposal:
+    def ask(self, state: P, rng: np.random.Generator) -> Proposal:
         """Return the next solutions to evaluate."""
         ...
 
-    def tell(self, state: S, proposal: Proposal, evaluated: Evaluated) -> S:
+    def tell(self, state: P, proposal: Proposal, evaluated: Evaluated) -> P:
         """Return the state after these solutions have been evaluated."""
         ...
 
-    def best(self, state: S) -> Best:
+    def best(self, state: P) -> Best:
         """Return the best distinct solutions."""
         ...
 
-    def summary(self, state: S) -> tuple[int, Array]:
+    def summary(self, state: P) -> tuple[int, Array]:
         """Return the number of best solutions and the best of each objective."""
         ...
 
-    def mark(self, state: S) -> Array:
+    def mark(self, state: P) -> Array:
         """Return what must improve if the search is not to stall, as `has_improved` reads it."""
         ...
 
-    def restore(self, arrays: dict[str, AnyArray]) -> S:
+    def restore(self, arrays: dict[str, AnyArray]) -> P:
         """Return a state from a checkpoint's arrays."""
         ...
 
@@ -298,3 +305,163 @@ class SearchResult:
 def history_of(trail: Array, sign: Array) -> History:
     """Return the history from rows of (n_evaluations, n_solutions, minimised best values)."""
     return History(trail[:, 0].astype(np.intp), trail[:, 1].astype(np.intp), trail[:, 2:] * sign)
+
+
+def has_improved(before: Array, after: Array, tolerance: float) -> bool:
+    """Tell whether the second set of best solutions is better than the first.
+
+    While nothing keeps its constraints, the least violation must fall. Then, for one objective,
+    the best value must fall; for several, the hypervolume must grow. Hypervolumes are measured
+    from a point a tenth of their common width beyond both sets.
+
+    Shapes: before, after (n, m + 1).
+    """
+    worst, now = before[:, -1].min(), after[:, -1].min()
+    if worst > 0 or now > 0:
+        return bool(now < worst * (1 - tolerance))
+    old, new = before[before[:, -1] <= 0, :-1], after[after[:, -1] <= 0, :-1]
+    if old.shape[1] == 1:
+        return bool(new.min() < old.min() - tolerance * abs(old.min()))
+    both = np.concatenate((old, new))
+    width = np.ptp(both, axis=0)
+    width[width == 0] = 1.0
+    reference = (both.max(axis=0) + 0.1 * width) / width
+    volumes = [moocore.hypervolume(values / width, ref=reference) for values in (old, new)]
+    return bool(volumes[1] > volumes[0] * (1 + tolerance))
+
+
+class Position(NamedTuple, Generic[P]):
+    """A state of a search with what tells whether it has come to rest.
+
+    mark: The best so far, as `has_improved` reads it; empty if nobody asks.
+    """
+
+    state: P
+    mark: Array
+    n_idle: int
+
+
+class Generations(Generic[P]):
+    """A `Search` as a process of `run`: ask, evaluate, tell."""
+
+    title, keeps_states = "searching", True
+
+    def __init__(self, search: Search[P], pool: EvaluationPool, *, stalls: bool) -> None:
+        self.search, self.pool, self.stalls = search, pool, stalls
+        self.directions: Directions | None = None
+
+    def settings(self) -> dict[str, str]:
+        search, pool = self.search, self.pool
+        return {
+            **search.settings(),
+            "evaluate": describe(pool.evaluate),
+            "names": describe(search.names),
+            "maximise": describe(search.maximise),
+            "chunk_size": describe(pool.chunk_size),
+            "stochastic": describe(pool.stochastic),
+        }
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        self.pool.seed = seed
+        return child_generator(seed, 0)
+
+    def begin(self, rng: np.random.Generator) -> Position[P]:
+        population = self.search.first(rng)
+        evaluated = self._evaluated(population, n_iter=0, deadline=None)
+        if not np.isfinite(evaluated.violation).any():
+            raise InvalidInputError(
+                f"All {len(population)} solutions of the first population have objectives that "
+                "are not finite. Check evaluate, or give a start that it can evaluate."
+            )
+        return self._positioned(self.search.begin(population, evaluated), None)
+
+    def step(
+        self, state: Position[P], rng: np.random.Generator, deadline: float | None
+    ) -> Position[P]:
+        before = state.state
+        proposal = self.search.ask(before, rng)
+        if len(proposal.children):
+            n_iter = before.n_iter + 1
+            evaluated = self._evaluated(proposal.children, n_iter=n_iter, deadline=deadline)
+        else:
+            evaluated = Evaluated(before.values[:0], before.violation[:0])
+        return self._positioned(self.search.tell(before, proposal, evaluated), state)
+
+    def standing(self, state: Position[P]) -> Standing:
+        return Standing(state.state.n_evaluations, state.n_idle)
+
+    def row(self, state: Position[P]) -> tuple[float, ...]:
+        n_solutions, best = self.search.summary(state.state)
+        return float(state.state.n_evaluations), float(n_solutions), *best.tolist()
+
+    def note(self, state: Position[P]) -> str:
+        best = self.search.summary(state.state)[1] * self._named(state.state.values).sign
+        return "best " + ", ".join(f"{value:.4g}" for value in best)
+
+    def finished(self, state: Position[P]) -> str | None:  # noqa: ARG002
+        return None
+
+    def to_arrays(self, state: Position[P]) -> dict[str, AnyArray]:
+        arrays = {f"state_{name}": array for name, array in state.state.to_arrays().items()}
+        return {**arrays, "mark": state.mark, "n_idle": np.array(state.n_idle)}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> Position[P]:
+        mark, n_idle = arrays.pop("mark"), int(arrays.pop("n_idle"))
+        stored = {name.removeprefix("state_"): array for name, array in arrays.items()}
+        return Position(self.search.restore(stored), mark, n_idle)
+
+    def result(self, state: Position[P], ending: Ending) -> SearchResult:
+        best = self.search.best(state.state)
+        directions = self._named(state.state.values)
+        return SearchResult(
+            solutions=best.solutions,
+            values=best.values * directions.sign,
+            violation=best.violation,
+            population=state.state.population.copy(),
+            directions=directions,
+            n_iter=ending.n_iter,
+            n_evaluations=ending.n_evaluations,
+            stopped_by=ending.stopped_by,
+            history=history_of(ending.trail, directions.sign),
+        )
+
+    def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: float | None) -> Evaluated:
+        """Return minimised values of a population."""
+        values, violation = self.pool(population, n_iter=n_iter, deadline=deadline)
+        directions = self._named(values)
+        if len(directions) != values.shape[1]:
+            raise InvalidInputError(
+                f"evaluate returned {values.shape[1]} objectives where "
+                f"{len(directions)} were expected."
+            )
+        if any(directions.maximise):
+            values = np.where(np.isinf(violation)[:, None], values, values * directions.sign)
+        return Evaluated(values, violation)
+
+    def _named(self, values: Array) -> Directions:
+        """Return the directions, made when the first values or a checkpoint tell how many."""
+        if self.directions is None:
+            names = self.search.names
+            self.directions = Directions.of(
+                values.shape[1] if names is None else names, self.search.maximise
+            )
+        return self.directions
+
+    def _positioned(self, state: P, before: Position[P] | None) -> Position[P]:
+        """Return a state with its stall count."""
+        if not self.stalls:
+            return Position(state, np.empty((0, 0)), 0)
+        mark = self.search.mark(state)
+        if before is None or not before.mark.size:
+            return Position(state, mark, 0)
+        if has_improved(before.mark, mark, self.search.stall_tolerance):
+            return Position(state, mark, 0)
+        return Position(state, before.mark, before.n_idle + 1)
+
+
+def search_generations(
+    search: Search[P], pool: EvaluationPool, options: SearchOptions
+) -> SearchResult:
+    """Run a search over populations, with the workers of a pool."""
+    with pool:
+        return run(Generations(search, pool, stalls=options.stall is not None), options)

@@ -1,8 +1,7 @@
-"""What searches for one objective share: who is better, and how the best is told.
+"""Searches for the best value of one objective: evolution strategies and particle swarms.
 
-Evolution strategies for one objective: with tournaments, or (mu + lambda).
-
-Particle swarms for one objective in a box.
+`evolution_strategy` works on any space, with tournaments or as (mu + lambda); `particle_swarm`
+in a box.
 """
 
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto._checkpoint import Checkpoint, describe
-from parsimon.pareto._evaluation_pool import Evaluate, Evaluated
-from parsimon.pareto.run import Callback, RunOptions, run
+from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool
+from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
     Best,
     Proposal,
@@ -28,6 +27,7 @@ from parsimon.pareto.search import (
     crossed_and_mutated,
     describe_start,
     first_population,
+    search_generations,
 )
 from parsimon.pareto.space import Box, Space
 from parsimon.pareto.variation import (
@@ -99,7 +99,6 @@ def evolution_strategy(
     maximise: bool = False,
     time_limit: float | None = None,
     stall: int | None = None,
-    stall_tolerance: float = 0.0,
     callback: Callback | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     n_jobs: int | None = 1,
@@ -145,8 +144,6 @@ def evolution_strategy(
     stall : int, optional
         Stop after so many generations in a row without a better solution (Mierswa: 5). A stall
         shorter than the interval of a 1/5 rule ends the run before the rule can act.
-    stall_tolerance : float
-        The share by which the value must improve to count.
 
     Returns
     -------
@@ -184,20 +181,17 @@ def evolution_strategy(
         n_children=n_children,
         maximise=as_names(None, bool(maximise))[1],
     )
-    options = RunOptions(
+    options = SearchOptions(
         max_iter=max_iter,
         time_limit=time_limit,
         stall=stall,
-        stall_tolerance=stall_tolerance,
         callback=callback,
         checkpoint=checkpoint,
-        n_jobs=n_jobs,
-        chunk_size=chunk_size,
-        stochastic=stochastic,
         verbose=verbose,
         random_state=random_state,
     )
-    return run(search, evaluate, options)
+    pool = EvaluationPool(evaluate, n_jobs=n_jobs, chunk_size=chunk_size, stochastic=stochastic)
+    return search_generations(search, pool, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +208,7 @@ class EvolutionStrategy:
     n_children: int | None = None
     names: tuple[str, ...] | None = None
     maximise: tuple[str, ...] | bool = False
+    stall_tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         check_choice("selection", self.selection, ("tournament", "plus"))
@@ -331,7 +326,6 @@ def particle_swarm(
     maximise: bool = False,
     time_limit: float | None = None,
     stall: int | None = None,
-    stall_tolerance: float = 0.0,
     callback: Callback | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     n_jobs: int | None = 1,
@@ -379,8 +373,6 @@ def particle_swarm(
         As in `nsga2`.
     stall : int, optional
         Stop after so many steps in a row without a better solution.
-    stall_tolerance : float
-        The share by which the value must improve to count.
 
     Returns
     -------
@@ -414,20 +406,17 @@ def particle_swarm(
         weights=weights,
         maximise=bool(maximise),
     )
-    options = RunOptions(
+    options = SearchOptions(
         max_iter=max_iter,
         time_limit=time_limit,
         stall=stall,
-        stall_tolerance=stall_tolerance,
         callback=callback,
         checkpoint=checkpoint,
-        n_jobs=n_jobs,
-        chunk_size=chunk_size,
-        stochastic=stochastic,
         verbose=verbose,
         random_state=random_state,
     )
-    return run(search, evaluate, options)
+    pool = EvaluationPool(evaluate, n_jobs=n_jobs, chunk_size=chunk_size, stochastic=stochastic)
+    return search_generations(search, pool, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,6 +444,7 @@ class ParticleSwarm:
     weights: str = "uniform"
     names: tuple[str, ...] | None = None
     maximise: tuple[str, ...] | bool = False
+    stall_tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Box):

@@ -40,7 +40,11 @@ import numpy as np
 from parsimon._checks import check_count, check_positive, check_probability
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Mask
-from parsimon.pareto import Box, HybridMutation, SearchResult, UniformCrossover, nsga2
+from parsimon.pareto import Box, HybridMutation, SearchResult, UniformCrossover
+from parsimon.pareto._evaluation_pool import EvaluationPool
+from parsimon.pareto.nsga2 import NSGA2
+from parsimon.pareto.run import SearchOptions
+from parsimon.pareto.search import search_generations
 from parsimon.pareto.space import Space
 
 # Weights that are sums in another order are equal.
@@ -177,14 +181,10 @@ def evolve_printed(
     """
     if deadline is not None:
         run_options["time_limit"] = max(deadline - time.monotonic(), 0.001)
-    evaluate = _Printed(training, balance)
-    n = len(training.signs)
-    return nsga2(
-        evaluate,
-        Box(0.0, training.weights),
-        start=np.zeros((n_points, n)),
+    search = NSGA2(
+        space=Box(0.0, training.weights),
+        start=np.zeros((n_points, len(training.signs))),
         population_size=n_points,
-        max_iter=max_iter,
         crossover=UniformCrossover(rate=0.9),
         mutation=HybridMutation(),
         mating="random",
@@ -192,10 +192,10 @@ def evolve_printed(
         normalise_crowding=normalise_crowding,
         names=NAMES[: 3 if balance else 2],
         maximise=True,
-        chunk_size=3 * n_points,
-        random_state=random_state,
-        **run_options,
     )
+    pool = EvaluationPool(_Printed(training, balance), chunk_size=3 * n_points)
+    options = SearchOptions(max_iter=max_iter, random_state=random_state, **run_options)
+    return search_generations(search, pool, options)
 
 
 class _Printed:
