@@ -5,13 +5,13 @@ from tests.contract import contract
 
 
 @contract(
-    [GPClassifier(n_restarts=0), GPRegressor()],
+    [GPClassifier(n_restarts=0), GPRegressor(n_restarts=0)],
     [
         GPClassifier(inference="laplace", n_restarts=1),
         GPClassifier(multi_class="softmax", n_restarts=0),
-        GPClassifier("rbf", response="plug_in", inference="laplace", class_weight="balanced"),
+        GPClassifier("rbf", response="plug_in", n_restarts=0, class_weight="balanced"),
         GPClassifier(optimise=False, form="low_rank"),
-        GPRegressor("rbf", noise=0.1, normalise_y=False, n_restarts=0),
+        GPRegressor("rbf", noise=0.1, normalise_y=False),
         GPRegressor(optimise=False, noise="estimate", form="dense"),
     ],
 )

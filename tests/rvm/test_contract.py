@@ -7,10 +7,10 @@ from tests.contract import contract
 
 VARIANTS = [
     RVC("features", response="plug_in", class_weight="balanced"),
-    RVC("features", algorithm="em"),
     RVC("features", algorithm="variational", far_variance=False),
     RVC(multi_class="multinomial", gamma=0.3),
-    RVC("precomputed", prior="smooth"),
+    RVC("precomputed", algorithm="em"),
+    RVC("features", prior="smooth"),
     RVC(centres=8, random_state=0),
     RVR("features", prior="smooth", smoothness="aic"),
     RVR("precomputed", noise=0.1),
