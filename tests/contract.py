@@ -40,20 +40,20 @@ def contract(
     estimators: list[BaseEstimator], variants: list[BaseEstimator], **options: Any
 ) -> pytest.MarkDecorator:
     """Parametrise a test by estimator and check; `options` are those of scikit-learn."""
-    every = parametrize_with_checks(estimators, **options)
+    every = parametrize_with_checks([*estimators, *variants], **options)
     names, cases = every.args
-    chosen = list(cases)
-    for variant in variants:
-        hardest: dict[str, Any] = {}
-        for case in parametrize_with_checks([variant], **options).args[1]:
-            check = _check_of(case)
-            before = hardest.get(check.func.__name__)
-            # One of the forms of a check: the one that is also read-only, or of another type.
-            if before is None or len(check.keywords) >= len(_check_of(before).keywords):
-                hardest[check.func.__name__] = case
-        chosen += [case for name, case in hardest.items() if name in NUMERICAL]
-    return pytest.mark.parametrize(names, chosen, **every.kwargs)
+    hardest: dict[tuple[int, str], Any] = {}
+    for case in cases:
+        estimator, check = _parts(case)
+        name = check.func.__name__
+        if name not in NUMERICAL and any(estimator is variant for variant in variants):
+            continue
+        before = hardest.get((id(estimator), name))
+        # Of the forms of a check only the one whose table is also read-only and of another type.
+        if before is None or len(check.keywords) >= len(_parts(before)[1].keywords):
+            hardest[id(estimator), name] = case
+    return pytest.mark.parametrize(names, list(hardest.values()), **every.kwargs)
 
 
-def _check_of(case: Any) -> partial[None]:
-    return getattr(case, "values", case)[1]
+def _parts(case: Any) -> tuple[BaseEstimator, partial[None]]:
+    return getattr(case, "values", case)
