@@ -308,12 +308,16 @@ class FrontMachines:
         """The front; its solutions are fitted classifiers."""
         return front_of(self.columns, is_dual=self.is_dual, solutions=self)
 
-    def __call__(self, index: int) -> FrontSVC:
-        """Return the classifier at a place of the front, with its own price as C."""
-        price = float(self.columns["C"][index])
-        model = clone(self.template)
+    def unfitted(self, index: int) -> FrontSVC:
+        """Return an unfitted classifier with the price of the machine at a place as its C."""
+        model, price = clone(self.template), float(self.columns["C"][index])
         if price > 0:
             model.set_params(C=price)
+        return model
+
+    def __call__(self, index: int) -> FrontSVC:
+        """Return the classifier at a place of the front."""
+        model = self.unfitted(index)
         model.n_features_in_, names = self.header
         if names is not None:
             model.feature_names_in_ = names

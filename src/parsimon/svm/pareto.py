@@ -374,16 +374,14 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
 
     def _machine(self, index: int, rule: Rule) -> FrontSVC:
         """Return the machine at a place, solved anew if that keeps what the rule asked for."""
-        model = self._machines(index)
         has_price = self._machines.columns["C"][index] > 0 and self.objectives != "dual"
         if not self.refit or self._given is None or not has_price:
-            return model
-        again = self._machines(index)
+            return self._machines(index)
         X, y, sample_weight = self._given
-        again.fit(X, y, sample_weight)
-        if hasattr(model, "feature_names_in_"):
-            again.feature_names_in_ = model.feature_names_in_
-        return again if self._still_meets(again, index, rule) else model
+        again = self._machines.unfitted(index).fit(X, y, sample_weight)
+        if hasattr(self, "feature_names_in_"):
+            again.feature_names_in_ = self.feature_names_in_
+        return again if self._still_meets(again, index, rule) else self._machines(index)
 
     def _still_meets(self, again: FrontSVC, index: int, rule: Rule) -> bool:
         """Tell whether a machine solved anew is one that the rule might have chosen."""
