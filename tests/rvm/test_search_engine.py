@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
+from parsimon import _compiled
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.pareto import Checkpoint
 from parsimon.pareto.dominance import crowding_distance
-from parsimon.rvm import _sweep as sweep_module
 from parsimon.rvm._evaluate import Model, OneArchive
 from parsimon.rvm._genome import Moves
 from parsimon.rvm._nsga import Population, survivors
@@ -315,7 +315,7 @@ def test_an_entry_test_needs_one_archive(problem):
 
 
 def test_without_the_compiled_loops_the_archive_is_a_front_too(problem, monkeypatch):
-    monkeypatch.setattr(sweep_module, "_compiled", lambda: None)
+    monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
     same(search(problem, **FAST), search(problem, **FAST))
 
 
