@@ -2,9 +2,12 @@
 
 `fit` makes the dictionary, splits the rows, searches (`_search`) and turns what was found into a
 front (`_solutions`); choosing, tables and prediction are those of every `FrontEstimator`.
+`plot_roc_levels` draws what more complexity buys in the ROC plane: one staircase for each level,
+nested.
 """
 
 import time
+from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -21,16 +24,20 @@ from parsimon._checks import (
     check_positive,
     check_probability,
     check_seconds,
+    finite_vector,
     is_precomputed,
 )
 from parsimon._data import Rows, check_classes, row_weights
 from parsimon._random import Seed, seed_sequence
+from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseSoftmax
-from parsimon.pareto import Checkpoint
+from parsimon.pareto import Checkpoint, Front
 from parsimon.pareto.choose import Rule
 from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.front import number
+from parsimon.roc import front_area
 from parsimon.rvm._archive import entry_test
 from parsimon.rvm._classes import class_targets, fit_classes
 from parsimon.rvm._evaluators import check_complexity
@@ -52,13 +59,14 @@ from parsimon.rvm._setup import (
 )
 from parsimon.rvm._solutions import TrainingTable, front_of
 from parsimon.rvm.classifier import RVC
-from parsimon.rvm.plot import plot_roc_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Complexity = Literal["active", "degrees_of_freedom", "trace", "gammas"]
 Algorithm = Literal["archive", "nsga2", "nsga2_crossover"]
+# Levels of complexity in the picture of rates.
+MOST_LEVELS = 5
 
 
 class ParetoRVC(ClassifierMixin, FrontEstimator):
@@ -469,3 +477,87 @@ def _fitted_start(
     np.minimum.at(alpha, columns, fit.alpha)
     active = np.flatnonzero(np.isfinite(alpha))
     return ChosenColumns(active, alpha[active])
+
+
+def plot_roc_levels(
+    front: Front,
+    *,
+    levels: Sequence[float] | None = None,
+    chosen: int | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the rates that solutions up to a complexity attain, for rising complexities."""
+    tpr, fpr, complexity = _rates(front)
+    if levels is None:
+        chosen_levels = complexity_levels(complexity)
+    else:
+        chosen_levels = np.unique(finite_vector(levels, "levels"))
+    with figure_style():
+        axes = new_axes(ax, figsize=(5.6, 5.4))
+        shades = sequential_colours()(np.linspace(0.0, 1.0, len(chosen_levels)))
+        inner = np.array([0.0, 1.0]), np.array([0.0, 0.0])
+        for level, shade in zip(chosen_levels, shades, strict=True):
+            within = complexity <= level
+            edge = staircase(fpr[within], tpr[within])
+            area = front_area(fpr[within], tpr[within]) if within.any() else 0.0
+            axes.plot(*edge, color=shade, zorder=2, label=f"up to {number(level)}: area {area:.2f}")
+            if level > chosen_levels[0]:
+                # The band that this level adds: along its edge and back along the one before.
+                band = [
+                    np.concatenate([one, back[::-1]]) for one, back in zip(edge, inner, strict=True)
+                ]
+                axes.fill(*band, color=shade, alpha=0.35, linewidth=0, zorder=1)
+            inner = edge
+        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.2, label="chance")
+        if chosen is not None:
+            _mark(axes, front, chosen)
+        axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        axes.set_xlabel("false positive rate (lower is better)")
+        axes.set_ylabel("true positive rate (higher is better)")
+        axes.set_title("What complexity buys")
+        axes.legend(title="complexity", loc="lower right", alignment="left", reverse=True)
+    return axes
+
+
+def complexity_levels(complexity: Array) -> Array:
+    """Return at most five complexities that occur, spread evenly over log rank."""
+    occurring = np.unique(complexity[complexity > 0])
+    if not len(occurring):
+        return np.zeros(1)
+    ranks = np.unique(np.geomspace(1, len(occurring), MOST_LEVELS).round().astype(np.intp))
+    levels: Array = occurring[ranks - 1]
+    return levels
+
+
+def staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:
+    """Return the edge of what points strictly dominate, from (0, 0) to (1, 1)."""
+    order = np.lexsort((tpr, fpr))
+    across = np.concatenate([[0.0], fpr[order], [1.0]])
+    up = np.maximum.accumulate(np.concatenate([[0.0], tpr[order], [1.0]]))
+    return np.repeat(across, 2)[1:], np.repeat(up, 2)[:-1]
+
+
+def _rates(front: Front) -> tuple[Array, Array, Array]:
+    if not {"tpr", "fpr", "complexity"} <= set(front.names):
+        raise InvalidInputError(
+            "ROC levels need the objectives tpr, fpr and complexity, which a search with two "
+            f"classes has; this front has {', '.join(front.names)}."
+        )
+    tpr, fpr, complexity = (
+        front.values[:, front.directions.position(name)] for name in ("tpr", "fpr", "complexity")
+    )
+    return tpr, fpr, complexity
+
+
+def _mark(axes: "Axes", front: Front, chosen: int) -> None:
+    point = front[int(chosen)].objectives
+    axes.scatter(
+        point["fpr"],
+        point["tpr"],
+        s=110,
+        facecolor="none",
+        edgecolor=VERMILION,
+        linewidth=2.4,
+        zorder=5,
+        label=f"chosen, complexity {number(point['complexity'])}",
+    )
