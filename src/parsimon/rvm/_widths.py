@@ -183,7 +183,7 @@ class WidthProblem:
     width_price: What the width of an input must add to the log evidence to be kept.
     """
 
-    problems: EvidenceProblems
+    evidence: EvidenceProblems
     points: Array
     bias: bool
     rows: Indices
@@ -202,7 +202,7 @@ class WidthProblem:
         if self.time_limit is None:
             return self
         deadline = monotonic() + self.time_limit / 2
-        return replace(self, problems=replace(self.problems, deadline=deadline))
+        return replace(self, evidence=replace(self.evidence, deadline=deadline))
 
 
 def prepared(
@@ -305,62 +305,62 @@ def own_kernel(
 
 
 def one_width(
-    kernel: Kernel | MultiResolution, setting: WidthProblem, *, keep_given: bool
+    kernel: Kernel | MultiResolution, problem: WidthProblem, *, keep_given: bool
 ) -> WidthAscent:
     """Choose all that is free in a kernel, from a grid of starts and from what was given."""
-    X = setting.problems.X
+    X = problem.evidence.X
     family: WidthFamily
     if isinstance(kernel, MultiResolution):
-        family = ResolutionFamily(kernel, setting.points, setting.bias or kernel.bias)
+        family = ResolutionFamily(kernel, problem.points, problem.bias or kernel.bias)
         box = resolution_box(kernel, X)
     else:
-        family, box = KernelFamily(kernel, setting.points, setting.bias), kernel_box(kernel, X)
+        family, box = KernelFamily(kernel, problem.points, problem.bias), kernel_box(kernel, X)
     if box.is_fixed:
-        return ascended(family, [WidthWalk(family.theta[None], box.bounds)], setting)
+        return ascended(family, [WidthWalk(family.theta[None], box.bounds)], problem)
     middle, _ = common_climb(
         family,
-        setting.problems,
+        problem.evidence,
         np.clip(box.start + np.log(STARTS)[:, None] * box.widths, *box.bounds.T),
         box.bounds,
-        setting.rng(),
+        problem.rng(),
     )
     walks: list[WidthWalk] = [
         WidthWalk(middle.theta + np.log(GRID)[:, None] * box.widths, box.bounds)
     ]
     if keep_given:
         walks.append(WidthWalk(family.theta[None], box.bounds))
-    return ascended(family, walks, setting)
+    return ascended(family, walks, problem)
 
 
-def ascended(family: WidthFamily, walks: list[WidthWalk], setting: WidthProblem) -> WidthAscent:
+def ascended(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem) -> WidthAscent:
     """WidthWalk, and ascend from the best place seen; see `walk` and `ascend`."""
     found: list[tuple[WidthState, Array]] = []
     for thetas, bounds, starts in walks:
         inside = np.clip(thetas, *bounds.T)
         # Equal starts, at a bound or because nothing may move, are one.
         order = np.sort(np.unique(inside, axis=0, return_index=True)[1])
-        states = walk(family, setting.problems, inside[order], starts)
+        states = walk(family, problem.evidence, inside[order], starts)
         found += [(state, bounds) for state in states]
     best, bounds = max(found, key=lambda each: each[0].rank)
     is_fixed = bool((bounds[:, 0] == bounds[:, 1]).all())
     ascent = ascend(
         best,
-        setting.problems,
+        problem.evidence,
         bounds,
-        max_rounds=0 if is_fixed else setting.max_rounds,
-        tol=setting.tol,
+        max_rounds=0 if is_fixed else problem.max_rounds,
+        tol=problem.tol,
     )
     return replace(
         ascent, n_fits=ascent.n_fits + len(found), converged=ascent.converged or is_fixed
     )
 
 
-def width_each(single: WidthAscent, setting: WidthProblem) -> WidthAscent:
+def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
     """Give each input its own width, starting from the best common one."""
     family = single.state.family
     if not isinstance(family, KernelFamily) or not isinstance(family.kernel, Leaf):
         raise TypeError("Widths of inputs belong to a single kernel.")
-    X = setting.problems.X
+    X = problem.evidence.X
     deviations = input_deviations(X, family.kernel.columns)
     common = family.kernel.numbers("lengthscale")
     apart = family.kernel._replaced(lengthscale=common * len(deviations))
@@ -372,23 +372,23 @@ def width_each(single: WidthAscent, setting: WidthProblem) -> WidthAscent:
         scaled = np.log(np.where(deviations > 0, deviations, 1.0) * np.sqrt(len(deviations)))
         starts = np.tile(apart.theta, (len(STARTS), 1))
         starts[:, box.widths] = scaled + np.log(STARTS)[:, None]
-        theta, bounds = _common_widths(family, starts, box, setting)
+        theta, bounds = _common_widths(family, starts, box, problem)
         walks.append(WidthWalk(theta + np.log(GRID)[:, None] * box.widths, bounds))
-    found = ascended(family, walks, setting)
+    found = ascended(family, walks, problem)
     return replace(found, n_fits=found.n_fits + single.n_fits)
 
 
 def _common_widths(
-    family: KernelFamily, starts: Array, box: WidthBox, setting: WidthProblem
+    family: KernelFamily, starts: Array, box: WidthBox, problem: WidthProblem
 ) -> tuple[Array, Array]:
     """Return the best theta of a model with one precision for all functions, and its bounds.
 
     The inputs that add less to its evidence than the price of a width are left out: their widths
     are held at the widest.
     """
-    problems, bounds = setting.problems, box.bounds.copy()
+    problems, bounds = problem.evidence, box.bounds.copy()
     while True:
-        moved, parts = common_climb(family, problems, starts, bounds, setting.rng())
+        moved, parts = common_climb(family, problems, starts, bounds, problem.rng())
         theta, value = moved.theta, evidence_slope(moved, parts, problems)[0]
         left = np.flatnonzero(box.widths & (bounds[:, 0] < bounds[:, 1]))
         # The least relevant first; one input stays.
@@ -396,7 +396,7 @@ def _common_widths(
             without = theta.copy()
             without[place] = bounds[place, 1]
             reached = evidence_slope(family.moved(without), parts, problems)[0]
-            if reached > value - setting.width_price:
+            if reached > value - problem.width_price:
                 theta, value, bounds[place, 0] = without, reached, bounds[place, 1]
         if np.count_nonzero(bounds[left, 0] < bounds[left, 1]) == len(left):
             return theta, bounds
@@ -454,10 +454,10 @@ def best_gamma(
     [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", appendix C,
     adapts the widths of each input with the same gradient.
     """
-    setting = prepared(X, targets, **options)
-    own = own_kernel(kernel, setting.problems.X, degree=degree, coef0=coef0)
-    ascent = one_width(own, setting, keep_given=not isinstance(kernel, str))
-    return _result(ascent, setting, gamma=_gamma(kernel, ascent.state.family.kernel))
+    problem = prepared(X, targets, **options)
+    own = own_kernel(kernel, problem.evidence.X, degree=degree, coef0=coef0)
+    ascent = one_width(own, problem, keep_given=not isinstance(kernel, str))
+    return _result(ascent, problem, gamma=_gamma(kernel, ascent.state.family.kernel))
 
 
 def input_widths(kernel: Any, X: Array, targets: Array, **options: Any) -> WidthFit:
@@ -478,13 +478,13 @@ def input_widths(kernel: Any, X: Array, targets: Array, **options: Any) -> Width
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 5.2 and
     appendix C.
     """
-    setting = prepared(X, targets, **options)
-    leaf = shared_width(own_kernel(kernel, setting.problems.X))
-    single = one_width(leaf, setting.halved(), keep_given=not isinstance(kernel, str))
-    ascent = width_each(single, setting)
+    problem = prepared(X, targets, **options)
+    leaf = shared_width(own_kernel(kernel, problem.evidence.X))
+    single = one_width(leaf, problem.halved(), keep_given=not isinstance(kernel, str))
+    ascent = width_each(single, problem)
     return replace(
-        _result(ascent, setting, gamma=None),
-        input_relevance=input_relevance(ascent.state.family.kernel, setting.problems.X),
+        _result(ascent, problem, gamma=None),
+        input_relevance=input_relevance(ascent.state.family.kernel, problem.evidence.X),
     )
 
 
@@ -499,16 +499,16 @@ def _gamma(name: Any, kernel: Kernel | MultiResolution) -> float | None:
     return None
 
 
-def _result(ascent: WidthAscent, setting: WidthProblem, *, gamma: float | None) -> WidthFit:
+def _result(ascent: WidthAscent, problem: WidthProblem, *, gamma: float | None) -> WidthFit:
     family = ascent.state.family
-    fits = setting.problems.fit(family, ascent.state.fits)
+    fits = problem.evidence.fit(family, ascent.state.fits)
     return WidthFit(
         kernel=family.kernel,
         gamma=gamma,
         input_relevance=None,
         log_evidence=sum(fit.log_evidence for fit in fits),
         fits=fits,
-        rows=setting.rows,
+        rows=problem.rows,
         history=ascent.history,
         n_fits=ascent.n_fits + 1,
         converged=ascent.converged,
