@@ -66,7 +66,28 @@ def laplace(
     >>> posterior.mean.round(3), round(posterior.log_evidence, 4)
     (array([-0.579, -0.532,  0.357]), -2.0232)
     """
-    y, weights = checked_signs(y), checked_weights(weights, len(y))
+    return laplace_mode(
+        prior,
+        checked_signs(y),
+        checked_weights(weights, len(y)),
+        link=link,
+        start=start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def laplace_mode(
+    prior: LatentPrior,
+    y: Array,
+    weights: Array,
+    *,
+    link: Link = "probit",
+    start: Sites | LatentPosterior | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+) -> LatentPosterior:
+    """Do what `laplace` does, with labels and weights that have been checked."""
     task = _Task(prior, y, weights, link)
     by_chords = isinstance(prior, DensePrior) and len(y) >= CHORDS_FROM
     if isinstance(start, LatentPosterior) and not by_chords:

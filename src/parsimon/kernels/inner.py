@@ -1,11 +1,11 @@
 """Functions of an inner product: linear and polynomial kernels; and the constant."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
+from parsimon._checks import check_count
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels._leaf import Evaluated, Leaf, Range
@@ -145,12 +145,8 @@ class Polynomial(Inner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.degree, Integral) or self.degree < 1:
-            raise InvalidInputError(
-                f"degree must be a whole number from 1, got {self.degree!r}; a fractional power "
-                "of a negative inner product is not a real number."
-            )
-        self._store("degree", int(self.degree))
+        # A fractional power of a negative inner product is not a real number.
+        self._store("degree", check_count("degree", self.degree))
         self._store("offset", finite_number("offset", self.offset))
 
     @property

@@ -13,8 +13,9 @@ r"""Rules for choosing from a front written as short texts, for commands and for
 ===================================================  ==========================================
 
 A column is an objective of the front, or one that came with it in `Figures`: the error on rows
-held out, say. Where the figures tell which solutions beat a constant prediction, rules choose
-among these alone and say so if there are none; an index takes any.
+held out, say. Where the figures tell which solutions beat a constant prediction, a rule that would
+end at one that does not chooses among those alone, and says so if there are none; an index takes
+any.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from parsimon._checks import check_choice, check_positive
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto._criteria import KNEES, condition_mask, written_conditions
 from parsimon.pareto._directions import Directions
@@ -47,19 +48,24 @@ class Figures:
     size: Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
     knee: Columns between which "knee" looks, if not all objectives.
     n_rows: How many rows the error was measured on.
+    standard_error: The column with the error's standard error, if it is no share of `n_rows`.
     beats_constant (n,): Which solutions are better than predicting one class, or one number,
         for every row.
     constant: What a prediction that needs no model is called in an error message.
+    judged (n,): Columns as rules see them where tables do not show them so: further ones, or a
+        more cautious form of a column.
     """
 
-    columns: Mapping[str, Array] = field(default_factory=dict)
+    columns: Mapping[str, AnyArray] = field(default_factory=dict)
     maximise: tuple[str, ...] = ()
     error: str | None = None
     size: tuple[str, ...] = ()
     knee: tuple[str, ...] = ()
     n_rows: float = 0.0
+    standard_error: str | None = None
     beats_constant: Mask | None = None
     constant: str = "a constant prediction"
+    judged: Mapping[str, AnyArray] = field(default_factory=dict)
 
 
 def choose(front: Front, rule: Rule = "knee", figures: Figures | None = None) -> int:
@@ -112,8 +118,9 @@ class _Choice:
     @classmethod
     def of(cls, front: Front, figures: Figures) -> "_Choice":
         signs = dict.fromkeys(figures.maximise, -1.0)
+        further = {**figures.columns, **figures.judged}
         columns = dict(zip(front.names, front.minimised.T, strict=True)) | {
-            name: column * signs.get(name, 1.0) for name, column in figures.columns.items()
+            name: column * signs.get(name, 1.0) for name, column in further.items()
         }
         return cls(front, figures, columns, np.arange(len(front)))
 
@@ -123,10 +130,16 @@ class _Choice:
         kept = self.met(conditions) if conditions else self.among(np.ones(len(self.rows), np.bool_))
         if not len(kept.rows):
             raise EmptyFrontError("No solution is left to choose from; loosen the conditions.")
-        better = kept.better_than_constant()
-        place = better.place(rule.strip())
-        better.refuse_cheaper_constant(kept, rule.strip(), place)
-        return int(better.rows[place])
+        better, rule = kept.better_than_constant(), rule.strip()
+        # All of them first: constant predictions are the end from which a knee is measured.
+        index = kept.rows[kept.place(rule)]
+        if index in better.rows:
+            return int(index)
+        if rule.startswith("cheapest:"):
+            raise EmptyFrontError(
+                f"At these costs {self.figures.constant} is cheaper than every solution."
+            )
+        return int(better.rows[better.place(rule)])
 
     def among(self, mask: Mask) -> "_Choice":
         """Return the choice among some of the rows."""
@@ -158,15 +171,6 @@ class _Choice:
     @property
     def n_solutions(self) -> int:
         return 0 if self.figures.beats_constant is None else len(self.figures.beats_constant)
-
-    def refuse_cheaper_constant(self, kept: "_Choice", rule: str, place: int) -> None:
-        """Raise an error if costs are such that no model pays."""
-        if not rule.startswith("cheapest:") or len(kept.rows) == len(self.rows):
-            return
-        if kept.rows[kept.place(rule)] != self.rows[place]:
-            raise EmptyFrontError(
-                f"At these costs {self.figures.constant} is cheaper than every solution."
-            )
 
     def place(self, text: str) -> int:
         """Return the place among these rows that a rule without conditions chooses."""
@@ -233,19 +237,30 @@ def _best(choice: _Choice, rest: str) -> int:
 
 
 def _one_se(choice: _Choice, rest: str) -> int:
-    r"""Return the smallest solution whose error is near the least.
+    """Return the smallest solution whose error is near the least, in its standard errors.
 
-    The standard error is that of the least error, binomial: :math:`\sqrt{p (1 - p) / n}` with
-    :math:`p = (n e + 1) / (n + 2)`, so that a faultless solution has one too (Breiman, Friedman,
-    Olshen and Stone 1984, section 3.4.3). Of the smallest the one with the least error is taken.
+    Of the smallest the one with the least error is taken (Breiman, Friedman, Olshen and Stone
+    1984, section 3.4.3).
     """
     n_errors = check_positive("one_se", _number(rest, "one_se") if rest else 1.0, or_zero=True)
-    error, n = choice.error("one_se"), choice.figures.n_rows
-    share = (n * float(error.min()) + 1.0) / (n + 2.0)
-    most = float(error.min()) + n_errors * np.sqrt(share * (1.0 - share) / n)
+    error = choice.error("one_se")
+    most = float(error.min()) + n_errors * _standard_error(choice, error)
     near = np.flatnonzero(error.round(_DIGITS) <= round(most, _DIGITS))
     first, *others = [choice.column(name)[near] for name in choice.figures.size]
     return int(near[np.lexsort((*others[::-1], error[near].round(_DIGITS), first))[0]])
+
+
+def _standard_error(choice: _Choice, error: Array) -> float:
+    r"""Return the standard error of the least error.
+
+    Unless the figures tell, it is binomial: :math:`\sqrt{p (1 - p) / n}` with
+    :math:`p = (n e + 1) / (n + 2)`, so that a faultless solution has one too.
+    """
+    if choice.figures.standard_error is not None:
+        return float(choice.column(choice.figures.standard_error)[error.argmin()])
+    n = choice.figures.n_rows
+    share = (n * float(error.min()) + 1.0) / (n + 2.0)
+    return float(np.sqrt(share * (1.0 - share) / n))
 
 
 def _nearest(choice: _Choice, rest: str) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon import _compiled
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -36,7 +37,7 @@ from parsimon.pareto.variation import (
     OneFifthRule,
     SwitchMutation,
 )
-from parsimon.svm._dual import Dual, climb, feasible, is_compiled, solve
+from parsimon.svm._dual import Dual, climb, feasible, solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +297,7 @@ class _Run:
 
     def first(self) -> Array:
         """Return where to begin: zero, or libsvm's point where steps from zero would be slow."""
-        if is_compiled():
+        if _compiled.numba_is_installed():
             return np.zeros((1, len(self.dual)))
         return solve(self.dual, tolerance=self.settings.tolerance).alpha[None]
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 from sklearn.exceptions import ConvergenceWarning
 
-from parsimon._checks import check_choice, check_positive, finite_matrix
+from parsimon._checks import check_choice, check_positive, finite_matrix, is_precomputed
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -234,11 +234,6 @@ def _has_cholesky_factor(matrix: Array) -> bool:
         return False
     raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
-
-
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether X holds similarities with the training rows instead of features."""
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
 
 
 def settings_of(estimator: Any) -> Settings:
