@@ -177,7 +177,7 @@ def draw_wide(ax, corner, width, height, package):
     middle = bottom + (height / 2 if not package.rooms else height - 0.34)
     named = left + 0.22
     write(ax, named, middle, package.name, bold=True, align="left")
-    write(ax, named + 0.2 + 0.162 * len(package.name), middle, package.words, align="left")
+    write(ax, named + 0.32 + 0.142 * len(package.name), middle, package.words, align="left")
     each = (width - 0.4) / max(len(package.rooms), 1)
     for place, name in enumerate(package.rooms):
         draw_room(ax, (left + 0.2 + place * each, bottom + 0.16), each - 0.12, package, name)
@@ -197,7 +197,7 @@ def draw_narrow(ax, corner, width, height, package):
 def draw_room(ax, corner, width, package, name):
     """A module, with its number on the walk."""
     left, bottom = corner
-    ax.add_patch(rounded(corner, width, 0.44, facecolor="white", alpha=0.17, edgecolor="none"))
+    ax.add_patch(rounded(corner, width, 0.44, facecolor="white", alpha=0.13, edgecolor="none"))
     station = f"{package.name}.{name}"
     if station not in WALK:
         write(ax, left + width / 2, bottom + 0.22, name)
