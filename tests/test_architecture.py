@@ -77,7 +77,6 @@ def test_every_allowed_reach_is_still_needed():
     assert len(found) - len(not_allowed(found)) >= len(ALLOWED_REACH)
 
 
-@pytest.mark.xfail(strict=True, reason="inference/sparse_bayes/em.py has 610 lines")
 def test_files_are_at_most_600_lines_long():
     assert house.long_files(MODULES, 600) == {}
 

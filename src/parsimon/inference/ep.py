@@ -200,12 +200,12 @@ def propagated(
         start = laplace_mode(prior, terms.y, terms.copies * terms.power).sites
     # A row that has lost its weight must not keep the site that it had.
     first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
-    state = _State.of(prior, first, terms)
+    state = _SitesAt.of(prior, first, terms)
     n_iterations = 0
     if updates != "sequential":
         state, n_iterations = _parallel(prior, state, terms, tolerance, max_iterations)
         if not np.isfinite(state.change):
-            state = _State.of(prior, nothing, terms)
+            state = _SitesAt.of(prior, nothing, terms)
     if not np.isfinite(state.change):
         raise np.linalg.LinAlgError("Expectation propagation left the range of numbers.")
     if updates != "parallel" and state.change > tolerance:
@@ -271,7 +271,7 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _SitesAt:
     """Sites, the posterior that follows from them, and the sites that would follow from it."""
 
     sites: Sites
@@ -281,7 +281,7 @@ class _State:
     change: float
 
     @classmethod
-    def of(cls, prior: LatentPrior, sites: Sites, terms: Terms) -> "_State":
+    def of(cls, prior: LatentPrior, sites: Sites, terms: Terms) -> "_SitesAt":
         conditioned = prior.condition(sites.precision)
         marginal = Latent(conditioned.mean(sites.shift), conditioned.variance)
         target = terms.match(terms.cavity(marginal, sites))
@@ -299,14 +299,14 @@ class _State:
 
 
 def _parallel(
-    prior: LatentPrior, state: _State, terms: Terms, tolerance: float, max_iterations: int
-) -> tuple[_State, int]:
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+) -> tuple[_SitesAt, int]:
     """Update all sites at once until they agree with their targets."""
     stepper = _Stepper(terms)
     for iteration in range(max_iterations):
         if state.change <= tolerance or not np.isfinite(state.change):
             return state, iteration
-        state = _State.of(prior, stepper.step(state, iteration), terms)
+        state = _SitesAt.of(prior, stepper.step(state, iteration), terms)
     return state, max_iterations
 
 
@@ -327,7 +327,7 @@ class _Stepper:
         self.may_expand = len(terms.y) >= EXPAND_FROM
         self.expanded = False
 
-    def step(self, state: _State, iteration: int) -> Sites:
+    def step(self, state: _SitesAt, iteration: int) -> Sites:
         change, before = state.change, self.before
         slow = change > before / 2
         self.before = change
@@ -352,7 +352,7 @@ class _Stepper:
         share = min(self.share, 0.5) if slow and iteration >= PLAIN_STEPS else self.share
         return Sites(*(old + share * (new - old) for old, new in state.pairs))
 
-    def _accelerate(self, accelerator: Anderson, state: _State) -> Sites:
+    def _accelerate(self, accelerator: Anderson, state: _SitesAt) -> Sites:
         self.least = min(self.least, state.change)
         scale = np.sqrt(state.marginal.variance)
         sites, target = np.concatenate(state.sites), np.concatenate(state.target)
@@ -360,7 +360,7 @@ class _Stepper:
         precision, shift = np.split(proposal, 2)
         return Sites(np.maximum(precision, 0.0), shift)
 
-    def _expand(self, conditioned: DenseConditioned, state: _State) -> Sites:
+    def _expand(self, conditioned: DenseConditioned, state: _SitesAt) -> Sites:
         terms = self.terms
         found = expanded_sites(
             conditioned,
@@ -373,8 +373,8 @@ class _Stepper:
 
 
 def _sequential(
-    prior: LatentPrior, state: _State, terms: Terms, tolerance: float, max_iterations: int
-) -> tuple[_State, int]:
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+) -> tuple[_SitesAt, int]:
     """Update one site after another, with a rank-one change of the covariance for each."""
     for sweep in range(max_iterations):
         basis, core = state.conditioned.basis()
@@ -392,13 +392,13 @@ def _sequential(
             coefficients += column * (target.shift - here.shift - more * marginal.mean) / scale
             core -= np.outer(column * (more / scale), column)
             precision[row], shift[row] = target.precision[0], target.shift[0]
-        state = _State.of(prior, Sites(precision, shift), terms)
+        state = _SitesAt.of(prior, Sites(precision, shift), terms)
         if state.change <= tolerance:
             return state, sweep + 1
     return state, max_iterations
 
 
-def _log_evidence(state: _State, terms: Terms) -> float:
+def _log_evidence(state: _SitesAt, terms: Terms) -> float:
     """Return log Z_EP: Rasmussen and Williams (2006), equation 3.65, with copies.
 
     Each copy contributes its log normaliser and the log ratio of the normalisers of cavity and

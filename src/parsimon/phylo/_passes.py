@@ -5,15 +5,14 @@ value x, and two messages that meet give a contrast, independent of everything e
 message above: contrasts are the data whitened (Felsenstein 1985, "Phylogenies and the comparative
 method", American Naturalist 125; here with decay along branches, so that Ornstein-Uhlenbeck
 processes and trees that are not ultrametric need nothing else). Downwards, expectations given all
-data follow. Both are loops over `Schedule`: compiled with the extra `fast`, and level by level
-with NumPy without it.
+data follow.
 
-The order in which the branches of a tree are joined.
-
-Every join takes two branches that meet (or one, at a node with a single child) and makes the one
-above. Branches at a polytomy are joined in pairs through extra nodes of zero length, so that a star
-of n tips has log2(n) levels and not n. Slots, one for each node and extra node, are numbered as a
-walk leaves them: what meets soon is close in memory, and the root is the last.
+Both are loops over a `Schedule` of joins: compiled with the extra `fast`; level by level with NumPy
+without it, or one join after the other where levels are narrow, as on a caterpillar. A join takes
+two branches that meet (or one, at a node with a single child) and makes the one above. Branches at
+a polytomy are joined in pairs through extra nodes of zero length, so that a star of n tips has
+log2(n) levels and not n. Slots, one for each node and extra node, are numbered as a walk leaves
+them: what meets soon is close in memory, and the root is the last.
 """
 
 import math

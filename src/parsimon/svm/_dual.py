@@ -1,19 +1,14 @@
-r"""The dual problem of a support vector machine, as data.
+r"""The dual problem of a support vector machine, as data, and its exact solution.
 
 Maximise :math:`D(\alpha) = p^T \alpha - \frac12 \alpha^T Q \alpha` with
 :math:`Q_{ij} = y_i y_j k(x_i, x_j)` over the box :math:`0 \le \alpha_i \le u_i`, and on the
 plane :math:`y^T \alpha = 0` if the machine has a bias of its own (Mierswa 2009, problem 2.5). Every
-solver here, exact or by evolution, takes a `Dual` and returns a `Solution`.
+solver, exact or by evolution, takes a `Dual` and returns a `Solution`. In the signed coordinates
+:math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its matrix is the kernel matrix
+itself and the plane is :math:`\sum \beta_i = 0`. The solvers work there.
 
-In the signed coordinates :math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its
-matrix is the kernel matrix itself and the plane is :math:`\sum \beta_i = 0`. The solvers work
-there.
-
-The reference: the dual solved exactly, once or for a path of C.
-
-Sequential minimal optimisation: exact steps in two variables, or in one without the equality.
-
-The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
+`climb` is sequential minimal optimisation: exact steps in two variables, or in one without the
+equality. The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
 objective, also where the curvature along it is negative: it then goes to the end of the box. On a
 positive semi-definite kernel the climb ends at the maximum, on an indefinite one at a stationary
 point.

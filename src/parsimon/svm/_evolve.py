@@ -240,7 +240,7 @@ def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Gen
     """Maximise a dual by evolution among its stationary points.
 
     From zero (without numba: from libsvm's point) two variables at a time are moved to their best
-    values (`smo.climb`) until the optimality conditions hold. If the problem is concave that is the
+    values (`climb`) until the optimality conditions hold. If the problem is concave that is the
     maximum. If not, other stationary points join: libsvm's, and those above random points. Children
     are made of parents by switching variables and by crossing, are climbed from in turn, and the
     best distinct points survive.

@@ -278,7 +278,7 @@ def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> Fitte
     """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
     measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
-    # Rounding of the scores hides smaller gaps, as in `smo.climb`.
+    # Rounding of the scores hides smaller gaps, as in `_dual.climb`.
     size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
     reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
     done = evolved.stopped_by in ("concave", "stall", "max_iter")
