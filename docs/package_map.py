@@ -108,7 +108,7 @@ ROWS = (
     (
         SLATE,
         [
-            Package("optimise", "a bounded minimiser"),
+            Package("optimise", "one minimiser"),
             Package("linalg", "Cholesky factors"),
             Package("datasets", "tables, generators"),
         ],
@@ -136,7 +136,7 @@ def package_map():
     check_rooms()
     heights = [row_height(packages) for _, packages in ROWS]
     total = sum(heights) + GAP * (len(heights) + 1)
-    figure = plt.figure(figsize=(9.6, 9.6 * total / WIDTH))
+    figure = plt.figure(figsize=(8.7, 8.7 * total / WIDTH))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, WIDTH), ylim=(0, total))
     ax.set_axis_off()
@@ -177,7 +177,7 @@ def draw_wide(ax, corner, width, height, package):
     middle = bottom + (height / 2 if not package.rooms else height - 0.34)
     named = left + 0.22
     write(ax, named, middle, package.name, bold=True, align="left")
-    write(ax, named + 0.32 + 0.142 * len(package.name), middle, package.words, align="left")
+    write(ax, named + 0.32 + 0.158 * len(package.name), middle, package.words, align="left")
     each = (width - 0.4) / max(len(package.rooms), 1)
     for place, name in enumerate(package.rooms):
         draw_room(ax, (left + 0.2 + place * each, bottom + 0.16), each - 0.12, package, name)

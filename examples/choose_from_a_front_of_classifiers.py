@@ -1,7 +1,8 @@
-"""Choose a classifier from a front: cases caught, false alarms and size, all trade-offs at once.
+"""Choose a classifier from a front of cases caught, false alarms and size.
 
-Look at how many vectors each rule asks for, and at the rates, which are those of rows that took
-no part in the search. Those on the front guided it and are too good to be quoted.
+Look at how many vectors each rule asks for, and at the rates, which are those of rows
+that took no part in the search. Those on the front guided it and are too good to be
+quoted.
 """
 
 from parsimon.datasets import load

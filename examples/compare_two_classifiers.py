@@ -1,7 +1,7 @@
 """Compare two classifiers honestly: whether one is better, or it was the folds.
 
-Look at the intervals, at what the grid search believed of itself, and at the two p-values: the
-second test takes the folds for independent, and is far too sure.
+Look at the intervals, at what the grid search believed of itself, and at the two
+p-values: the second test takes the folds for independent, and is far too sure.
 """
 
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +24,7 @@ def main() -> None:
             scoring="roc_auc",
         ),
     }
-    # The same random_state: both meet the same folds. A grid search runs again inside each.
+    # The same random_state: both meet the same folds. The grid search runs again in each.
     results = {
         name: honest_score(
             model, pima.data, pima.target, scoring="roc_auc", outer=5, repeats=2, random_state=0
@@ -35,7 +35,8 @@ def main() -> None:
         print(f"{name}\n{result.describe()}\n")
 
     first, second = results.values()
-    corrected = corrected_t(first.scores, second.scores, n_train=first.n_train, n_test=first.n_test)
+    sizes = {"n_train": first.n_train, "n_test": first.n_test}
+    corrected = corrected_t(first.scores, second.scores, **sizes)
     print(corrected.describe())
     naive = wilcoxon_signed_rank(first.scores, second.scores)
     print(f"\nAs if the folds were independent, p would be {naive.p_value:.3f}.")

@@ -1,8 +1,8 @@
 """A front of your own results: from a table of candidates, or from a search of your own.
 
-Look at how few candidates are left, and at what the search over sets of columns adds to them. The
-areas guided that search, so compare them only with each other: docs/how-to/search.md measures
-such a search honestly.
+Look at how few candidates are left, and at what the search over sets of columns adds to
+them. The areas guided that search, so compare them only with each other: docs/how-
+to/search.md measures such a search honestly.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """Learn from rows without a label: seven labels, 193 rows without.
 
-Look at the share that each machine gets wrong: on the two moons the rows without a label draw the
-border. On the irises classes touch, and there is less to gain. So ask, as here, on rows whose
-labels you know and hide, and over several draws: one draw of ten labels says little.
+Look at the share that each machine gets wrong: on the two moons the rows without a
+label draw the border. On the irises classes touch, and there is less to gain. So ask,
+as here, on rows whose labels you know and hide, and over several draws: one draw of ten
+labels says little.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ def main() -> None:
 def errors(
     X: np.ndarray, truth: np.ndarray, known: np.ndarray, **options: float
 ) -> tuple[float, float]:
-    """Return the errors, on hidden labels, of a plain machine and of one that sees all rows."""
+    """Return the errors on hidden labels, of a plain machine and of one that sees all."""
     hidden = np.setdiff1d(np.arange(len(X)), known)
     y = truth.astype(int)
     plain = SVC(**options).fit(X[known], y[known])
@@ -41,7 +42,7 @@ def errors(
 
 def report(name: str, pairs: list[tuple[float, float]]) -> None:
     plain, all_rows = np.mean(pairs, axis=0)
-    print(f"{name}: wrong in {plain:.0%} from the labels alone, in {all_rows:.0%} with all rows")
+    print(f"{name}: wrong in {plain:.0%} by the labels alone, in {all_rows:.0%} by all rows")
 
 
 if __name__ == "__main__":

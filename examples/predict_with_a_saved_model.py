@@ -1,8 +1,9 @@
 """Predict new rows with a model that was saved earlier, gaps in the new rows included.
 
-Look at the probabilities: a row with a gap is predicted from what the fit learnt to put there, and
-a rule of your own (here: call it at 30 %) moves the calls, not the probabilities. Loading the file
-runs no code from it. The shell does the same with `parsimon predict MODEL TABLE`.
+Look at the probabilities: a row with a gap is predicted from what the fit learnt to put
+there, and a rule of your own (here: call it at 30 %) moves the calls, not the
+probabilities. Loading the file runs no code from it. The shell does the same with
+`parsimon predict MODEL TABLE`.
 """
 
 import pandas as pd

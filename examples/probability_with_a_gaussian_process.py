@@ -1,8 +1,8 @@
 """A probability that says how much it knows, with a Gaussian process.
 
-Look at the three women: the second lies where the table has hardly any rows, and her interval is
-wide. Then at the parts of the sum: why the probability of the first is higher than that of the
-third.
+Look at the three women: the second lies where the table has hardly any rows, and her
+interval is wide. Then at the parts of the sum: why the probability of the first is
+higher than that of the third.
 """
 
 import pandas as pd

@@ -1,8 +1,8 @@
 """Regression along a tree of species: relatives are not independent rows.
 
-Look at lambda (0: the tree does not matter, 1: all of it does), at which features are kept, and at
-the last table: random folds leave a sister of each test species in training, so their error is too
-low for a clade that nobody has measured.
+Look at lambda (0: the tree does not matter, 1: all of it does), at which features are
+kept, and at the last table: random folds leave a sister of each test species in
+training, so their error is too low for a clade that nobody has measured.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from parsimon.phylo import PGLS, CladeKFold, PhyRVM, brownian_traits, yule_tree
 
 
 def main() -> None:
-    # Your own: read_tree("lizards.nwk"), and a table whose index holds the names of the tips.
+    # Your own: read_tree("lizards.nwk"), and a table with the names of tips in its index.
     tree = yule_tree(80, random_state=3)
     features = brownian_traits(tree, 6, random_state=4)
     noise = brownian_traits(tree, pagel_lambda=0.8, random_state=5)["trait1"]
@@ -29,7 +29,7 @@ def main() -> None:
     fitted = PGLS(tree).fit(features.loc[old, ["trait1"]], mass[old])
     for name in ("conditional", "marginal"):
         error = fitted.predict(features.loc[new, ["trait1"]], prediction=name) - mass[new]
-        print(f"{name} prediction of {len(new)} species: error {np.sqrt(np.mean(error**2)):.2f}")
+        print(f"{name} prediction of {len(new)} species: off by {np.sqrt((error**2).mean()):.2f}")
 
     print("\nError of PGLS on all six features:")
     folds = {

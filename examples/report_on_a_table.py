@@ -1,8 +1,8 @@
 """Report on a table: what predicts a column, how sure that is, and how often it is wrong.
 
-Look at the second line (the structure in words), at the honest error beside what the search itself
-believed, and at crabs-report.html, which has the pictures. The shell does the same with
-`parsimon report crabs.csv --target species`.
+Look at the second line (the structure in words), at the honest error beside what the
+search itself believed, and at crabs-report.html, which has the pictures. The shell does
+the same with `parsimon report crabs.csv --target species`.
 """
 
 from parsimon.datasets import load
@@ -15,7 +15,7 @@ def main() -> None:
     # A table as it comes: a column of text, and cells that nobody filled in.
     table.loc[::9, "body_depth"] = None
 
-    # Smaller than the defaults (depth 4, 5 outer folds, all cores), so that it ends in seconds.
+    # Smaller than the defaults (depth 4, 5 outer folds, all cores), to end in seconds.
     analysis = analyse(
         table, "species", name="crabs", positive="blue", depth=2, outer=3, n_jobs=1, seed=0
     )
@@ -24,9 +24,10 @@ def main() -> None:
 
     print("\nDone to the cells:")
     for treatment in analysis.findings.table.treatments:
-        print(f"  {treatment.kind}: {treatment.column}, {treatment.count} {treatment.value}")
+        print(" ", treatment.kind, treatment.column, treatment.count, treatment.value)
 
-    print("\nWritten:", analysis.to_html("crabs-report.html"), analysis.save("crabs-model.skops"))
+    analysis.to_html("crabs-report.html")
+    analysis.save("crabs-model.skops")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Search for a kernel: which columns matter, alone and together.
 
-Look at the table of the search (neither measure of a crab tells its species, the two together
-nearly do), and at the honest score at the end, for which the whole search ran again in each fold.
+Look at the table of the search (neither measure of a crab tells its species, the two
+together nearly do), and at the honest score at the end, for which the whole search ran
+again in each fold.
 """
 
 from parsimon.datasets import load
@@ -18,8 +19,8 @@ def main() -> None:
     search = KernelSearch(depth=2, random_state=0).fit(X, y)
     print(search.describe(), "\n")
 
-    table = search.history_.to_frame().sort_values("error")
-    print(table[["kernel", "error", "log_evidence"]].head(8).round(3).to_string(index=False), "\n")
+    table = search.history_.to_frame().nsmallest(8, "error").round(3)
+    print(table[["kernel", "error", "log_evidence"]].to_string(index=False), "\n")
 
     for rule in ("best:error", "knee", "best:kernels"):
         model = search.select(rule)  # a fitted GPClassifier

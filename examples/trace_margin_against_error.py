@@ -1,7 +1,7 @@
-"""Trace margin against error: every support vector machine from the widest street to the narrowest.
+"""Trace margin against error: all machines from the widest street to the narrowest.
 
-Look at the error of the rows held out: it falls with the training error for a while, and then it
-rises, where the machine learns its rows by heart. overfitting.svg draws it.
+Look at the error of the rows held out: it falls with the training error for a while,
+and then it rises, where the machine learns its rows by heart. overfitting.svg draws it.
 """
 
 import numpy as np
