@@ -66,7 +66,7 @@ ROWS = (
             Package(
                 "evaluation",
                 "numbers to trust",
-                ("folds", "honest", "compare", "intervals"),
+                ("folds", "honest", "compare"),
             )
         ],
     ),
