@@ -107,7 +107,6 @@ def test_no_file_name_says_nothing():
     assert [m.name for m in MODULES.values() if m.path.stem.strip("_") in empty] == []
 
 
-@pytest.mark.xfail(strict=True, reason="index: phylo, svm; design: phylo, rvm, svm")
 @pytest.mark.parametrize("page", ["index.md", "explanation/design.md"])
 def test_the_documentation_knows_every_package(page):
     code = CODE.findall((house.ROOT / "docs" / page).read_text(encoding="utf-8"))
