@@ -1,10 +1,7 @@
 r"""Several classes by one machine for each pair, as in SVC: votes, and what the votes hide.
 
-The machines of all pairs of classes, with probabilities by cross-fitting if asked for.
-
-Probabilities that agree with the predicted class.
-
-Platt's sigmoid has an offset, so that its half is not where the decision changes its sign, and a
+`fit_pairs` fits the machines, `votes_and_margins` lets them vote, and if probabilities are asked
+for, they are fitted by cross-fitting and agree with the predicted class. Platt's sigmoid has an offset, so that its half is not where the decision changes its sign, and a
 coupling of pairwise probabilities need not prefer the class with the most votes. Here a
 probability is above one half exactly where the decision is above zero: the sigmoid goes through the
 origin, with a slope of its own on each side,
