@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.datasets import make_crescent
 from parsimon.exceptions import InvalidInputError
@@ -20,15 +19,14 @@ from parsimon.kernels import (
     SquaredExponential,
     same_structure,
 )
+from tests.contract import contract
 
 SE = SquaredExponential
 
 
-@parametrize_with_checks(
-    [
-        KernelSearch(depth=1, folds=2, task="classification"),
-        KernelSearch(depth=1, folds=2, task="regression"),
-    ]
+@contract(
+    [KernelSearch(depth=1, folds=2, task="classification")],
+    [KernelSearch(depth=1, folds=2, task="regression")],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

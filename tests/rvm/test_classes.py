@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
@@ -24,6 +23,7 @@ from parsimon.rvm._sweep import (
 )
 from parsimon.rvm.classifier import RVC
 from parsimon.rvm.pareto import ParetoRVC
+from tests.contract import contract
 
 
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 5), (3, 4), (4, 3), (6, 2)])
@@ -316,6 +316,6 @@ def test_what_is_for_two_classes_is_refused(iris, options):
         ParetoRVC(max_iter=2, **options).fit(*iris)
 
 
-@parametrize_with_checks([ParetoRVC(cv=2, max_iter=25, thresholds=0.1)])
+@contract([], [ParetoRVC(cv=2, max_iter=25, thresholds=0.1)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -10,21 +10,16 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential
 from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
-
-ESTIMATORS = [
-    EvolutionarySVR(),
-    EvolutionarySVR(kernel="precomputed", epsilon=0.01),
-]
+from tests.contract import contract
 
 
-@parametrize_with_checks(ESTIMATORS)
+@contract([EvolutionarySVR()], [EvolutionarySVR(kernel="precomputed", epsilon=0.01)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -1,10 +1,10 @@
 r"""Several classes by one machine for each pair, as in SVC: votes, and what the votes hide.
 
-`fit_pairs` fits the machines, `votes_and_margins` lets them vote, and if probabilities are asked
-for, they are fitted by cross-fitting and agree with the predicted class. Platt's sigmoid has an offset, so that its half is not where the decision changes its sign, and a
-coupling of pairwise probabilities need not prefer the class with the most votes. Here a
-probability is above one half exactly where the decision is above zero: the sigmoid goes through the
-origin, with a slope of its own on each side,
+`fit_pairs` fits the machines and `votes_and_margins` lets them vote. Probabilities, if asked for,
+come from cross-fitting and agree with the predicted class. Platt's sigmoid has an offset, so that
+its half is not where the decision changes its sign, and a coupling of pairwise probabilities need
+not prefer the class with the most votes. Here a probability is above one half exactly where the
+decision is above zero: the sigmoid goes through the origin, with a slope of its own on each side,
 
 .. math:: p(f) = 1 / (1 + \exp(-a_+ f)) \text{ for } f > 0, \quad 1 / (1 + \exp(-a_- f))
    \text{ for } f < 0,
