@@ -156,13 +156,13 @@ def objective_rows(case: str, K: Array, y: Indices, results: dict[str, Measured]
 def values_without_equality(K: Array, y: Indices) -> Array:
     """Return what the default strategy reaches in each fold if the equality is dropped."""
     from parsimon.svm._dual import Dual
-    from parsimon.svm._evolve import Settings, evolve
+    from parsimon.svm._evolve import EvolutionOptions, evolve
 
     found = []
     for train, _ in folds(K, y):
         inner, signs = K[np.ix_(train, train)], signs_of(y[train])
         dual = Dual(inner, signs, np.ones(len(train)), equality=False)
-        alpha = evolve(dual, Settings(), random_state=0).alpha
+        alpha = evolve(dual, EvolutionOptions(), random_state=0).alpha
         found.append(dual_value(inner, alpha * signs))
     return np.array(found)
 

@@ -38,7 +38,7 @@ def iris():
 def test_it_is_svc_on_definite_kernels(moons, kernel, C):
     X, y = moons
     options = {"C": C, "kernel": kernel, "degree": 2, "coef0": 1.0, "gamma": 0.7}
-    ours = EvolutionarySVC(**options, tolerance=1e-7).fit(X, y)
+    ours = EvolutionarySVC(**options, tol=1e-7).fit(X, y)
     theirs = SVC(**options, tol=1e-7).fit(X, y)
     new = X[:30] + 0.1
     np.testing.assert_allclose(
@@ -58,7 +58,7 @@ def test_three_classes_are_those_of_svc(iris, shape):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     options = {"C": 2.0, "gamma": 0.5, "decision_function_shape": shape}
-    ours = EvolutionarySVC(**options, tolerance=1e-7).fit(X, names)
+    ours = EvolutionarySVC(**options, tol=1e-7).fit(X, names)
     theirs = SVC(**options, break_ties=shape == "ovr", tol=1e-7).fit(X, names)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -90,9 +90,9 @@ def test_votes_come_before_margins(seed, n_classes):
 
 def test_the_objective_is_that_of_the_dual(moons):
     X, y = moons
-    model = EvolutionarySVC(3.0, gamma=0.7, tolerance=1e-6).fit(X, y)
+    model = EvolutionarySVC(3.0, gamma=0.7, tol=1e-6).fit(X, y)
     K = SquaredExponential(lengthscale=(2 * 0.7) ** -0.5).gram(X)
-    optimum = solve(Dual(K, 2.0 * y - 1, np.full(len(y), 3.0)), tolerance=1e-8)
+    optimum = solve(Dual(K, 2.0 * y - 1, np.full(len(y), 3.0)), tol=1e-8)
     assert model.objective_ == pytest.approx(optimum.objective, rel=1e-7)
     assert 0 < model.gap_ < 1e-6
 
@@ -121,7 +121,7 @@ def test_options_of_the_evolution_reach_it(moons):
     many = EvolutionarySVC(**sigmoid, population_size=6, stall=8, random_state=0).fit(X, y)
     assert many.n_iter_ > few.n_iter_
     assert many.objective_ >= few.objective_ - 1e-6
-    loose = EvolutionarySVC(tolerance=0.1).fit(X, y)
+    loose = EvolutionarySVC(tol=0.1).fit(X, y)
     assert 1e-3 < loose.gap_ < 0.1
 
 
@@ -166,7 +166,7 @@ def test_weights_of_classes_and_rows_are_those_of_svc(moons, class_weight):
     X, y = X[20:], y[20:]
     weights = np.linspace(0.5, 2.0, len(y))
     options = {"gamma": 1.0, "C": 2.0, "class_weight": class_weight}
-    ours = EvolutionarySVC(**options, tolerance=1e-7)
+    ours = EvolutionarySVC(**options, tol=1e-7)
     theirs = SVC(**options, tol=1e-7)
     if class_weight == "balanced":  # ours balances weights, theirs counts of rows
         weights = np.ones(len(y))
@@ -192,7 +192,7 @@ def test_the_heuristic_is_one_over_the_mean_self_similarity(moons):
 def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
     X, y = moons
     kernel = Multiquadric(width=2.0)
-    model = EvolutionarySVC(kernel=kernel, indefinite=how, tolerance=1e-6).fit(X, y)
+    model = EvolutionarySVC(kernel=kernel, indefinite=how, tol=1e-6).fit(X, y)
     repair = repaired(kernel.gram(X), how)
     theirs = SVC(kernel="precomputed", tol=1e-6).fit(repair.train, y)
     new = X[:10] + 0.05
@@ -253,14 +253,14 @@ def test_precomputed_similarities_are_those_of_the_kernel(moons):
     weights = np.where(np.arange(90) % 7 == 0, 0.0, 1.0)
     kernel = SquaredExponential(lengthscale=0.5)
     K, new = kernel.gram(X), kernel.gram(X + 0.1, X)
-    matrix = EvolutionarySVC(kernel="precomputed", tolerance=1e-8).fit(K, y, sample_weight=weights)
-    rows = EvolutionarySVC(kernel=kernel, tolerance=1e-8).fit(X, y, sample_weight=weights)
+    matrix = EvolutionarySVC(kernel="precomputed", tol=1e-8).fit(K, y, sample_weight=weights)
+    rows = EvolutionarySVC(kernel=kernel, tol=1e-8).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(
         matrix.decision_function(new), rows.decision_function(X + 0.1), atol=1e-6
     )
     np.testing.assert_array_equal(matrix.support_, rows.support_)
     assert matrix.support_vectors_.shape[0] == 0
-    called = EvolutionarySVC(kernel=kernel.gram, tolerance=1e-8).fit(X, y, sample_weight=weights)
+    called = EvolutionarySVC(kernel=kernel.gram, tol=1e-8).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(called.decision_function(X), rows.decision_function(X), atol=1e-6)
 
 
@@ -268,7 +268,7 @@ def test_a_repaired_precomputed_matrix_maps_new_rows(moons):
     X, y = moons
     kernel = Multiquadric(width=2.0)
     weights = np.where(np.arange(90) % 7 == 0, 0.0, 1.0)
-    options = {"indefinite": "clip", "tolerance": 1e-8}
+    options = {"indefinite": "clip", "tol": 1e-8}
     matrix = EvolutionarySVC(kernel="precomputed", **options)
     matrix.fit(kernel.gram(X), y, sample_weight=weights)
     rows = EvolutionarySVC(kernel=kernel, **options).fit(X, y, sample_weight=weights)
@@ -409,5 +409,5 @@ def test_it_reaches_the_optimum_on_many_problems():
         X, y = make_classification(150, 6, n_informative=4, flip_y=0.1, random_state=seed)
         model = EvolutionarySVC().fit(X, y)
         K = SquaredExponential(lengthscale=(X.shape[1] * X.var() / 2) ** 0.5).gram(X)
-        optimum = solve(Dual(K, 2.0 * y - 1, np.ones(150)), tolerance=1e-8).objective
+        optimum = solve(Dual(K, 2.0 * y - 1, np.ones(150)), tol=1e-8).objective
         assert 0.99999 < model.objective_ / optimum < 1 + 1e-9

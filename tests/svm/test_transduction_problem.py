@@ -42,7 +42,7 @@ def primal(problem, labels, scores, margin_term):
 def test_a_labelling_is_judged_by_the_optimum_of_its_machine(seed, kernel):
     problem = random_problem(seed, n_unlabelled=4, kernel=kernel, C_unlabelled=0.3)
     labels = all_labellings(problem)[0]
-    fit = problem.fit(labels, tolerance=1e-7)
+    fit = problem.fit(labels, tol=1e-7)
     assert fit.objective == pytest.approx(inner_maximum(problem, labels), rel=1e-5, abs=1e-8)
     signed = fit.solution.alpha * problem.signs(labels)
     # Strong duality: the value of the dual is that of the primal problem.

@@ -40,7 +40,7 @@ def problems(draw, most=7):
 
 
 def least(problem):
-    return min(problem.fit(one, tolerance=1e-7).objective for one in all_labellings(problem))
+    return min(problem.fit(one, tol=1e-7).objective for one in all_labellings(problem))
 
 
 @settings(max_examples=20)
@@ -58,7 +58,7 @@ def test_branch_and_bound_finds_what_scikit_learn_finds_by_trying_all(problem):
 def test_evolution_finds_the_optimum_that_trying_all_finds(problem):
     # Narrow kernels make every labelling a local optimum, so the search needs some patience.
     found = evolve(problem, stall=30, rng=np.random.default_rng(0))
-    exact = problem.fit(found.fit.labels, tolerance=1e-7).objective
+    exact = problem.fit(found.fit.labels, tol=1e-7).objective
     assert problem.fewest <= (found.fit.labels > 0).sum() <= problem.most
     assert exact == pytest.approx(least(problem), rel=1e-4, abs=1e-6)
 

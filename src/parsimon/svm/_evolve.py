@@ -4,7 +4,8 @@
 and the loop is that of `parsimon.pareto.run`. The others do without local steps (Mierswa 2009,
 section 3.1): "gaussian" (EvoSVM-G) adds normal numbers, "switching" (EvoSVM-S) sends variables from
 zero to C and back, "hybrid" (EvoSVM-H) switches them off or on to any value, "swarm" (PsoSVM) is a
-particle swarm. `Settings` say which and how long, `evolve` runs it, `Evolved` is what it found.
+particle swarm. `EvolutionOptions` say which and how long, `evolve` runs it and returns an
+`EvolutionResult`.
 """
 
 import time
@@ -32,7 +33,7 @@ from parsimon.svm._dual import Dual, climb, feasible, solve
 
 
 @dataclass(frozen=True, eq=False)
-class Evolved:
+class EvolutionResult:
     """The best point an evolution has seen, and how the run went.
 
     alpha (n,): Feasible.
@@ -125,13 +126,13 @@ _PRINTED = (10, 1000, 5)
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvolutionOptions:
     """How to evolve a dual.
 
     printed: Without the equality, and with the source's parameters.
     population_size, max_iter, stall: Individuals; generations at most; generations without a
         better one at which to stop.
-    tolerance: Gap at which an exact climb ends.
+    tol: Gap at which an exact climb ends.
     time_limit: Seconds.
     """
 
@@ -140,7 +141,7 @@ class Settings:
     population_size: int = _MEMETIC[0]
     max_iter: int = _MEMETIC[1]
     stall: int = _MEMETIC[2]
-    tolerance: float = 1e-3
+    tol: float = 1e-3
     time_limit: float | None = None
 
     @classmethod
@@ -152,9 +153,9 @@ class Settings:
         population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
-    ) -> "Settings":
+    ) -> "EvolutionOptions":
         """Return checked settings; what is None has the value that suits the strategy."""
         check_choice("strategy", strategy, STRATEGIES)
         check_choice("preset", preset, PRESETS)
@@ -169,7 +170,7 @@ class Settings:
             _count("population_size", population_size, defaults[0], least=2),
             _count("max_iter", max_iter, defaults[1]),
             _count("stall", stall, defaults[2]),
-            check_positive("tolerance", tolerance),
+            check_positive("tol", tol),
             check_seconds("time_limit", time_limit),
         )
 
@@ -260,7 +261,7 @@ class MemeticEvolution:
     """
 
     dual: Dual
-    options: Settings
+    options: EvolutionOptions
     concave: bool
     deadline: float = np.inf
     title: str = "evolving"
@@ -296,11 +297,11 @@ class MemeticEvolution:
         """Return where to begin: zero, or libsvm's point where steps from zero would be slow."""
         if _compiled.numba_is_installed():
             return np.zeros((1, len(self.dual)))
-        return solve(self.dual, tolerance=self.options.tolerance).alpha[None]
+        return solve(self.dual, tol=self.options.tol).alpha[None]
 
     def others(self, rng: np.random.Generator) -> DualPoints:
         """Return the points that join the first: libsvm's, and random ones."""
-        theirs = solve(self.dual, tolerance=self.options.tolerance).alpha
+        theirs = solve(self.dual, tol=self.options.tol).alpha
         drawn = random_points(self.dual, self.options.population_size - 1, rng)
         return DualPoints.of(self.dual, np.vstack((theirs, drawn)))
 
@@ -321,7 +322,7 @@ class MemeticEvolution:
                 self.dual,
                 alpha[place],
                 products=products[place],
-                tolerance=self.options.tolerance,
+                tol=self.options.tol,
                 deadline=self.deadline,
             )
             alpha[place], products[place] = end.alpha, end.products
@@ -358,8 +359,8 @@ class MemeticEvolution:
         points = DualPoints.known(self.dual, arrays["alpha"], arrays["products"])
         return Generation(points, *arrays["counts"].tolist())
 
-    def result(self, state: Generation, ending: Ending) -> Evolved:
-        return Evolved(
+    def result(self, state: Generation, ending: Ending) -> EvolutionResult:
+        return EvolutionResult(
             state.points.alpha[int(np.argmax(state.points.values))],
             ending.trail[:, 0],
             ending.n_iter,
@@ -379,7 +380,7 @@ def _winners(n: int, k: int, rng: np.random.Generator) -> Indices:
 _PRINTED_INTERVAL, _INTERVAL = 100, 10
 
 
-def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolved:
+def plain(dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None) -> EvolutionResult:
     """Maximise a dual by an evolution strategy or a swarm.
 
     A dual with the equality is searched by what its individuals become when the side that is too
@@ -388,7 +389,7 @@ def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolv
     Mierswa (2009), section 3.1: EvoSVM-G, -S, -H and PsoSVM.
     """
     found = _search(dual, settings, random_state)
-    return Evolved(
+    return EvolutionResult(
         feasible(dual, found.solution),
         found.history.best[:, 0],
         found.n_iter,
@@ -398,7 +399,7 @@ def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolv
     )
 
 
-def _search(dual: Dual, settings: Settings, random_state: Seed) -> SearchResult:
+def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> SearchResult:
     def evaluate(alpha: Array) -> Array:
         values: Array = dual.objective(feasible(dual, alpha))
         return values
@@ -426,7 +427,7 @@ def _search(dual: Dual, settings: Settings, random_state: Seed) -> SearchResult:
     return particle_swarm(evaluate, space, **common)
 
 
-def _mutation(settings: Settings) -> Mutation:
+def _mutation(settings: EvolutionOptions) -> Mutation:
     if settings.strategy == "switching":
         return SwitchMutation()
     if settings.strategy == "hybrid":
@@ -436,8 +437,8 @@ def _mutation(settings: Settings) -> Mutation:
 
 
 def evolve(
-    dual: Dual, settings: Settings, *, concave: bool = False, random_state: Seed = None
-) -> Evolved:
+    dual: Dual, settings: EvolutionOptions, *, concave: bool = False, random_state: Seed = None
+) -> EvolutionResult:
     """Maximise a dual by evolution."""
     if settings.strategy != "memetic":
         return plain(dual, settings, random_state=random_state)

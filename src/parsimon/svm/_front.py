@@ -345,7 +345,7 @@ def seeds(
     found = []
     for price in C:
         dual = Dual(problem.kernel, problem.signs, price * problem.weights)
-        found.append(solve(dual, tolerance=tol).alpha)
+        found.append(solve(dual, tol=tol).alpha)
         if deadline is not None and time.monotonic() > deadline:
             break
     return np.array(found)
@@ -453,7 +453,7 @@ class _ExactPath:
         return child_generator(seed, 0)
 
     def begin(self, rng: np.random.Generator) -> _Solved:  # noqa: ARG002 - chance has no part
-        return (solve(self.dual(0), tolerance=self.tol).alpha,)
+        return (solve(self.dual(0), tol=self.tol).alpha,)
 
     def step(
         self,
@@ -465,7 +465,7 @@ class _ExactPath:
         ahead = state[-1]
         if k > 1 and C[k - 1] != C[k - 2]:
             ahead = ahead + (C[k] - C[k - 1]) / (C[k - 1] - C[k - 2]) * (ahead - state[-2])
-        return (*state, solve(self.dual(k), start=ahead, tolerance=self.tol).alpha)
+        return (*state, solve(self.dual(k), start=ahead, tol=self.tol).alpha)
 
     def dual(self, place: int) -> Dual:
         """Return the dual of one price."""

@@ -131,10 +131,11 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         with one_thread():
             problem, repair = margin_problem(self, gram, rows, classes)
             dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
-            alpha = solve(dual, tolerance=self.tol).alpha[None]
+            alpha = solve(dual, tol=self.tol).alpha[None]
             basis = TrainedRows(gram, repair, rows, classes, X)
             bias, self._columns = described(problem, basis, alpha)
-            self._beats_constant = self._columns["training_error"] < problem.constant_error
+            errors = self._columns["training_error"]
+            self._beats_constant = errs_less(errors, problem.constant_error)
         return settle(self, alpha[0], float(bias[0]), basis)
 
     def predict(self, X: Any) -> AnyArray:
@@ -391,9 +392,9 @@ def machines_found(
     machines = FrontMachines(
         basis, template, header, alpha[order], bias[order], ordered, is_dual, n_holdout
     )
-    # Worth having is what errs less than the constant machine, the first, on rows held out if any.
-    errors = columns["training_error" if holdout is None else "holdout_error"].round(_DIGITS)
-    better: Mask = (errors < errors[0])[order]
+    # The first machine is constant; worth having is what errs less than the better of both classes.
+    errors = columns["training_error" if holdout is None else "holdout_error"]
+    better = errs_less(errors, min(errors[0], 1.0 - errors[0]))[order]
     figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=n_holdout)
     return Described(machines, figures, int(np.argmax(order == 0)))
 
@@ -440,6 +441,12 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
     wrong: Mask = (decisions > 0) != (signs > 0)
     shares: Array = wrong @ weights / weights.sum()
     return shares
+
+
+def errs_less(errors: Array, baseline: float) -> Mask:
+    """Tell which errors are below that of a prediction that needs no machine, shape (k,)."""
+    less: Mask = errors.round(_DIGITS) < round(float(baseline), _DIGITS)
+    return less
 
 
 def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:

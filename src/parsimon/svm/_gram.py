@@ -20,7 +20,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Kernel, as_kernel
 from parsimon.svm._dual import Dual, Solution
-from parsimon.svm._evolve import Evolved, Settings, evolve
+from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
 from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired
 
 _ASYMMETRY = 1e-8
@@ -238,15 +238,15 @@ def has_cholesky_factor(matrix: Array) -> bool:
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
 
 
-def settings_of(estimator: Any) -> Settings:
+def settings_of(estimator: Any) -> EvolutionOptions:
     """Return the checked settings of an estimator's evolution."""
-    return Settings.of(
+    return EvolutionOptions.of(
         estimator.strategy,
         preset=estimator.preset,
         population_size=estimator.population_size,
         max_iter=estimator.max_iter,
         stall=estimator.stall,
-        tolerance=estimator.tolerance,
+        tol=estimator.tol,
         time_limit=estimator.time_limit,
     )
 
@@ -276,17 +276,17 @@ class FittedDual(NamedTuple):
     """
 
     solution: Solution
-    evolved: Evolved
+    evolved: EvolutionResult
     inverted: bool = False
 
 
-def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
+def fit_dual(dual: Dual, settings: EvolutionOptions, concave: bool, seed: Seed) -> FittedDual:
     """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
     measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
     # Rounding of the scores hides smaller gaps, as in `_dual.climb`.
     size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
-    reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
+    reached = measured.gap <= max(1.01 * settings.tol, 1e-12 * size)
     done = evolved.stopped_by in ("concave", "stall", "max_iter")
     converged = done and (reached or settings.strategy != "memetic")
     values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)

@@ -71,7 +71,7 @@ def exhaust(problem: TransductiveProblem, *, deadline: float | None = None) -> F
             f'{problem.n_unlabelled}. Use method="evolution".'
         )
     guess = problem.ranked(inductive_scores(problem)[problem.unlabelled])
-    start = problem.fit(annealed(problem, guess).labels, tolerance=_TOLERANCE)
+    start = problem.fit(annealed(problem, guess).labels, tol=_TOLERANCE)
     # Rows far from the boundary first: giving them the other label costs most, so that wrong
     # branches are cut near the root.
     order = np.argsort(-np.abs(start.scores[problem.unlabelled]), kind="stable")
@@ -119,14 +119,14 @@ class _Tree:
     def _bound(self, labels: Array, depth: int) -> float:
         self.n_fits += 1
         if depth == len(labels):
-            fit = self.problem.fit(labels, tolerance=_TOLERANCE)
+            fit = self.problem.fit(labels, tol=_TOLERANCE)
             if fit.objective < self.best.objective:
                 self.best = fit
             return fit.objective
         signs = self.problem.signs(labels)
         rows = np.flatnonzero(signs)
         kernel = self.problem.kernel[np.ix_(rows, rows)]
-        found = machine(kernel, signs[rows], self.problem.upper[rows], tolerance=_TOLERANCE)
+        found = machine(kernel, signs[rows], self.problem.upper[rows], tol=_TOLERANCE)
         return found.objective
 
 

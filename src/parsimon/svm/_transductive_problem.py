@@ -104,11 +104,11 @@ class TransductiveProblem:
         return replace(self, upper=upper)
 
     def fit(
-        self, labels: Array, *, start: Array | None = None, tolerance: float = TOLERANCE
+        self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE
     ) -> LabellingFit:
         """Return the support vector machine of these labels."""
         signs = self.signs(labels)
-        solution = machine(self.kernel, signs, self.upper, start=start, tolerance=tolerance)
+        solution = machine(self.kernel, signs, self.upper, start=start, tol=tol)
         scores = self.kernel @ (solution.alpha * signs) + solution.bias
         return LabellingFit(labels, solution, scores)
 
@@ -156,7 +156,7 @@ def machine(
     upper: Array,
     *,
     start: Array | None = None,
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
 ) -> Solution:
     """Return the support vector machine; of one class alone it is the constant of that class."""
     if (signs == signs[0]).all():
@@ -164,7 +164,7 @@ def machine(
         return Solution(np.zeros(len(signs)), float(signs[0]), 0.0, 0.0, 0, True)
     # Always from a start: these machines are small, and libsvm checks its input anew each time.
     begin = np.zeros(len(signs)) if start is None else start
-    return solve(Dual(kernel, signs, upper), start=begin, tolerance=tolerance)
+    return solve(Dual(kernel, signs, upper), start=begin, tol=tol)
 
 
 # 95 per cent, two-sided.

@@ -86,7 +86,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
     population_size, max_iter, stall : int, optional
         Individuals, generations at most, and generations without progress at which to stop; 8, 200,
         10 for "memetic" and 10, 1000, 50 for the others.
-    tolerance : float
+    tol : float
         Violation of the optimality conditions at which exact steps end, as SVC's ``tol``.
     time_limit : float, optional
         Seconds for each pair of classes; the best so far is kept.
@@ -174,7 +174,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
         probability: bool = False,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
@@ -193,7 +193,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         self.population_size = population_size
         self.max_iter = max_iter
         self.stall = stall
-        self.tolerance = tolerance
+        self.tol = tol
         self.time_limit = time_limit
         self.probability = probability
         self.class_weight = class_weight

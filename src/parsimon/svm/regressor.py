@@ -48,7 +48,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
     preset : {None, "printed"}
     indefinite : {"flip", "clip", "shift", "native"}
     population_size, max_iter, stall : int, optional
-    tolerance : float
+    tol : float
     time_limit : float, optional
         Seconds.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -102,7 +102,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -118,7 +118,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.population_size = population_size
         self.max_iter = max_iter
         self.stall = stall
-        self.tolerance = tolerance
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
 
