@@ -392,9 +392,9 @@ def machines_found(
     machines = FrontMachines(
         basis, template, header, alpha[order], bias[order], ordered, is_dual, n_holdout
     )
-    # The first machine is constant; worth having is what errs less than the better of both classes.
+    # Worth having is what errs less than the constant machine, the first.
     errors = columns["training_error" if holdout is None else "holdout_error"]
-    better = errs_less(errors, min(errors[0], 1.0 - errors[0]))[order]
+    better = errs_less(errors, errors[0])[order]
     figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=n_holdout)
     return Described(machines, figures, int(np.argmax(order == 0)))
 
