@@ -21,7 +21,7 @@ from parsimon._random import seed_sequence
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
-from parsimon.rvm._dictionary import TABLES, Basis, choose_centres, make_basis
+from parsimon.rvm._dictionary import TABLES, BasisFunctions, choose_centres, make_basis
 from parsimon.rvm._widths import WidthFit, best_gamma, input_widths
 
 ALGORITHMS = ("fast", "em", "variational")
@@ -39,7 +39,7 @@ class Dictionary(NamedTuple):
     starts: Where the fits may begin, one for each problem.
     """
 
-    basis: Basis
+    basis: BasisFunctions
     design: Array
     widths: WidthFit | None
     starts: tuple[SparseBayes | None, ...]
@@ -53,7 +53,7 @@ def check_options(estimator: Any) -> None:
     check_choice("bias", estimator.bias, [True, False])
     check_choice("far_variance", estimator.far_variance, [True, False])
     check_count("max_iter", estimator.max_iter)
-    check_positive("tolerance", estimator.tolerance)
+    check_positive("tol", estimator.tol)
     check_seconds("time_limit", estimator.time_limit)
     if isinstance(estimator.gamma, str):
         check_choice("gamma", estimator.gamma, ["scale", "auto", "evidence"])
@@ -65,7 +65,7 @@ def check_options(estimator: Any) -> None:
 
 def sparse_options(estimator: Any) -> dict[str, Any]:
     """Return the keyword arguments of a sparse fit that the options of an estimator ask for."""
-    options = {"max_iter": estimator.max_iter, "tolerance": estimator.tolerance}
+    options = {"max_iter": estimator.max_iter, "tolerance": estimator.tol}
     if estimator.prior == "smooth":
         options |= {"prior": "smooth", "smoothness": estimator.smoothness}
     return options
