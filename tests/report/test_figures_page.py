@@ -13,7 +13,7 @@ from PIL import Image
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Points,
+    ClassRows,
     SearchNode,
     caption,
     data_figure,
@@ -56,7 +56,7 @@ def linear(X):
 
 def table(n_rows=50, n_columns=2, **options):
     X = np.random.default_rng(0).normal(size=(n_rows, n_columns))
-    return Points(X, X[:, 0] > 0, **options)
+    return ClassRows(X, X[:, 0] > 0, **options)
 
 
 def ids(text):

@@ -157,7 +157,7 @@ def test_a_time_limit_is_kept_and_something_is_found(clock):
     clock.tick = 1.0
     study = analyse(rows(120), "died", outer=0, time_limit=30, n_jobs=1).findings.studies[0]
     assert study.search.stopped_by == "time_limit"
-    assert 0 < study.search.n_kernels < 30
+    assert 0 < study.search.n_candidates < 30
     assert study.structure_found
 
 

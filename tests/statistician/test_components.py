@@ -58,7 +58,7 @@ def test_gains_add_up_from_the_baseline_to_the_whole(additive, found):
     assert found[0].alone == found[0].cumulative
     assert found[-1].cumulative.symbols == "SE_1 + SE_2 + SE_3 × SE_4"
     assert found[-1].cumulative.error == additive.search.best_candidate_.error
-    assert [one.cumulative.n_kernels for one in found][-1] == 4
+    assert [one.cumulative.size for one in found][-1] == 4
 
 
 def test_directions_and_strengths_are_those_of_the_full_model(additive, found):

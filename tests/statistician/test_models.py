@@ -49,7 +49,7 @@ def test_a_model_has_the_words_and_numbers_of_its_candidate():
     assert model.words == "glucose alone, plus an interaction of glucose and age"
     assert model.kind == "additive"
     assert model.variables == NAMES
-    assert model.n_kernels == 3
+    assert model.size == 3
     assert (model.error, model.standard_error, model.log_loss) == (0.2, 0.01, 0.5)
     assert (model.negative_log_evidence, model.fold_negative_log_evidence) == (100.0, 75.0)
     assert model.roc is None
@@ -147,7 +147,7 @@ def test_the_posterior_of_a_number_is_that_of_its_standardised_target():
 def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
     found = front_models(labelled)
     search = labelled.search
-    sizes = [model.n_kernels for model in found.front]
+    sizes = [model.size for model in found.front]
     assert sizes == sorted(sizes)
     assert sizes[0] == 0
     assert found.front[0].error == search.baseline_.error
@@ -156,7 +156,7 @@ def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
     errors = [model.error for model in found.front]
     assert errors == sorted(errors, reverse=True)
     knee = search.front_.values[search.front_.knee()]
-    assert [found.front[found.knee].error, found.front[found.knee].n_kernels] == knee.tolist()
+    assert [found.front[found.knee].error, found.front[found.knee].size] == knee.tolist()
     counts = [len(model.variables) for model in found.front_variables]
     assert counts == list(range(len(counts)))
     assert found.front_variables[0] == found.front[0]
@@ -188,7 +188,7 @@ def test_a_chosen_model_off_the_front_joins_it_in_its_place(labelled):
     before, after = front_models(labelled), front_models(moved)
     assert len(after.front) == len(before.front) + 1
     assert after.front[after.chosen].symbols == str(dominated.kernel)
-    sizes = [model.n_kernels for model in after.front]
+    sizes = [model.size for model in after.front]
     assert sizes == sorted(sizes)
     assert after.front[after.knee] == before.front[before.knee]
 

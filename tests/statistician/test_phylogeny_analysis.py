@@ -22,7 +22,7 @@ from parsimon.phylo import (
     yule_tree,
 )
 from parsimon.report.data import as_data
-from parsimon.report.phylogeny import write
+from parsimon.report.sections import write
 from parsimon.statistician.phylogeny import TraitAnalysis, analyse, analyse_traits, judging
 from parsimon.statistician.phylogeny.ancestors import list_ancestors
 from parsimon.statistician.phylogeny.judging import judge

@@ -10,7 +10,7 @@ import pytest
 from parsimon.phylo import brownian_traits, yule_tree
 from parsimon.report.data import as_data
 from parsimon.report.document import Code
-from parsimon.report.phylogeny import write
+from parsimon.report.sections import write
 from parsimon.statistician.analysis import Analysis, Readable
 from parsimon.statistician.phylogeny import TraitAnalysis, analyse, analyse_traits
 from tests.report import trait_samples as samples

@@ -8,7 +8,7 @@ import pytest
 
 from parsimon.kernels import Constant, Linear
 from parsimon.kernels import SquaredExponential as SE
-from parsimon.report.findings import SearchFindings, Study
+from parsimon.report.findings import KernelSearchFindings, Study
 from parsimon.statistician.checks import check_findings
 from parsimon.statistician.components import component_findings
 from parsimon.statistician.interactions import interaction_findings
@@ -43,8 +43,8 @@ def study_of(subject):
         interactions=interaction_findings(subject),
         honest=None,
         checks=check_findings(subject),
-        search=SearchFindings(
-            n_kernels=len(subject.search.history_),
+        search=KernelSearchFindings(
+            n_candidates=len(subject.search.history_),
             n_cross_validated=1,
             depth=2,
             beam=2,

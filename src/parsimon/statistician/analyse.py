@@ -20,7 +20,7 @@ from parsimon.report.findings import (
     Findings,
     Joint,
     Picture,
-    Run,
+    RunFindings,
     Study,
     TableFindings,
     Treatment,
@@ -324,13 +324,13 @@ def _table_findings(asked: _Asked, name: str, found: Answer, picture: str) -> Ta
 
 def _run(
     frame: "pd.DataFrame", options: Options, parts: Sequence[Any], command: str, seconds: float
-) -> Run:
+) -> RunFindings:
     skipped = []
     if not parts and not options.n_outer:
         skipped.append("outer folds")
     if options.fast:
         skipped.append("interactions")
-    return Run(
+    return RunFindings(
         version=parsimon.__version__,
         seed=options.seed,
         seconds=seconds,

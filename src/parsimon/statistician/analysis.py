@@ -2,11 +2,9 @@
 
 import os
 import tempfile
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,36 +12,28 @@ from parsimon._typing import Array
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report.document import Document
-from parsimon.report.findings import Findings
+from parsimon.report.findings import Findings, ReportFindings
 from parsimon.statistician.answer import Answer, on_all_rows
 from parsimon.statistician.table_model import TableModel
 
 
-class Readable(ABC):
+class Readable:
     """What an analysis of any kind shares: its report, written as files."""
 
-    findings: Any
-
-    @abstractmethod
-    def _document(self) -> Document:
-        """Write the report."""
-
-    @abstractmethod
-    def _page(self) -> str:
-        """Return the report as a page of HTML."""
-
-    @abstractmethod
-    def _data(self) -> str:
-        """Return the findings as JSON."""
+    findings: ReportFindings
 
     @cached_property
     def document(self) -> Document:
         """The report as a tree of sections, sentences, tables and figures."""
-        return self._document()
+        from parsimon.report.sections import write
+
+        return write(self.findings)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as one page that needs nothing else, and return its path."""
-        return written(path, self._page().encode())
+        from parsimon.report.html import to_html
+
+        return written(path, to_html(self.document, self.findings).encode())
 
     def to_pdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as PDF (extra ``pdf``), and return its path."""
@@ -56,7 +46,9 @@ class Readable(ABC):
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the findings as data, and return the path."""
-        return written(path, self._data().encode())
+        from parsimon.report.data import to_json
+
+        return written(path, to_json(self.findings).encode())
 
     def to_markdown(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as Markdown without pictures, and return its path."""
@@ -118,21 +110,6 @@ class Analysis(Readable):
             for found, y in zip(self.answers, self.targets, strict=True)
         ]
         return TableModel(first.preparer, first.screener, models, self.classes, self.target)
-
-    def _document(self) -> Document:
-        from parsimon.report.sections import write
-
-        return write(self.findings)
-
-    def _page(self) -> str:
-        from parsimon.report.html import to_html
-
-        return to_html(self.document, self.findings)
-
-    def _data(self) -> str:
-        from parsimon.report.data import to_json
-
-        return to_json(self.findings)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""

@@ -8,7 +8,7 @@ import numpy as np
 from parsimon._style import figure_style, new_axes
 from parsimon.report.figures import (
     CalibrationBins,
-    Points,
+    ClassRows,
     caption,
     data_figure,
     draw_calibration,
@@ -45,7 +45,7 @@ def data_picture(
         classes = ["lower half", "upper half"]
         said = " Halves: rows up to the median of the target, and above."
     options: dict[str, Any] = {"names": list(names), "class_names": classes}
-    points = Points(np.asarray(X, dtype=np.float64), codes, **options, most_marks=_DATA_MARKS)
+    points = ClassRows(np.asarray(X, dtype=np.float64), codes, **options, most_marks=_DATA_MARKS)
     if points.n_columns > MOST_COLUMNS:
         axes = parallel_coordinates(points, most_rows=_DATA_ROWS, most_columns=_DATA_COLUMNS)
         title = f"The rows of the table along {min(points.n_columns, _DATA_COLUMNS)} variables"

@@ -12,7 +12,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
 from parsimon.inference import LatentPosterior, positive_probability
 from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
-from parsimon.report.findings import Interval, Model, Roc
+from parsimon.report.findings import Interval, ModelFinding, Roc
 from parsimon.roc import auc_interval, roc_hull, roc_points
 from parsimon.statistician.subject import Subject
 
@@ -25,26 +25,26 @@ class FrontModels(NamedTuple):
     front_variables: What each further variable buys.
     """
 
-    front: tuple[Model, ...]
+    front: tuple[ModelFinding, ...]
     knee: int
     chosen: int
-    front_variables: tuple[Model, ...]
+    front_variables: tuple[ModelFinding, ...]
 
 
-def model_of(candidate: Candidate, names: Sequence[str], roc: Roc | None = None) -> Model:
+def model_of(candidate: Candidate, names: Sequence[str], roc: Roc | None = None) -> ModelFinding:
     """Return a judged kernel as a finding.
 
     A constant beside other terms only moves the level, so that words and kind leave it out.
     """
     kernel, evidences = candidate.kernel, candidate.fold_log_evidences
     varying = _without_constants(kernel)
-    return Model(
+    return ModelFinding(
         expression=plain(kernel, names),
         symbols=plain(kernel),
         words=spoken(varying, names),
         kind=kind(varying),
         variables=tuple(str(names[column]) for column in candidate.columns),
-        n_kernels=candidate.n_base,
+        size=candidate.n_base,
         error=candidate.error,
         standard_error=candidate.standard_error,
         log_loss=candidate.log_loss,
@@ -135,11 +135,11 @@ def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (one.n_base, -one.error))
 
 
-def _writer(subject: Subject) -> Callable[[Candidate], Model]:
+def _writer(subject: Subject) -> Callable[[Candidate], ModelFinding]:
     """Return a function that writes candidates, computing the curve of each but once."""
     search, curves = subject.search, dict[Any, Roc | None]()
 
-    def write(candidate: Candidate) -> Model:
+    def write(candidate: Candidate) -> ModelFinding:
         key = structure(candidate.kernel)
         if key not in curves:
             curves[key] = _left_out_roc(search, candidate)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parsimon.kernels import Kernel, plain
-from parsimon.report.figures import Component, label, predicted_observed
+from parsimon.report.figures import DrawnPart, label, predicted_observed
 from parsimon.report.findings import (
     Checks,
     ComponentFinding,
@@ -94,7 +94,7 @@ class _Gallery:
         parts, constants = split(search.best_candidate_.kernel)
         parts = _in_order(found, parts, self.subject.names)
         drawn = [
-            Component(
+            DrawnPart(
                 one.alone.words,
                 range(len(part.columns or ())),
                 self.view.part(posterior, part, part.columns or ()),

@@ -24,8 +24,7 @@ _MARKED = re.compile("SE\\(\ue000(\\d+)\ue001\\)|\ue000(\\d+)\ue001")
 def draw_front(study: Study) -> "Axes":
     """Draw the error against the number of kernels, with the knee and the chosen model."""
     steps = [
-        Step(model.words, model.n_kernels, model.error, model.standard_error)
-        for model in study.front
+        Step(model.words, model.size, model.error, model.standard_error) for model in study.front
     ]
     unit = "share of rows" if study.task == "classification" else "share of the variance"
     return error_steps(steps, knee=study.knee, chosen=study.chosen, unit=unit)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.report.findings import Honest, Picture, SearchFindings, Study, Variable
+from parsimon.report.findings import Honest, KernelSearchFindings, Picture, Study, Variable
 from parsimon.statistician.checks import OutsidePredictions, check_findings
 from parsimon.statistician.components import component_findings
 from parsimon.statistician.interactions import interaction_findings
@@ -68,13 +68,13 @@ def _outside(predictions: Array | None) -> OutsidePredictions | None:
     return OutsidePredictions(np.where(seen, predictions, 0.5), seen)
 
 
-def _search_findings(search: "KernelSearch", options: Options) -> SearchFindings:
+def _search_findings(search: "KernelSearch", options: Options) -> KernelSearchFindings:
     history = search.history_
     inference = "exact regression"
     if search.task_ == "classification":
         inference = "expectation propagation" if search.inference == "ep" else "Laplace's method"
-    return SearchFindings(
-        n_kernels=len(history),
+    return KernelSearchFindings(
+        n_candidates=len(history),
         n_cross_validated=sum(not math.isnan(one.error) for one in history),
         depth=options.depth_for(search.n_features_in_),
         beam=options.beam,

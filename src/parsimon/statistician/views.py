@@ -11,9 +11,9 @@ from parsimon.gp import Candidate
 from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel
 from parsimon.report.figures import (
-    Component,
-    Numbers,
-    Points,
+    ClassRows,
+    DrawnPart,
+    NumberRows,
     component_panels,
     component_reach,
     posterior_1d,
@@ -60,11 +60,11 @@ class View:
         numbers: Array = self.subject.X.to_numpy(dtype=np.float64)
         return numbers
 
-    def points(self, columns: Sequence[int], most_marks: int) -> Points:
+    def points(self, columns: Sequence[int], most_marks: int) -> ClassRows:
         """Return the rows of some columns with their classes; of a number, all of one class."""
         y = np.zeros(len(self.subject.y)) if self.is_number else self.subject.y
         names = [self.subject.negative, self.subject.positive]
-        return Points(
+        return ClassRows(
             self.X[:, list(columns)],
             y,
             names=self._titles(columns),
@@ -72,9 +72,9 @@ class View:
             most_marks=most_marks,
         )
 
-    def numbers(self, columns: Sequence[int], most_marks: int) -> Numbers:
+    def numbers(self, columns: Sequence[int], most_marks: int) -> NumberRows:
         """Return the rows of some columns with a numeric target."""
-        return Numbers(
+        return NumberRows(
             self.X[:, list(columns)],
             self.subject.y,
             names=self._titles(columns),
@@ -144,13 +144,13 @@ class View:
             return posterior_by_level(function, points, columns=places)
         return posterior_2d(function, points, columns=places, confidence=confidence)
 
-    def draw_part(self, component: Component, columns: Sequence[int], reach: float) -> Any:
+    def draw_part(self, component: DrawnPart, columns: Sequence[int], reach: float) -> Any:
         """Draw an additive part on a scale that all parts share."""
         points = self.points(columns, MOST_MARKS[1])
         target = self.subject.target if self.is_number else None
         return component_panels([component], points, reach=reach, target=target, centred=True)
 
-    def reach(self, component: Component, columns: Sequence[int]) -> float:
+    def reach(self, component: DrawnPart, columns: Sequence[int]) -> float:
         """Return the greatest absolute value that the picture of a part would show."""
         return component_reach([component], self.points(columns, 1))
 
@@ -172,7 +172,9 @@ class View:
         return float(estimator._centre), float(estimator._unit)
 
 
-def _draw_number(function: Function, rows: Numbers, places: Sequence[int], *, n_pairs: int) -> Any:
+def _draw_number(
+    function: Function, rows: NumberRows, places: Sequence[int], *, n_pairs: int
+) -> Any:
     if len(places) == 1:
         return regression_1d(function, rows, column=places[0])
     if len(places) == 3 or n_pairs == 2:

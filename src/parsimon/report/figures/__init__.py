@@ -1,8 +1,8 @@
 """Figures for reports and talks: functions of arrays and small callables, all in one style.
 
-Put the rows into `Points`, then call a figure. Those of a model take a posterior, a callable that
-maps rows to the mean and variance of the latent function. Each returns matplotlib axes; `caption`
-gives the sentences that belong below, `svg` the text for a page.
+Put the rows into `ClassRows`, then call a figure. Those of a model take a posterior, a callable
+that maps rows to the mean and variance of the latent function. Each returns matplotlib axes;
+`caption` gives the sentences that belong below, `svg` the text for a page.
 """
 
 from parsimon.report.figures.calibration import (
@@ -20,10 +20,10 @@ from parsimon.report.figures.one_column import (
     slices,
 )
 from parsimon.report.figures.page import caption, svg
-from parsimon.report.figures.parts import Component, component_panels, component_reach
-from parsimon.report.figures.points import Points, label
+from parsimon.report.figures.parts import DrawnPart, component_panels, component_reach
+from parsimon.report.figures.points import ClassRows, label
 from parsimon.report.figures.regression import (
-    Numbers,
+    NumberRows,
     predicted_observed,
     regression_1d,
     regression_2d,
@@ -37,10 +37,10 @@ from parsimon.report.figures.two_columns import posterior_2d
 
 __all__ = [
     "CalibrationBins",
-    "Component",
+    "ClassRows",
+    "DrawnPart",
     "MonotoneShare",
-    "Numbers",
-    "Points",
+    "NumberRows",
     "SearchNode",
     "Step",
     "axis_order",

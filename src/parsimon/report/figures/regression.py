@@ -31,7 +31,7 @@ from parsimon.report.figures.levels import (
 )
 from parsimon.report.figures.points import (
     MOST_VECTOR_MARKS,
-    Points,
+    ClassRows,
     label,
     number,
     opacity,
@@ -46,7 +46,7 @@ _BAND = "two standard deviations of the predicted mean to each side, without the
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumberRows:
     """Rows of a table with a numeric target, ready to be drawn.
 
     Shapes: X (n, d).
@@ -62,11 +62,11 @@ class Numbers:
     names: Sequence[str] = field(default=(), kw_only=True)
     target: str = field(default="y", kw_only=True)
     most_marks: int | None = field(default=None, kw_only=True)
-    points: Points = field(init=False, repr=False)
+    points: ClassRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         y = finite_vector(self.y, "y")
-        points = Points(self.X, np.zeros(len(y)), names=self.names, most_marks=self.most_marks)
+        points = ClassRows(self.X, np.zeros(len(y)), names=self.names, most_marks=self.most_marks)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "y", y)
 
@@ -78,7 +78,7 @@ class Numbers:
 
 def regression_1d(
     posterior: Posterior,
-    rows: Numbers,
+    rows: NumberRows,
     *,
     column: int | str | None = None,
     by: int | str | None = None,
@@ -110,7 +110,7 @@ def regression_1d(
     return ax
 
 
-def _draw_two(ax: "Axes", posterior: Posterior, rows: Numbers, place: int, held: Array) -> str:
+def _draw_two(ax: "Axes", posterior: Posterior, rows: NumberRows, place: int, held: Array) -> str:
     points = rows.points
     levels = np.array(two_values(points.X[:, place]))
     mean, variance = latent(posterior, rows_on([levels], [place], held))
@@ -129,7 +129,7 @@ def _draw_two(ax: "Axes", posterior: Posterior, rows: Numbers, place: int, held:
 def _draw_curves(
     ax: "Axes",
     posterior: Posterior,
-    rows: Numbers,
+    rows: NumberRows,
     columns: Sequence[int | str | None],
     *,
     grid: Array,
@@ -184,7 +184,7 @@ def _draw_rows(ax: "Axes", across: Array, up: Array) -> None:
 
 def regression_slices(
     posterior: Posterior,
-    rows: Numbers,
+    rows: NumberRows,
     *,
     columns: Sequence[int | str] | None = None,
     hold: Any = "mean",
@@ -220,7 +220,7 @@ def regression_slices(
 
 def regression_2d(
     posterior: Posterior,
-    rows: Numbers,
+    rows: NumberRows,
     *,
     columns: Sequence[int | str] | None = None,
     hold: Any = "mean",
@@ -298,7 +298,7 @@ def predicted_observed(
         raise InvalidInputError(
             f"y and predicted must have the same rows, got {len(observed)} and {len(expected)}."
         )
-    rows = Numbers(expected, observed, target=target, most_marks=most_marks)
+    rows = NumberRows(expected, observed, target=target, most_marks=most_marks)
     off = np.zeros(len(observed), dtype=bool)
     if deviation is not None:
         off = np.abs(observed - expected) > 2 * finite_vector(deviation, "deviation")

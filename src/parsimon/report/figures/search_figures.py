@@ -234,12 +234,12 @@ class Step(NamedTuple):
     """A model among models of increasing size.
 
     words: What it is made of.
-    size: Number of its base kernels.
+    size: What it costs to explain, such as its number of terms.
     error, standard_error: Shares; a standard error that is not finite is not drawn.
     """
 
     words: str
-    size: int
+    size: float
     error: float
     standard_error: float = float("nan")
 

@@ -25,7 +25,7 @@ from parsimon.report.figures.latent_grid import (
     respond,
     rows_on,
 )
-from parsimon.report.figures.points import Points, classes_above, draw_points, label
+from parsimon.report.figures.points import ClassRows, classes_above, draw_points, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ _LIGHT = np.array([-0.4, -0.5, 0.77])
 
 def isosurface_3d(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     columns: Sequence[int | str] | None = None,
     levels: Sequence[float] = (0.1, 0.5, 0.9),
@@ -169,7 +169,7 @@ def isosurface_3d(
 
 
 def axes_3d(
-    points: Points, places: Sequence[int], sides: Sequence[Array], ax: "Axes | None"
+    points: ClassRows, places: Sequence[int], sides: Sequence[Array], ax: "Axes | None"
 ) -> Any:
     """Return three-dimensional axes in the house style with the rows in them."""
     import matplotlib as mpl

@@ -1,13 +1,16 @@
-"""The front page: what the table is, what was done to it, and how to get the report again.
-
-What was done to the table before the search: a sentence for each kind of treatment.
-"""
+"""The front page: what the table is, what was done to it, and how to get the report again."""
 
 import re
 from collections.abc import Callable, Sequence
 
 from parsimon.report.document import Block, Code, Strong
-from parsimon.report.findings import Findings, Run, TableFindings, Treatment, TreatmentKind
+from parsimon.report.findings import (
+    Findings,
+    RunFindings,
+    TableFindings,
+    Treatment,
+    TreatmentKind,
+)
 from parsimon.report.sections._blocks import bullets, paragraph
 from parsimon.report.sections._phrases import (
     clean,
@@ -292,7 +295,7 @@ def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
     return (*lines, *run_facts(findings.run))
 
 
-def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
+def run_facts(run: RunFindings) -> tuple[tuple[str, str], ...]:
     """Return how the findings came about, for the lines of a front page."""
     lines = [
         ("Seed", str(run.seed)),
@@ -385,14 +388,26 @@ def _treated(table: TableFindings, done: tuple[str, ...]) -> tuple[Block, ...]:
     return (paragraph(missing, "" if n else "Nothing had to be done to the table."),)
 
 
-def again(findings: Findings) -> tuple[Block, ...]:
-    """Return how to make the same report."""
-    run = findings.run
+def software(run: RunFindings) -> str:
+    """Return what computed the findings."""
+    versions = [f"{clean(name)} {clean(version)}" for name, version in run.libraries]
+    said = f"It was computed by Parsimon {run.version}"
+    return f"{said} with {joined(versions)}." if versions else f"{said}."
+
+
+def options(run: RunFindings) -> str:
+    """Return what was asked for; nothing if that is not known."""
+    said = "; ".join(f"{clean(name)} {clean(value)}" for name, value in run.options)
+    return f"Options: {said}." if said else ""
+
+
+def again(run: RunFindings, given: str = "table", cells: str = "the table") -> tuple[Block, ...]:
+    """Return how to make the same report of what was given."""
     if not run.command:
         return ()
     return (
         paragraph(
-            ("The same table, seed and version give the same report: ", Code(run.command), "."),
-            f"The cells of the table have the SHA-256 fingerprint {run.fingerprint}.",
+            (f"The same {given}, seed and version give the same report: ", Code(run.command), "."),
+            f"The cells of {cells} have the SHA-256 fingerprint {run.fingerprint}.",
         ),
     )

@@ -1,50 +1,17 @@
-"""How it was done: model, search, measures, options and versions.
-
-The works that a report cites.
-"""
+"""How it was done: model, search, measures, options, versions, and the works behind them."""
 
 from parsimon.report.document import Block, Section
-from parsimon.report.findings import Findings
+from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._phrases import clean, count, joined, spelled
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.front_page import again
-
-_WORKS = {
-    "Rasmussen and Williams 2006": "Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian "
-    "Processes for Machine Learning. MIT Press.",
-    "Minka 2001": "Minka, T. P. (2001). Expectation propagation for approximate Bayesian "
-    "inference. Uncertainty in Artificial Intelligence 17, 362–369.",
-    "Williams and Barber 1998": "Williams, C. K. I. and Barber, D. (1998). Bayesian "
-    "classification with Gaussian processes. IEEE Transactions on Pattern Analysis and Machine "
-    "Intelligence 20, 1342–1351.",
-    "Hensman et al. 2015": "Hensman, J., Matthews, A. G. de G. and Ghahramani, Z. (2015). Scalable "
-    "variational Gaussian process classification. Artificial Intelligence and Statistics 18, "
-    "351–360.",
-    "Duvenaud et al. 2013": "Duvenaud, D., Lloyd, J. R., Grosse, R., Tenenbaum, J. B. and "
-    "Ghahramani, Z. (2013). Structure discovery in nonparametric regression through compositional "
-    "kernel search. International Conference on Machine Learning 30, 1166–1174.",
-    "He 2016": "He, Q. (2016). The Automatic Statistician for Classification. Project report, "
-    "Department of Engineering, University of Cambridge.",
-    "Kass and Raftery 1995": "Kass, R. E. and Raftery, A. E. (1995). Bayes factors. Journal of the "
-    "American Statistical Association 90, 773–795.",
-    "Nadeau and Bengio 2003": "Nadeau, C. and Bengio, Y. (2003). Inference for the generalization "
-    "error. Machine Learning 52, 239–281.",
-    "Breiman et al. 1984": "Breiman, L., Friedman, J. H., Olshen, R. A. and Stone, C. J. (1984). "
-    "Classification and Regression Trees. Wadsworth.",
-    "Cox 1958": "Cox, D. R. (1958). Two further applications of a model for binary regression. "
-    "Biometrika 45, 562–565.",
-    "DeLong et al. 1988": "DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). "
-    "Comparing the areas under two or more correlated receiver operating characteristic curves. "
-    "Biometrics 44, 837–845.",
-    "Fawcett 2006": "Fawcett, T. (2006). An introduction to ROC analysis. Pattern Recognition "
-    "Letters 27, 861–874.",
-}
+from parsimon.report.sections._works import in_full
+from parsimon.report.sections.front_page import again, options, software
 
 
 def references(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return the works that this report cites, short and in full, by name."""
-    return tuple(sorted((short, _WORKS[short]) for short in cited(findings)))
+    return in_full(cited(findings))
 
 
 def cited(findings: Findings) -> tuple[str, ...]:
@@ -52,7 +19,8 @@ def cited(findings: Findings) -> tuple[str, ...]:
     studies = findings.studies
     short = ["Rasmussen and Williams 2006", "Duvenaud et al. 2013", "He 2016"]
     short.append("Kass and Raftery 1995")
-    inference = {one.search.inference.lower() for one in studies if one.task == "classification"}
+    searches = [one.search for one in studies if one.task == "classification"]
+    inference = {_inference(one) for one in searches}
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
     short += ["Hensman et al. 2015"] * is_sparse(findings)
@@ -65,10 +33,14 @@ def cited(findings: Findings) -> tuple[str, ...]:
 
 def is_sparse(findings: Findings) -> bool:
     """Return whether the final models have inducing points."""
-    texts = [one.search.inference.lower() for one in findings.studies]
+    texts = [_inference(one.search) for one in findings.studies]
     sources = [one.checks.source for one in findings.studies]
     said = any("sparse" in text or "variational" in text for text in texts)
     return said or "training rows" in sources
+
+
+def _inference(search: SearchFindings) -> str:
+    return search.inference.lower() if isinstance(search, KernelSearchFindings) else ""
 
 
 def uses_one_standard_error(findings: Findings) -> bool:
@@ -108,21 +80,29 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
     """Return the section about how everything was measured."""
     findings = scopes[0].findings
     blocks: list[Block] = [
-        paragraph(*_model(scopes[0])),
-        paragraph(*_search(scopes[0])),
+        *_kernels(scopes[0]),
         paragraph(*_measures(scopes[0])),
         *((paragraph(*_classes(scopes[0])),) if len(scopes) > 1 else ()),
     ]
     for scope in scopes:
         blocks.append(paragraph(*_course(scope)))
         blocks += scope.figures(scope.study.search.picture)
-    blocks.append(paragraph(*_options(findings)))
-    blocks += again(findings)
+    run = findings.run
+    blocks.append(paragraph(options(run), _skipped(findings), software(run)))
+    blocks += again(run)
     return Section("methods", "Methods", tuple(blocks))
 
 
-def _model(scope: Scope) -> tuple[str, ...]:
-    inference = clean(scope.study.search.inference)
+def _kernels(scope: Scope) -> tuple[Block, ...]:
+    """Return what Gaussian processes are and how their kernels were searched."""
+    search = scope.study.search
+    if not isinstance(search, KernelSearchFindings):
+        return ()
+    return (paragraph(*_model(scope, search)), paragraph(*_search(scope, search)))
+
+
+def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
+    inference = clean(search.inference)
     if scope.numeric:
         model = (
             f"A Gaussian process (Rasmussen and Williams 2006) models {scope.target} as an unknown "
@@ -153,8 +133,7 @@ def _model(scope: Scope) -> tuple[str, ...]:
     )
 
 
-def _search(scope: Scope) -> tuple[str, ...]:
-    search = scope.study.search
+def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
     chosen = ""
     if uses_one_standard_error(scope.findings):
@@ -210,22 +189,12 @@ def _course(scope: Scope) -> tuple[Sentence, ...]:
     whose = f"The search for {scope.positive}" if scope.several else "The search"
     why = _ENDINGS.get(search.stopped_by, f"of this: {clean(search.stopped_by)}")
     return (
-        f"{whose} judged {count(search.n_kernels, 'kernel')} on {scope.searched}, cross-validated "
-        f"{search.n_cross_validated:,} of them, and ended because {why}.",
+        f"{whose} judged {count(search.n_candidates, search.noun)} on {scope.searched}, "
+        f"cross-validated {search.n_cross_validated:,} of them, and ended because {why}.",
         scope.shown(search.picture, "shows its course"),
     )
 
 
-def _options(findings: Findings) -> tuple[Sentence, ...]:
-    run = findings.run
-    sentences: list[Sentence] = []
-    if run.options:
-        options = "; ".join(f"{clean(name)} {clean(value)}" for name, value in run.options)
-        sentences.append(f"Options: {options}.")
-    if run.skipped:
-        left_out = joined([_SKIPPED.get(one, clean(one)) for one in run.skipped])
-        sentences.append(f"To save time the run left out {left_out}.")
-    versions = [f"{clean(name)} {clean(version)}" for name, version in run.libraries]
-    software = f"It was computed by Parsimon {run.version}"
-    sentences.append(f"{software} with {joined(versions)}." if versions else f"{software}.")
-    return tuple(sentences)
+def _skipped(findings: Findings) -> str:
+    left_out = joined([_SKIPPED.get(one, clean(one)) for one in findings.run.skipped])
+    return f"To save time the run left out {left_out}." if left_out else ""

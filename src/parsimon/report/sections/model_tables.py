@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from parsimon.report.document import Cell, Heading, Table
-from parsimon.report.findings import Model, VariableFinding
+from parsimon.report.findings import ModelFinding, VariableFinding
 from parsimon.report.sections._blocks import number_cell, share_cell
 from parsimon.report.sections._phrases import DASH, clean, count, number
 from parsimon.report.sections._scope import Scope
@@ -20,7 +20,7 @@ class _Least(NamedTuple):
     evidence: float
 
 
-def model_order(model: Model) -> tuple[bool, float, float]:
+def model_order(model: ModelFinding) -> tuple[bool, float, float]:
     """Return what models are sorted by: error to 0.01 %, then negative log evidence to 0.01.
 
     He (2016), section 5.1; a model that was not cross-validated comes last.
@@ -118,7 +118,7 @@ def _measured_headings(scope: Scope) -> tuple[Heading, Heading]:
     )
 
 
-def _measured(model: Model, least: _Least) -> tuple[Cell, Cell]:
+def _measured(model: ModelFinding, least: _Least) -> tuple[Cell, Cell]:
     evidence = model.negative_log_evidence
     return (
         number_cell(evidence, strong=_rounded(model) == least.evidence),
@@ -142,7 +142,7 @@ def _variable_row(scope: Scope, found: VariableFinding, least: _Least) -> tuple[
     )
 
 
-def _baseline_row(baseline: Model, least: _Least) -> tuple[Cell, ...]:
+def _baseline_row(baseline: ModelFinding, least: _Least) -> tuple[Cell, ...]:
     return (
         _NOTHING,
         Cell("Baseline"),
@@ -153,7 +153,7 @@ def _baseline_row(baseline: Model, least: _Least) -> tuple[Cell, ...]:
     )
 
 
-def _compared(scope: Scope) -> Iterable[Model]:
+def _compared(scope: Scope) -> Iterable[ModelFinding]:
     study = scope.study
     yield study.model
     yield from (part.alone for part in study.components)
@@ -161,24 +161,24 @@ def _compared(scope: Scope) -> Iterable[Model]:
     yield study.baseline
 
 
-def _distinct(models: Iterable[Model]) -> list[Model]:
+def _distinct(models: Iterable[ModelFinding]) -> list[ModelFinding]:
     """Return the first model of each kernel."""
-    found: dict[str, Model] = {}
+    found: dict[str, ModelFinding] = {}
     for model in models:
         found.setdefault(model.symbols, model)
     return list(found.values())
 
 
-def _least(models: Sequence[Model]) -> _Least:
+def _least(models: Sequence[ModelFinding]) -> _Least:
     errors = [round(one.error, 4) for one in models if not math.isnan(one.error)]
     return _Least(min(errors, default=math.nan), min(map(_rounded, models)))
 
 
-def _rounded(model: Model) -> float:
+def _rounded(model: ModelFinding) -> float:
     return round(model.negative_log_evidence, 2)
 
 
-def _numbers(scope: Scope, model: Model) -> str:
+def _numbers(scope: Scope, model: ModelFinding) -> str:
     places = [_place(scope, name) for name in model.variables]
     return ", ".join(str(place) for place in places if place is not None) or DASH
 

@@ -14,6 +14,7 @@ from parsimon.report.findings import (
     Band,
     ComponentFinding,
     InteractionFinding,
+    KernelSearchFindings,
     Shape,
     VariableFinding,
 )
@@ -481,7 +482,7 @@ def _none(scope: Scope) -> tuple[str, ...]:
                 "measured, to save time.",
             )
         return ("The best structure has a product, but it could not be compared with a sum.",)
-    if study.search.depth < 2:
+    if isinstance(study.search, KernelSearchFindings) and study.search.depth < 2:
         return ("The search was limited to one term, so that it could find no interaction.",)
     if len(study.model.variables) < 2:
         return ("The best structure uses one variable, so that there is nothing to interact with.",)

@@ -21,7 +21,7 @@ from parsimon.report.document import (
     Strong,
     Table,
 )
-from parsimon.report.findings import Honest, Interval, Model, VariableFinding
+from parsimon.report.findings import Honest, Interval, ModelFinding, VariableFinding
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -34,11 +34,13 @@ from parsimon.report.sections._blocks import (
 from parsimon.report.sections._phrases import (
     DASH,
     NARROW,
+    amount,
     clean,
     count,
     joined,
     number,
     number_range,
+    opened,
     percent,
     percent_range,
     points,
@@ -99,14 +101,11 @@ def _variables(scope: Scope) -> KeyFigure:
     return KeyFigure(f"{used} of {n}", "variables used", detail)
 
 
-_KNEE = "The knee of the front, after which a term buys less,"
-
-
 def trade_off(scope: Scope) -> Section:
     """Return the section about the front of errors and sizes."""
     return Section(
         scope.anchor("trade-off"),
-        "What each further term buys",
+        f"What each further {scope.unit} buys",
         (
             paragraph(_steps(scope), _by_variables(scope), knee_sentence(scope), _warning(scope)),
             *_picture(scope),
@@ -132,9 +131,9 @@ def _steps(scope: Scope) -> str:
         return f"{said}; it was not cross-validated here."
     said = f"{said}; that of the baseline, a constant, is {percent(baseline)}."
     steps = [
-        f"{spelled(one.n_kernels, 'term')} to {percent(one.error)}"
+        f"{amount(one.size, scope.unit)} to {percent(one.error)}"
         for one in front
-        if one.n_kernels and not math.isnan(one.error)
+        if one.size and not math.isnan(one.error)
     ]
     if not steps:
         return f"{said} No structure that was cross-validated is better."
@@ -158,23 +157,24 @@ def knee_sentence(scope: Scope) -> str:
     knee, chosen = study.front[study.knee], study.model
     if math.isnan(knee.error):
         return ""
-    where = f"{spelled(knee.n_kernels, 'term')} ({words_of(knee)}, {percent(knee.error)})"
+    where = f"{amount(knee.size, scope.unit)} ({words_of(knee)}, {percent(knee.error)})"
+    which = f"The knee of the front, after which a {scope.unit} buys less,"
     if study.knee == study.chosen:
-        return f"{_KNEE} is the best structure itself, with {where}."
+        return f"{which} is the best structure itself, with {where}."
     if study.knee == 0:
-        return "The knee of the front is the baseline: no term buys much for its size."
-    return f"{_KNEE} is at {where}. {_rest(knee, chosen)}"
+        return f"The knee of the front is the baseline: no {scope.unit} buys much for its size."
+    return f"{which} is at {where}. {_rest(scope, knee, chosen)}"
 
 
-def _rest(knee: Model, chosen: Model) -> str:
+def _rest(scope: Scope, knee: ModelFinding, chosen: ModelFinding) -> str:
     """Say what lies between the knee and the chosen structure."""
-    more = chosen.n_kernels - knee.n_kernels
+    more, unit = chosen.size - knee.size, scope.unit
     fall = knee.error - chosen.error
     if more <= 0 or math.isnan(fall):
-        return f"The structure described here has {spelled(chosen.n_kernels, 'term')}."
+        return f"The structure described here has {amount(chosen.size, unit)}."
     verb = "lowers" if more == 1 else "lower"
-    terms = "The one further term" if more == 1 else f"The {spelled(more)} further terms"
-    return f"{terms} of the best structure {verb} the error by {points(fall)} more."
+    further = f"The {amount(more, f'further {unit}')}"
+    return f"{further} of the best structure {verb} the error by {points(fall)} more."
 
 
 def _has_steps(scope: Scope) -> bool:
@@ -196,7 +196,7 @@ def _table(scope: Scope) -> Table:
     before = [math.nan, *(one.error for one in study.front[:-1])]
     rows = tuple(
         (
-            count_cell(model.n_kernels),
+            count_cell(model.size),
             Cell(words_of(model)),
             share_cell(model.error),
             share_cell(model.standard_error),
@@ -210,7 +210,7 @@ def _table(scope: Scope) -> Table:
         anchor=scope.anchor("table-front"),
         caption="The front: the best structure of each size, from the baseline on.",
         headings=(
-            Heading("Terms", numeric=True, help="Base kernels in the structure."),
+            Heading(opened(f"{scope.unit}s"), numeric=True, help="The size of the structure."),
             Heading("Structure"),
             Heading("Error", numeric=True, help="Mean over the folds of the search."),
             Heading("SE", numeric=True, help="Standard error of that mean."),
@@ -220,8 +220,8 @@ def _table(scope: Scope) -> Table:
         ),
         rows=rows,
         emphasised=(0,),
-        note=f"{count(study.search.n_kernels, 'kernel')} "
-        f"{'was' if study.search.n_kernels == 1 else 'were'} tried, "
+        note=f"{count(study.search.n_candidates, study.search.noun)} "
+        f"{'was' if study.search.n_candidates == 1 else 'were'} tried, "
         f"{study.search.n_cross_validated:,} of them cross-validated.",
     )
 
@@ -283,9 +283,9 @@ def _nothing_found(scope: Scope) -> tuple[Sentence, ...]:
     return (
         (
             Strong("No structure was found."),
-            f" The search tried {count(search.n_kernels, 'kernel')} on {scope.searched}, and none "
-            f"predicts {scope.target} better than a constant by more than chance among so many "
-            "trials explains.",
+            f" The search tried {count(search.n_candidates, search.noun)} on {scope.searched}, and "
+            f"none predicts {scope.target} better than a constant by more than chance among so "
+            "many trials explains.",
         ),
         "This does not prove that there is none.",
         (

@@ -15,8 +15,8 @@ from parsimon._checks import check_choice
 from parsimon._progress import Progress
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PGLS, Tree, phylogenetic_signal, read_tree
-from parsimon.report.findings import Run
-from parsimon.report.phylogeny import (
+from parsimon.report.findings import RunFindings
+from parsimon.report.trait_findings import (
     LambdaCurve,
     ModelName,
     SignalFinding,
@@ -269,10 +269,10 @@ def _run(
     options: tuple[tuple[str, str], ...],
     command: str,
     seconds: float,
-) -> Run:
+) -> RunFindings:
     frame = as_frame(table)
     cells = frame.to_csv(index=True) + tree.write()
-    return Run(
+    return RunFindings(
         version=parsimon.__version__,
         seed=seed,
         seconds=seconds,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parsimon.phylo import AncestralStates, Tree
-from parsimon.report.document import Document
-from parsimon.report.phylogeny import TraitFindings
+from parsimon.report.trait_findings import TraitFindings
 from parsimon.statistician.analysis import Readable
 
 if TYPE_CHECKING:
@@ -40,21 +39,6 @@ class TraitAnalysis(Readable):
     measured: "pd.Series[float]"
     X: "pd.DataFrame"
     y: "pd.Series[float]"
-
-    def _document(self) -> Document:
-        from parsimon.report.phylogeny import write
-
-        return write(self.findings)
-
-    def _page(self) -> str:
-        from parsimon.report.phylogeny import to_html
-
-        return to_html(self.document, self.findings)
-
-    def _data(self) -> str:
-        from parsimon.report.phylogeny import to_json
-
-        return to_json(self.findings)
 
     def __repr__(self) -> str:
         table = self.findings.table

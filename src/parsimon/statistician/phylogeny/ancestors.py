@@ -13,7 +13,7 @@ from parsimon.phylo import (
     ancestral_states,
 )
 from parsimon.phylo._editing import children_lists
-from parsimon.report.phylogeny.findings import Ancestor, RootFinding
+from parsimon.report.trait_findings import Ancestor, RootFinding
 from parsimon.statistician.phylogeny.models import Fitted, interval
 from parsimon.statistician.phylogeny.reading import Traits
 

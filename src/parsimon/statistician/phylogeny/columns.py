@@ -9,7 +9,7 @@ import numpy as np
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.points import number
-from parsimon.report.phylogeny.findings import LeftOut
+from parsimon.report.trait_findings import LeftOut
 from parsimon.statistician.prepare.cells import read_cells, read_numbers
 from parsimon.statistician.prepare.dates import is_date
 from parsimon.statistician.prepare.recognition import recognise

@@ -14,7 +14,7 @@ from parsimon.evaluation import corrected_t_interval
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.phylo import CladeKFold, PhyRVM
 from parsimon.report.findings import Interval
-from parsimon.report.phylogeny.findings import CladeError, Judged, ModelName, SpeciesFinding
+from parsimon.report.trait_findings import CladeError, Judged, ModelName, SpeciesFinding
 from parsimon.statistician.phylogeny.models import fit, interval
 from parsimon.statistician.phylogeny.reading import Traits
 

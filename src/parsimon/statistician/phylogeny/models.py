@@ -15,7 +15,7 @@ from parsimon.evaluation import holm
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.phylo import PGLS, Model, PhyRVM, Tree, TreeGaussian
 from parsimon.report.findings import Interval
-from parsimon.report.phylogeny.findings import (
+from parsimon.report.trait_findings import (
     Coefficient,
     LambdaCurve,
     ModelName,

@@ -5,16 +5,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parsimon.phylo import AncestralStates
-from parsimon.report.phylogeny import TraitFindings
-from parsimon.report.phylogeny.figures import (
+from parsimon.report.figures.traits import (
+    draw_ancestors,
     draw_curves,
     draw_errors,
     draw_features,
     draw_posterior,
     draw_predicted,
 )
-from parsimon.report.phylogeny.names import CALLED
-from parsimon.report.phylogeny.tree_figure import draw_ancestors
+from parsimon.report.trait_findings import CALLED, TraitFindings
 from parsimon.statistician.drawing import picture_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
-from parsimon.report.phylogeny.findings import Feature, LeftOut, TraitTable
+from parsimon.report.trait_findings import Feature, LeftOut, TraitTable
 from parsimon.statistician.phylogeny.columns import (
     Columns,
     choose_columns,

@@ -1,9 +1,9 @@
-"""What was found about a trait and its tree, as values: numbers and names, no sentences."""
+"""What was found about a trait and its tree, as values; and what its models are called."""
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from parsimon.report.findings import Interval, Picture, Run
+from parsimon.report.findings import Interval, Picture, ReportFindings, RunFindings
 
 ModelName: TypeAlias = Literal["mean", "relatives", "ols", "rvm", "pgls", "phyrvm"]
 Reason: TypeAlias = Literal[
@@ -247,7 +247,7 @@ class Ancestor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraitFindings:
+class TraitFindings(ReportFindings):
     """Everything that the page says.
 
     model: The model that leads the page and predicts; "relatives" if there are no features.
@@ -256,6 +256,10 @@ class TraitFindings:
     ancestors: All inner nodes, the root first.
     predictions: Species without a target.
     """
+
+    outline: ClassVar[str] = "trait_report"
+    format: ClassVar[str] = "parsimon-trait-findings"
+    format_version: ClassVar[int] = 1
 
     table: TraitTable
     signal: SignalFinding
@@ -267,11 +271,33 @@ class TraitFindings:
     root: tuple[RootFinding, ...]
     ancestors: tuple[Ancestor, ...]
     predictions: tuple[SpeciesFinding, ...]
-    run: Run
+    run: RunFindings
     pgls_failure: str = ""
     error_failure: str = ""
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
 
-    def picture(self, name: str) -> Picture | None:
-        """Return the picture of that name; None if there is none."""
-        return next((one for one in self.pictures if one.name == name), None)
+
+CALLED: dict[ModelName, str] = {
+    "mean": "mean of the others",
+    "relatives": "tree alone",
+    "ols": "least squares without tree",
+    "rvm": "RVM without tree",
+    "pgls": "PGLS",
+    "phyrvm": "PhyRVM",
+}
+SPOKEN: dict[ModelName, str] = {
+    "mean": "the mean of the other species",
+    "relatives": "the tree alone",
+    "ols": "least squares without the tree",
+    "rvm": "the RVM without the tree",
+    "pgls": "PGLS",
+    "phyrvm": "PhyRVM",
+}
+MEANING: dict[ModelName, str] = {
+    "mean": "the mean of the species that were seen, for every species: the baseline",
+    "relatives": "the tree and no features",
+    "ols": "all features by ordinary least squares, and no tree",
+    "rvm": "features chosen by their evidence, and no tree",
+    "pgls": "all features by least squares, and the tree",
+    "phyrvm": "features chosen by their evidence, and the tree",
+}

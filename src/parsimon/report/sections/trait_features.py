@@ -2,24 +2,14 @@
 
 from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
 from parsimon.report.findings import Interval
-from parsimon.report.phylogeny.findings import (
-    Coefficient,
-    PglsFinding,
-    PhyRvmFinding,
-    TraitFindings,
-    Weight,
-)
-from parsimon.report.phylogeny.writing.words import (
-    figure,
+from parsimon.report.sections._blocks import (
+    Sentence,
+    count_cell,
+    number_cell,
     p_cell,
-    p_value,
-    shown,
-    signed,
-    target_of,
+    paragraph,
     value_cell,
-    within,
 )
-from parsimon.report.sections._blocks import Sentence, count_cell, number_cell, paragraph
 from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import (
     DASH,
@@ -28,9 +18,20 @@ from parsimon.report.sections._phrases import (
     decimal,
     joined,
     named,
+    p_value,
     percent,
     percent_cell,
+    signed,
     spelled,
+    within,
+)
+from parsimon.report.sections._scope import figures, shown, target_of
+from parsimon.report.trait_findings import (
+    Coefficient,
+    PglsFinding,
+    PhyRvmFinding,
+    TraitFindings,
+    Weight,
 )
 
 _SURE = 0.05
@@ -48,7 +49,7 @@ def features_section(findings: TraitFindings) -> Section:
         paragraph(*squares_sentences(findings)),
         *_too_many(findings),
         *_alike(findings),
-        *figure(findings, "features"),
+        *figures(findings, "features"),
         _coefficients(findings),
         paragraph(*_reading(findings)),
     ]
@@ -280,7 +281,7 @@ def _side_by_side(findings: TraitFindings) -> Section:
             note="Log evidence and log-likelihood cannot be compared with each other.",
         ),
         paragraph(*_lambda_sentences(findings)),
-        *figure(findings, "posterior"),
+        *figures(findings, "posterior"),
     ]
     if findings.phyrvm is not None and not findings.phyrvm.converged:
         blocks.append(set_apart("caution", "The fit of PhyRVM stopped before it had converged."))

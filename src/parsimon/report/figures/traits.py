@@ -2,6 +2,8 @@
 
 Each function draws what findings hold and leaves its caption with the axes, as those of
 `parsimon.report.figures` do.
+
+The tree with a trait as colour, small enough for a page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._style import BLUE, GREY, ORANGE, SKY, VERMILION, figure_style, new_axes
+from parsimon.phylo import AncestralStates, plot_tree
 from parsimon.report.figures import label, predicted_observed
-from parsimon.report.phylogeny.findings import (
+from parsimon.report.sections._phrases import count
+from parsimon.report.trait_findings import (
+    CALLED,
     CladeError,
     Coefficient,
     Judged,
@@ -21,8 +26,6 @@ from parsimon.report.phylogeny.findings import (
     SpeciesFinding,
     Weight,
 )
-from parsimon.report.phylogeny.names import CALLED
-from parsimon.report.sections._phrases import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -222,5 +225,32 @@ def draw_predicted(species: Sequence[SpeciesFinding], target: str, model: str) -
         f"Observed {label(target, 40)} against what {model} predicted without the clade of the "
         f"species; on the dashed line they agree. Filled: {off:,} of {len(species):,} species "
         f"outside their 95 % interval.{marks}"
+    )
+    return axes
+
+
+# Tips whose names can still be read.
+_MOST_NAMES = 80
+_UNNAMED_SIZE = (7.2, 8.0)
+
+
+def draw_ancestors(states: AncestralStates, target: str) -> "Axes":
+    """Draw the tree; colours go from the reconstructed ancestors to the species."""
+    tree = states.tree
+    named = tree.n_tips <= _MOST_NAMES
+    with figure_style():
+        # With names plot_tree knows how tall it must be.
+        room = None if named else new_axes(figsize=_UNNAMED_SIZE)
+    axes = plot_tree(
+        tree, node_values=states.mean[:, 0], names=named, label=label(target, 32), ax=room
+    )
+    for text in axes.texts:
+        # Names of tips are names, whatever signs are in them.
+        text.set_parse_math(False)
+        text.set_text(label(text.get_text(), 40).replace(r"\$", "$"))
+    unnamed = "" if named else " Their names are left out."
+    axes.set_label(
+        f"The tree of {tree.n_tips:,} species. Colour: {label(target, 40)}, as measured at the "
+        f"tips and reconstructed along the branches with Pagel's lambda.{unnamed}"
     )
     return axes

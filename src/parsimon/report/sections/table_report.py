@@ -1,18 +1,69 @@
-"""The report in a few sentences, for the terminal."""
+"""The report about a table: which sections it has, and the same in a few sentences.
+
+`title`, `subtitle`, `facts`, `lead`, `sections`, `references` and `summary_lines` are the parts of
+an outline, as `parsimon.report.sections` asks for them.
+"""
 
 import math
+from collections.abc import Iterator
 
+from parsimon.report.document import Section
 from parsimon.report.findings import Findings
 from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
-from parsimon.report.sections.checking import calibration_sentences, coverage_sentence
-from parsimon.report.sections.classes import joint_sentences
+from parsimon.report.sections.checking import (
+    calibration_sentences,
+    coverage_sentence,
+    model_checking,
+)
+from parsimon.report.sections.classes import all_classes, joint_sentences
+from parsimon.report.sections.front_page import facts, lead, subtitle, title
+from parsimon.report.sections.methods import methods, references
 from parsimon.report.sections.model_tables import ranked
-from parsimon.report.sections.stability import used_sentences
-from parsimon.report.sections.summary import honest_sentences, knee_sentence
+from parsimon.report.sections.stability import stability, used_sentences
+from parsimon.report.sections.structure import (
+    additive_components,
+    individual_variables,
+    interactions,
+)
+from parsimon.report.sections.summary import honest_sentences, knee_sentence, summary
+from parsimon.report.sections.using import how_to_use
+
+__all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 
 _MOST_LINES = 10
 _MOST_CLASSES = 4
+
+
+def sections(findings: Findings) -> Iterator[Section]:
+    """Yield all sections: those of each question, how to use the model, and the methods."""
+    scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
+    if len(scopes) == 1:
+        yield from _study(scopes[0])
+    else:
+        yield all_classes(scopes)
+        yield from map(_class, scopes)
+    yield how_to_use(scopes)
+    yield methods(scopes)
+
+
+def _study(scope: Scope) -> Iterator[Section]:
+    """Yield the sections about one question."""
+    yield summary(scope)
+    if scope.study.variables:
+        yield individual_variables(scope)
+    if scope.study.structure_found:
+        if scope.study.components:
+            yield additive_components(scope)
+        yield interactions(scope)
+    yield model_checking(scope)
+    yield stability(scope)
+
+
+def _class(scope: Scope) -> Section:
+    """Return one class against the rest as a section of its own."""
+    title = f"{scope.positive} against all others"
+    return Section(scope.anchor("class"), title, (), tuple(_study(scope)))
 
 
 def summary_lines(findings: Findings) -> tuple[str, ...]:
@@ -53,7 +104,7 @@ def _structure(scope: Scope) -> str:
     study = scope.study
     if study.structure_found:
         return f"Best structure: {words_of(study.model)}."
-    tried = count(study.search.n_kernels, "kernel")
+    tried = count(study.search.n_candidates, study.search.noun)
     return f"No structure was found: none of {tried} beats a constant by more than chance."
 
 

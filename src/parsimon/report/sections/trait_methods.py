@@ -3,36 +3,11 @@
 from typing import Any
 
 from parsimon.report.document import Block, Code, Section
-from parsimon.report.phylogeny.findings import TraitFindings
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
-from parsimon.report.sections._phrases import NARROW, clean, joined
-
-_WORKS = {
-    "Blomberg et al. 2003": "Blomberg, S. P., Garland, T. and Ives, A. R. (2003). Testing for "
-    "phylogenetic signal in comparative data: behavioral traits are more labile. Evolution 57, "
-    "717–745.",
-    "Fearn 2021": "Fearn, J. A. (2021). Novel Methods for Approximate Bayesian Inference of "
-    "Independent and Evolutionarily Dependent Data. PhD thesis, University of Bristol.",
-    "Felsenstein 1985": "Felsenstein, J. (1985). Phylogenies and the comparative method. American "
-    "Naturalist 125, 1–15.",
-    "Grafen 1989": "Grafen, A. (1989). The phylogenetic regression. Philosophical Transactions of "
-    "the Royal Society B 326, 119–157.",
-    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
-    "Scandinavian Journal of Statistics 6, 65–70.",
-    "Martins and Hansen 1997": "Martins, E. P. and Hansen, T. F. (1997). Phylogenies and the "
-    "comparative method: a general approach to incorporating phylogenetic information into the "
-    "analysis of interspecific data. American Naturalist 149, 646–667.",
-    "Nadeau and Bengio 2003": "Nadeau, C. and Bengio, Y. (2003). Inference for the generalization "
-    "error. Machine Learning 52, 239–281.",
-    "Pagel 1999": "Pagel, M. (1999). Inferring the historical patterns of biological evolution. "
-    "Nature 401, 877–884.",
-    "Roberts et al. 2017": "Roberts, D. R. et al. (2017). Cross-validation strategies for data "
-    "with temporal, spatial, hierarchical, or phylogenetic structure. Ecography 40, 913–929.",
-    "Schmolck and Everson 2007": "Schmolck, A. and Everson, R. (2007). Smooth relevance vector "
-    "machine: a smoothness prior extension of the RVM. Machine Learning 68, 107–135.",
-    "Tipping 2001": "Tipping, M. E. (2001). Sparse Bayesian learning and the relevance vector "
-    "machine. Journal of Machine Learning Research 1, 211–244.",
-}
+from parsimon.report.sections._phrases import NARROW
+from parsimon.report.sections._works import in_full
+from parsimon.report.sections.front_page import again, options, software
+from parsimon.report.trait_findings import TraitFindings
 
 
 def methods(findings: TraitFindings) -> Section:
@@ -42,8 +17,8 @@ def methods(findings: TraitFindings) -> Section:
         *((paragraph(*_regressions(findings)),) if findings.phyrvm is not None else ()),
         *((paragraph(*_folds()),) if findings.error is not None else ()),
         paragraph(*_ancestors()),
-        paragraph(*_software(findings)),
-        *_again(findings),
+        paragraph(options(findings.run), software(findings.run)),
+        *again(findings.run, "table, tree", "the table with the tree"),
     ]
     return Section("methods", "Methods", tuple(blocks))
 
@@ -73,7 +48,7 @@ def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
         short += ["Schmolck and Everson 2007"] * (findings.phyrvm.prior == "smooth")
     if findings.error is not None:
         short += ["Roberts et al. 2017", "Nadeau and Bengio 2003"]
-    return tuple((one, _WORKS[one]) for one in sorted(short))
+    return in_full(short)
 
 
 def _signal() -> tuple[str, ...]:
@@ -129,32 +104,6 @@ def _ancestors() -> tuple[str, ...]:
         "Hansen 1997); their intervals count the uncertainty of the root and of the rate, but not "
         "that of lambda.",
         "The tree was reduced to the species of the table; its root is their last common ancestor.",
-    )
-
-
-def _software(findings: TraitFindings) -> tuple[str, ...]:
-    run = findings.run
-    options = "; ".join(f"{clean(name)} {clean(value)}" for name, value in run.options)
-    versions = joined([f"{clean(name)} {clean(version)}" for name, version in run.libraries])
-    return (
-        f"Options: {options}.",
-        f"It was computed by Parsimon {run.version}" + (f" with {versions}." if versions else "."),
-    )
-
-
-def _again(findings: TraitFindings) -> tuple[Block, ...]:
-    run = findings.run
-    if not run.command:
-        return ()
-    return (
-        paragraph(
-            (
-                "The same table, tree, seed and version give the same report: ",
-                Code(run.command),
-                ".",
-            ),
-            f"The cells of the table with the tree have the SHA-256 fingerprint {run.fingerprint}.",
-        ),
     )
 
 

@@ -1,12 +1,47 @@
-"""The front page: what the table and the tree are, and what was left out."""
+"""The report about a trait and its tree: front page, summary, and which sections it has.
 
-from parsimon.report.document import Block, Strong
-from parsimon.report.phylogeny.findings import LeftOut, TraitFindings, TraitTable
-from parsimon.report.phylogeny.names import CALLED
-from parsimon.report.phylogeny.writing.words import short, target_of
+Its parts are those of an outline, as `parsimon.report.sections` asks for them.
+"""
+
+from collections.abc import Iterator
+
+from parsimon.report.document import Block, KeyFigure, KeyFigures, Section, Strong
 from parsimon.report.sections._blocks import bullets, paragraph
-from parsimon.report.sections._phrases import clean, count, joined, named, opened, quoted, spelled
+from parsimon.report.sections._phrases import (
+    clean,
+    count,
+    decimal,
+    ends,
+    joined,
+    named,
+    opened,
+    quoted,
+    short,
+    spelled,
+)
+from parsimon.report.sections._scope import target_of
 from parsimon.report.sections.front_page import run_facts
+from parsimon.report.sections.trait_errors import (
+    error_section,
+    error_sentences,
+    predictions_section,
+)
+from parsimon.report.sections.trait_features import (
+    features_section,
+    sparse_sentences,
+    squares_sentences,
+)
+from parsimon.report.sections.trait_methods import in_python, methods, references
+from parsimon.report.sections.trait_tree import (
+    ancestors_section,
+    follows,
+    root_sentences,
+    signal_section,
+    signal_sentences,
+)
+from parsimon.report.trait_findings import CALLED, LeftOut, TraitFindings, TraitTable
+
+__all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 
 _MOST_NAMES = 6
 _MOST_FEATURES = 24
@@ -220,3 +255,99 @@ def _redundant(table: TraitTable) -> str:
 
 def _names(names: tuple[str, ...]) -> str:
     return named(names, _MOST_NAMES)
+
+
+def summary(findings: TraitFindings) -> Section:
+    """Return the executive summary."""
+    blocks: list[Block] = [
+        KeyFigures(tuple(_key_figures(findings))),
+        paragraph(species_sentence(findings), *signal_sentences(findings)),
+    ]
+    if findings.phyrvm is not None:
+        blocks.append(paragraph(*sparse_sentences(findings), *squares_sentences(findings)))
+    blocks.append(paragraph(*error_sentences(findings)))
+    blocks.append(paragraph(*root_sentences(findings)))
+    return Section("summary", "Executive summary", tuple(blocks))
+
+
+def species_sentence(findings: TraitFindings) -> str:
+    """Return how many species of the table were used."""
+    table = findings.table
+    inside = f"{table.n_in_tree:,} of {count(table.n_rows, 'row')} of {clean(table.name)}"
+    if table.n_in_tree == table.n_rows:
+        inside = f"All {count(table.n_rows, 'row')} of {clean(table.name)}"
+    if table.n_measured == table.n_fitted == table.n_in_tree:
+        return f"{inside} are species of the tree."
+    said = f"{inside} are species of the tree; {table.n_measured:,} have {clean(table.target)}"
+    if table.n_fitted == table.n_measured:
+        return f"{said}."
+    return f"{said}, and {table.n_fitted:,} of these all features."
+
+
+def _key_figures(findings: TraitFindings) -> list[KeyFigure]:
+    signal, target = findings.signal, target_of(findings)
+    best = signal.pagel_lambda
+    items = [
+        KeyFigure(
+            decimal(best.estimate, 2),
+            "Pagel's lambda",
+            f"{decimal(best.low, 2)} to {decimal(best.high, 2)}: {follows(signal)}",
+        )
+    ]
+    if findings.phyrvm is not None:
+        kept, n = len(findings.phyrvm.weights), len(findings.table.features)
+        items.append(KeyFigure(f"{kept} of {n}", "features kept", "by PhyRVM"))
+    own = None if findings.error is None else findings.error.of(findings.model)
+    mean = None if findings.error is None else findings.error.of("mean")
+    if own is not None and mean is not None:
+        detail = f"{ends(own.rmse)}; by the mean {short(mean.rmse.estimate)}"
+        name = CALLED[findings.model]
+        items.append(
+            KeyFigure(short(own.rmse.estimate), f"error on unseen clades ({name})", detail)
+        )
+    root = next((one for one in findings.root if one.way == "lambda"), None)
+    if root is not None:
+        label = f"{target} of the last common ancestor"
+        items.append(KeyFigure(short(root.value.estimate), label, ends(root.value)))
+    return items
+
+
+def summary_lines(findings: TraitFindings) -> tuple[str, ...]:
+    """Return the report in a few plain sentences."""
+    table = findings.table
+    tip = f"column {clean(table.tip)}" if table.tip else "the index"
+    lines = [
+        f"{species_sentence(findings)} Tips by {tip}, "
+        f"{count(len(table.features), 'feature')}, target {target_of(findings)}.",
+        " ".join(signal_sentences(findings)[:1]),
+    ]
+    if findings.phyrvm is not None:
+        lines += [" ".join(filter(None, sparse_sentences(findings)))]
+        lines += squares_sentences(findings)
+    lines += [sentence for sentence in error_sentences(findings) if sentence]
+    lines += root_sentences(findings)
+    return (*lines, *_predicted(findings))
+
+
+def _predicted(findings: TraitFindings) -> tuple[str, ...]:
+    n, lacking = len(findings.predictions), findings.table.n_unpredictable
+    if not n + lacking:
+        return ()
+    without = f"species without {target_of(findings)}"
+    if not lacking:
+        return (f"{n:,} {without} {'was' if n == 1 else 'were'} predicted.",)
+    return (f"{n:,} of {n + lacking:,} {without} {'was' if n == 1 else 'were'} predicted.",)
+
+
+def sections(findings: TraitFindings) -> Iterator[Section]:
+    """Yield all sections."""
+    yield summary(findings)
+    yield signal_section(findings)
+    if findings.phyrvm is not None:
+        yield features_section(findings)
+    yield error_section(findings)
+    yield ancestors_section(findings)
+    if findings.predictions:
+        yield predictions_section(findings)
+    yield in_python(findings)
+    yield methods(findings)
