@@ -47,7 +47,8 @@ html_show_sourcelink = False
 PACKAGES = (
     "statistician",
     "report.html",
-    "report.writing",
+    "report.sections",
+    "statistician.families",
     "pareto",
     "kernels",
     "inference",

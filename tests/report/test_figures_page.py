@@ -20,15 +20,17 @@ from parsimon.report.figures import (
     folds_sketch,
     isosurface_3d,
     label,
-    page,
     parallel_coordinates,
     posterior_1d,
     posterior_2d,
     search_tree,
     svg,
 )
-from parsimon.report.figures.page import compact, simplified
+from parsimon.report.figures import (
+    svg_text as page,
+)
 from parsimon.report.figures.points import number, percent
+from parsimon.report.figures.svg_text import compact, simplified
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -4,7 +4,7 @@ import pytest
 
 from parsimon.phylo import Tree, ancestral_states, brownian_traits, read_tree, yule_tree
 from parsimon.report.figures import caption, svg
-from parsimon.report.figures.traits import (
+from parsimon.report.figures.trait_figures import (
     draw_ancestors,
     draw_curves,
     draw_errors,

@@ -323,7 +323,7 @@ class SearchFindings:
 
     family: What its models are called as a whole: "Gaussian processes".
     noun: What one candidate of the search is called.
-    unit: What sizes count, in the singular.
+    unit, unit_help: What sizes count, in the singular; and what that is, for a reader.
     n_candidates, n_cross_validated: Models that were tried, and those that went through folds.
     guide: What was minimised, such as "cv_error".
     stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
@@ -333,6 +333,7 @@ class SearchFindings:
     family: str = ""
     noun: str = "model"
     unit: str = "term"
+    unit_help: str = "The size of the model."
     n_candidates: int
     n_cross_validated: int
     guide: str
@@ -348,6 +349,7 @@ class KernelSearchFindings(SearchFindings):
 
     family: str = "Gaussian processes"
     noun: str = "kernel"
+    unit_help: str = "Base kernels in the structure."
     depth: int
     beam: int
     base: tuple[str, ...]
@@ -423,7 +425,7 @@ class RunFindings:
 class ReportFindings:
     """What the writer, the page and the data need of the findings of any report.
 
-    outline: The module of `parsimon.report.sections` that writes them.
+    outline: The package in `parsimon.report.sections` that writes them.
     format, format_version: What their JSON says it is.
     table: It has a `name` and a `target`.
     studies: Those that the page lets a reader explore.
@@ -446,7 +448,7 @@ class ReportFindings:
 class Findings(ReportFindings):
     """Everything that a report about a table says."""
 
-    outline: ClassVar[str] = "table_report"
+    outline: ClassVar[str] = "table"
     format: ClassVar[str] = "parsimon-findings"
     format_version: ClassVar[int] = 2
 

@@ -257,7 +257,7 @@ class TraitFindings(ReportFindings):
     predictions: Species without a target.
     """
 
-    outline: ClassVar[str] = "trait_report"
+    outline: ClassVar[str] = "traits"
     format: ClassVar[str] = "parsimon-trait-findings"
     format_version: ClassVar[int] = 1
 

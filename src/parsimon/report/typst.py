@@ -2,9 +2,7 @@
 
 Every character that came from a table is written inside a string of the typst language, where
 nothing but a backslash and a quotation mark has a meaning, and these two are escaped. The look is
-in `report.typ` beside this file.
-
-What paper asks for: drawings whose letters are at hand, and tables that fit between margins.
+in `report.typ` beside this file; drawings get letters that are at hand, and tables are made to fit.
 """
 
 import importlib.util

@@ -12,6 +12,13 @@ from parsimon.report.figures.calibration import (
     draw_calibration,
 )
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
+from parsimon.report.figures.numeric import (
+    NumberRows,
+    predicted_observed,
+    regression_1d,
+    regression_2d,
+    regression_slices,
+)
 from parsimon.report.figures.one_column import (
     MonotoneShare,
     monotone_share,
@@ -19,18 +26,11 @@ from parsimon.report.figures.one_column import (
     posterior_1d,
     slices,
 )
-from parsimon.report.figures.page import caption, svg
 from parsimon.report.figures.parts import DrawnPart, component_panels, component_reach
 from parsimon.report.figures.points import ClassRows, label
-from parsimon.report.figures.regression import (
-    NumberRows,
-    predicted_observed,
-    regression_1d,
-    regression_2d,
-    regression_slices,
-)
 from parsimon.report.figures.search_figures import SearchNode, Step, error_steps, search_tree
 from parsimon.report.figures.sketches import folds_sketch, schematic
+from parsimon.report.figures.svg_text import caption, svg
 from parsimon.report.figures.table_figure import axis_order, data_figure, parallel_coordinates
 from parsimon.report.figures.three_columns import isosurface, isosurface_3d, rotate
 from parsimon.report.figures.two_columns import posterior_2d

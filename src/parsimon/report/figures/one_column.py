@@ -1,7 +1,4 @@
-"""One input against the probability of the positive class.
-
-Does the probability rise or fall throughout? The gradient's sign, and a share of draws.
-"""
+"""One input against the probability of the positive class, and whether that rises throughout."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -1,6 +1,6 @@
 """The rows that a figure shows: inputs, classes, and what they are called.
 
-Text that came from a table, made fit to be drawn: never interpreted, never too long.
+Text that came from a table is made fit to be drawn: never interpreted, never too long.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""A search drawn as a tree: what was tried, what was kept, what won.
-
-What each further piece of complexity buys: a row for each model, its error along the axis.
-"""
+"""A search drawn as a tree of what was tried, and what each further piece of size buys."""
 
 from collections.abc import Sequence
 from textwrap import wrap

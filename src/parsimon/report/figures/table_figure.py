@@ -1,7 +1,4 @@
-"""Parallel coordinates: every column an axis, every row a line.
-
-The table itself, before any model.
-"""
+"""The table itself, before any model: rows in space, or parallel coordinates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,4 @@
-"""Three inputs: surfaces of equal probability among the rows, still or turning.
-
-Surfaces of equal value in a grid of numbers, by marching tetrahedra.
-"""
+"""Three inputs: surfaces of equal probability among the rows, by marching tetrahedra."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """From findings to a document: every sentence of every report.
 
 `write` asks the outline of the findings for its parts and puts them together; an outline is a
-module here (`table_report`, `trait_report`) that says which sections there are. Each section is a
-function that turns findings into blocks, and `_phrases` says numbers, lists and names in one way
-everywhere.
+package here (`table`, `traits`) that says which sections there are. Each section is a function that
+turns findings into blocks, and `_phrases` says numbers, lists and names in one way everywhere.
 """
 
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ __all__ = ["Outline", "summary_lines", "write"]
 
 
 class Outline(Protocol):
-    """What a module that writes one kind of report offers; findings name it by `outline`."""
+    """What a package that writes one kind of report offers; findings name it by `outline`."""
 
     def title(self, findings: Any) -> str:
         """Return the report's title."""
