@@ -48,6 +48,7 @@ PACKAGES = (
     "statistician",
     "report.html",
     "report.sections",
+    "statistician.families",
     "pareto",
     "kernels",
     "inference",

@@ -42,7 +42,6 @@ def test_a_class_name_means_one_thing():
     assert len(found) <= 5, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="70 modules have a recurring name")
 def test_a_file_name_says_which_file():
     found = house.recurring_modules(MODULES)
     assert sum(map(len, found.values())) <= 40, listed(found)
