@@ -63,7 +63,7 @@ def rows(*, quick: bool) -> list[Row]:
         made += _classes(3 if quick else 20)
         made += _moons(3 if quick else 20) + _clusters(1 if quick else 10)
         for name in REAL_SETS[:1] if quick else REAL_SETS:
-            made += _real(name, 2 if quick else 5)
+            made += _real(name, 2 if quick else 10)
     return made
 
 

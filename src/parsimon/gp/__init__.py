@@ -6,7 +6,7 @@ has the fits as functions of arrays, `parsimon.inference` the mathematics.
 """
 
 from parsimon.gp._candidates import Candidate, SearchHistory
-from parsimon.gp._estimator import Component
+from parsimon.gp._estimator import Component, training_posterior
 from parsimon.gp._fit import Fitted, fit_classifier, fit_regressor, fit_softmax
 from parsimon.gp.classifier import GPClassifier, LeaveOneOut
 from parsimon.gp.regressor import GPRegressor, LeftOutTargets
@@ -27,4 +27,5 @@ __all__ = [
     "fit_classifier",
     "fit_regressor",
     "fit_softmax",
+    "training_posterior",
 ]

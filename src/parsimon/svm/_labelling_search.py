@@ -458,7 +458,7 @@ def _inductive(problem: TransductiveProblem) -> LabellingFit:
     return LabellingFit(labels, replace(found, alpha=alpha), scores)
 
 
-class Evidence(NamedTuple):
+class SpreadEvidence(NamedTuple):
     """What the labelled rows say, when they are left out in turn, for or against transduction.
 
     n_labelled: Labelled rows, by weight.
@@ -500,7 +500,7 @@ class Evidence(NamedTuple):
         )
 
 
-def weigh(given: TransductiveRows, C: float) -> Evidence:
+def weigh(given: TransductiveRows, C: float) -> SpreadEvidence:
     """Return what speaks for transduction; C is the price of the machine of the labelled rows."""
     rows = np.flatnonzero(given.labels.known)
     codes, weights = given.labels.codes[rows], given.weights[rows]
@@ -513,7 +513,7 @@ def weigh(given: TransductiveRows, C: float) -> Evidence:
         left = folds == fold
         spread[left] = class_shares(heat, np.where(left, -1, codes), n_classes)[rows[left]]
     wrong, wrong_spread = _wrong(_left_out(given, C), codes), _wrong(spread, codes)
-    return Evidence(
+    return SpreadEvidence(
         float(weights.sum()),
         float(weights[wrong].sum()),
         float(weights[wrong_spread].sum()),
