@@ -225,16 +225,12 @@ def test_the_printed_search_begins_at_zero_and_stays_below_the_ray():
     training = tiny(12, seed=2)
     begun = evolve_printed(training, n_points=8, max_iter=0, random_state=0)
     np.testing.assert_array_equal(begun.solutions, 0.0)
-    found = evolve_printed(
-        training, n_points=20, max_iter=60, normalise_crowding=True, random_state=0
-    )
+    found = evolve_printed(training, n_points=20, max_iter=60, random_state=0)
     assert found.directions.names == ("quadratic", "linear", "balance")
     bound = dual_objectives(training, least_quadratic(training, 1.0)[None], balance=False)[0, 0]
     assert (found.values[:, 0] <= bound * found.values[:, 1] ** 2 + 1e-9).all()
     assert (found.values[:, 2] <= 0).all()
     assert found.values[:, 1].max() > 5
-    other = evolve_printed(training, n_points=20, max_iter=60, random_state=0)
-    assert not np.array_equal(found.values, other.values)
     pair = evolve_printed(training, n_points=20, max_iter=60, balance=False, random_state=0)
     assert pair.directions.names == ("quadratic", "linear")
     assert (np.diff(pair.front.values[:, 1]) > 0).all()

@@ -39,7 +39,6 @@ from typing import Any
 import numpy as np
 
 from parsimon._checks import check_count, check_positive, check_probability
-from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.pareto import (
     Box,
@@ -51,10 +50,8 @@ from parsimon.pareto import (
     hypervolume,
     nsga2,
 )
-from parsimon.pareto._evaluation_pool import EvaluationPool
-from parsimon.pareto.nsga2 import NSGA2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
-from parsimon.pareto.search import describe_start, search_generations
+from parsimon.pareto.search import describe_start
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual, solve
 
@@ -372,7 +369,6 @@ def evolve_front(
     max_iter: int,
     n_seeds: int = 12,
     deadline: float | None = None,
-    random_state: Seed = None,
     **run_options: Any,
 ) -> SearchResult:
     """Search for the front of margin term and hinge loss between a few exact machines."""
@@ -394,14 +390,13 @@ def evolve_front(
         names=NAMES,
         chunk_size=n_points,
         time_limit=_seconds_left(deadline),
-        random_state=random_state,
         **run_options,
     )
 
 
 def _seconds_left(deadline: float | None) -> float | None:
-    """Return the time until a deadline, at least a little, so that there is a front whatever."""
-    return None if deadline is None else max(deadline - time.monotonic(), 0.001)
+    """Return the time until a deadline; the least there is if it has passed."""
+    return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
 
 
 def _start_prices(C_seeds: Array, n_points: int) -> Array:
@@ -525,9 +520,7 @@ def evolve_printed(
     n_points: int = 100,
     max_iter: int = 1000,
     balance: bool = True,
-    normalise_crowding: bool = False,
     deadline: float | None = None,
-    random_state: Seed = None,
     **run_options: Any,
 ) -> SearchResult:
     """Search for the front of the printed objectives as the source does (section 3.2.4).
@@ -535,23 +528,21 @@ def evolve_printed(
     All individuals begin at zero; uniform crossover (0.9) and hybrid mutation; NSGA-II. Each
     variable is at most the weight of its row: another bound only rescales both axes.
     """
-    search = NSGA2(
-        space=Box(0.0, problem.weights),
+    return nsga2(
+        _Printed(problem, balance),
+        Box(0.0, problem.weights),
         start=np.zeros((n_points, len(problem.signs))),
         population_size=n_points,
+        max_iter=max_iter,
         crossover=UniformCrossover(rate=0.9),
         mutation=HybridMutation(),
-        mating="random",
-        offspring="crossed_and_mutated",
-        normalise_crowding=normalise_crowding,
+        variant="mierswa",
         names=DUAL_NAMES[: 3 if balance else 2],
         maximise=True,
+        chunk_size=3 * n_points,
+        time_limit=_seconds_left(deadline),
+        **run_options,
     )
-    pool = EvaluationPool(_Printed(problem, balance), chunk_size=3 * n_points)
-    options = SearchOptions(
-        max_iter, time_limit=_seconds_left(deadline), random_state=random_state, **run_options
-    )
-    return search_generations(search, pool, options)
 
 
 class _Printed:

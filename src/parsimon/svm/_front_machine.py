@@ -310,7 +310,8 @@ class FrontMachines:
 
     def unfitted(self, index: int) -> FrontSVC:
         """Return an unfitted classifier with the price of the machine at a place as its C."""
-        model, price = clone(self.template), float(self.columns["C"][index])
+        model: FrontSVC = clone(self.template)
+        price = float(self.columns["C"][index])
         if price > 0:
             model.set_params(C=price)
         return model

@@ -28,7 +28,6 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Checkpoint, SearchResult, choose
-from parsimon.pareto._criteria import unit_scaled
 from parsimon.pareto.choose import Rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._front import MarginProblem, evolve_front, evolve_printed, exact_path
@@ -532,9 +531,11 @@ def walk_places(columns: Mapping[str, Array], k: int) -> Indices:
     positive = order[terms[order] > 0]
     if k == 1 or not len(positive):
         return order[:1]
-    curve = unit_scaled(np.column_stack([np.log(terms[positive]), columns["hinge_loss"][positive]]))
-    lengths = np.append(0.0, np.hypot(*np.diff(curve, axis=0).T).cumsum())
+    curve = np.column_stack([np.log(terms[positive]), columns["hinge_loss"][positive]])
+    width = np.ptp(curve, axis=0)
+    steps = np.diff(curve, axis=0) / np.where(width > 0, width, 1.0)
+    lengths = np.append(0.0, np.hypot(*steps.T).cumsum())
     has_constant = len(positive) < len(order)
-    steps = np.linspace(0.0, 1.0, k)[1 if has_constant else 0 :] * lengths[-1]
-    nearest = np.unique(np.abs(lengths - steps[:, None]).argmin(axis=1))
+    wished = np.linspace(0.0, 1.0, k)[1 if has_constant else 0 :] * lengths[-1]
+    nearest = np.unique(np.abs(lengths - wished[:, None]).argmin(axis=1))
     return np.append(order[:1], positive[nearest]) if has_constant else positive[nearest]
