@@ -80,6 +80,14 @@ def test_ties_of_a_column_go_to_the_smallest():
     assert choose(front, "error", figures) == 1
 
 
+@pytest.mark.parametrize(("spread", "index"), [(0.01, 0), (0.05, 1), (0.2, 2)])
+def test_one_se_takes_the_standard_error_of_the_figures(spread, index):
+    front = Front([[1.10, 3], [1.14, 2], [1.29, 1]], ["error", "size"])
+    columns = {"spread": np.array([spread, 9.0, 9.0])}
+    figures = Figures(columns, error="error", size=("size",), standard_error="spread")
+    assert choose(front, "one_se", figures) == index
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

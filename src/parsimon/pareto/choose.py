@@ -47,6 +47,7 @@ class Figures:
     size: Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
     knee: Columns between which "knee" looks, if not all objectives.
     n_rows: How many rows the error was measured on.
+    standard_error: The column with the error's standard error, if it is no share of `n_rows`.
     beats_constant (n,): Which solutions are better than predicting one class, or one number,
         for every row.
     constant: What a prediction that needs no model is called in an error message.
@@ -58,6 +59,7 @@ class Figures:
     size: tuple[str, ...] = ()
     knee: tuple[str, ...] = ()
     n_rows: float = 0.0
+    standard_error: str | None = None
     beats_constant: Mask | None = None
     constant: str = "a constant prediction"
 
@@ -233,19 +235,30 @@ def _best(choice: _Choice, rest: str) -> int:
 
 
 def _one_se(choice: _Choice, rest: str) -> int:
-    r"""Return the smallest solution whose error is near the least.
+    """Return the smallest solution whose error is near the least, in its standard errors.
 
-    The standard error is that of the least error, binomial: :math:`\sqrt{p (1 - p) / n}` with
-    :math:`p = (n e + 1) / (n + 2)`, so that a faultless solution has one too (Breiman, Friedman,
-    Olshen and Stone 1984, section 3.4.3). Of the smallest the one with the least error is taken.
+    Of the smallest the one with the least error is taken (Breiman, Friedman, Olshen and Stone
+    1984, section 3.4.3).
     """
     n_errors = check_positive("one_se", _number(rest, "one_se") if rest else 1.0, or_zero=True)
-    error, n = choice.error("one_se"), choice.figures.n_rows
-    share = (n * float(error.min()) + 1.0) / (n + 2.0)
-    most = float(error.min()) + n_errors * np.sqrt(share * (1.0 - share) / n)
+    error = choice.error("one_se")
+    most = float(error.min()) + n_errors * _standard_error(choice, error)
     near = np.flatnonzero(error.round(_DIGITS) <= round(most, _DIGITS))
     first, *others = [choice.column(name)[near] for name in choice.figures.size]
     return int(near[np.lexsort((*others[::-1], error[near].round(_DIGITS), first))[0]])
+
+
+def _standard_error(choice: _Choice, error: Array) -> float:
+    r"""Return the standard error of the least error.
+
+    Unless the figures tell, it is binomial: :math:`\sqrt{p (1 - p) / n}` with
+    :math:`p = (n e + 1) / (n + 2)`, so that a faultless solution has one too.
+    """
+    if choice.figures.standard_error is not None:
+        return float(choice.column(choice.figures.standard_error)[error.argmin()])
+    n = choice.figures.n_rows
+    share = (n * float(error.min()) + 1.0) / (n + 2.0)
+    return float(np.sqrt(share * (1.0 - share) / n))
 
 
 def _nearest(choice: _Choice, rest: str) -> int:
