@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import fit_classifier, fit_regressor, fit_softmax
-from parsimon.gp._fit import stratified_rows
+from parsimon.gp._process_fit import stratified_rows
 from parsimon.inference import laplace, latent_prior
 from parsimon.kernels import Constant, Sigmoid
 from parsimon.kernels import SquaredExponential as SE

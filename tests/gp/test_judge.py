@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch
-from parsimon.gp._memory import Failed
+from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Constant, Epanechnikov, SquaredExponential
 
 SE = SquaredExponential
@@ -102,7 +102,7 @@ def test_a_number_is_judged_with_its_noise():
 @pytest.mark.parametrize("step", ["measure_whole", "measure_folds"])
 def test_a_fit_that_breaks_down_is_said(labelled, monkeypatch, step):
     search = KernelSearch(depth=1, folds=2, random_state=0).fit(*labelled)
-    monkeypatch.setattr(f"parsimon.gp._beam.{step}", lambda *_: Failed("It broke."))
+    monkeypatch.setattr(f"parsimon.gp._beam.{step}", lambda *_: FailedFit("It broke."))
     found = search.judge(SE(0) * SE(1))
     assert found.judged_by == "failed"
     assert found.message == "It broke."

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parsimon.gp import GPClassifier
-from parsimon.gp._memory import Failed
+from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Linear, Periodic, SquaredExponential, same_structure
 from parsimon.statistician.interactions import interaction_findings, separated
 from parsimon.statistician.variables import variable_findings
@@ -88,7 +88,7 @@ def test_a_sum_that_cannot_be_fitted_is_left_out(exclusive, monkeypatch):
     subject = subject_of(exclusive.X, exclusive.y, depth=1, folds=2)
     subject.search.best_candidate_ = subject.search.judge(SE(0) * SE(1))
     subject.search.structure_found_ = True
-    monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: Failed("It broke."))
+    monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: FailedFit("It broke."))
     assert interaction_findings(subject) == ()
 
 

@@ -22,10 +22,10 @@ from parsimon._checks import binary_labels, check_choice, check_count, shorten
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._beam import Judge, SearchOptions, beam_search
+from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import Candidate, Choice, SearchHistory
-from parsimon.gp._evaluate import Guide, Problem, Task
 from parsimon.gp._grammar import Grammar, base_kernels, varying_columns, with_likely_periods
+from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task
 from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel
 from parsimon.pareto import choose as choose_from_front
@@ -218,7 +218,7 @@ class KernelSearch(BaseEstimator):
     front_variables_ : Front
         The same against the number of variables.
     structure_found_ : bool
-    problem_ : Problem
+    problem_ : KernelProblem
         Rows, target (labels -1 and 1, or standardised numbers) and folds that every kernel was
         judged on.
     constant_columns_ : tuple of int
@@ -310,7 +310,7 @@ class KernelSearch(BaseEstimator):
         seed = self._seed()
         base = self._base(X, target)
         grammar = Grammar(base, root_only=self.root_only, new_dimension=self.new_dimension)
-        self.problem_ = Problem(
+        self.problem_ = KernelProblem(
             X,
             target,
             self.task_,
@@ -319,7 +319,7 @@ class KernelSearch(BaseEstimator):
             n_restarts=self.n_restarts,
         )
         history = beam_search(self.problem_, grammar, self._search_options(X, seed))
-        self._judge = Judge(self.problem_, history, grammar.base, seed)
+        self._judge = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._store(history, X, y)
         return self
 
@@ -431,9 +431,9 @@ class KernelSearch(BaseEstimator):
                 "take cv_error, cv_logloss or loo_logloss."
             )
 
-    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> SearchOptions:
+    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
-        return SearchOptions(
+        return BeamOptions(
             depth=min(4, n_varying) if self.depth is None else self.depth,
             beam=self.beam,
             guide=self.guide,

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 import parsimon
 from parsimon._progress import Progress
 from parsimon._typing import Array
-from parsimon.gp._evaluate import Guide
+from parsimon.gp._kernel_evaluation import Guide
 from parsimon.report.findings import (
     Findings,
     Joint,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._evaluate import Guide
+from parsimon.gp._kernel_evaluation import Guide
 
 # A fit to this many rows still takes less than a second, and a search needs hundreds of them.
 SEARCHED_ROWS = 1500

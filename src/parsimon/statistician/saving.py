@@ -31,13 +31,13 @@ from sklearn.base import BaseEstimator
 from parsimon import __version__
 from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._fit import Fitted
+from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFit:
-    """The fields of a `Fitted`."""
+    """The fields of a `FittedProcess`."""
 
     values: tuple[Any, ...]
 
@@ -71,7 +71,7 @@ def restored(value: Any) -> Any:
 
 
 def _stand_in(value: Any) -> Any:
-    if isinstance(value, Fitted):
+    if isinstance(value, FittedProcess):
         return StoredFit(tuple(value))
     if isinstance(value, np.random.SeedSequence):
         return StoredSeed(value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
@@ -85,7 +85,7 @@ def _stand_in(value: Any) -> Any:
 
 def _original(value: Any) -> Any:
     if isinstance(value, StoredFit):
-        return Fitted(*value.values)
+        return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
         return np.random.SeedSequence(
             value.entropy,
