@@ -171,7 +171,7 @@ def test_a_resumed_search_ends_with_the_same_bits(problem, grammar, history, tmp
 
 def test_an_unseeded_search_resumes_with_the_seed_of_its_file(problem, tmp_path):
     path = tmp_path / "search.json"
-    search = KernelSearch(depth=1, folds=3, checkpoint=path)
+    search = KernelSearch(depth=1, cv=3, checkpoint=path)
     first = search.fit(problem.X, problem.y).history_
     assert search.fit(problem.X, problem.y).history_ == first
 

@@ -29,6 +29,7 @@ from parsimon.kernels.combination import Combination
 from parsimon.pareto import Front
 
 Choice: TypeAlias = Literal["best", "one_se"]
+CHOICES = ("best", "one_se")
 JudgedBy: TypeAlias = Literal["cross-validation", "leave-one-out", "failed"]
 
 
@@ -285,6 +286,11 @@ class SearchHistory:
         values = [[one.error, size] for one, size in zip(judged, sizes, strict=True)]
         solutions = judged if model is None else _Models(judged, model)
         return Front(values, ["error", price], solutions=solutions, ties="first")
+
+    def on(self, front: Front) -> tuple[Candidate, ...]:
+        """Return the candidates of a front that `front` made, in its order."""
+        judged = self.cross_validated
+        return tuple(judged[row] for row in front.rows)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row for each candidate, the baseline first."""

@@ -75,7 +75,7 @@ def answer(
         depth=options.depth_for(X.shape[1]),
         beam=options.beam,
         guide=options.guide,
-        folds=inner_folds(y[rows], task),
+        cv=inner_folds(y[rows], task),
         task=task,
         time_limit=time_limit,
         random_state=searching,
