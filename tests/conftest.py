@@ -1,6 +1,8 @@
-"""Shared fixtures: where the benchmark data are, a seeded generator, Hypothesis profiles."""
+"""Shared fixtures: benchmark data, a seeded generator, a clock, Ctrl-C; Hypothesis profiles."""
 
 import os
+import signal
+import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -24,6 +26,33 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 @pytest.fixture
 def rng():
     return np.random.default_rng(20260101)
+
+
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C raise KeyboardInterrupt, also where pytest was started with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Clock:
+    """A clock that only a test moves: by hand, or by `tick` seconds at every look."""
+
+    def __init__(self):
+        self.now, self.tick = 1000.0, 0.0
+
+    def __call__(self):
+        self.now += self.tick
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Put a clock of the test's own in the place of `time.monotonic`."""
+    own = Clock()
+    monkeypatch.setattr(time, "monotonic", own)
+    return own
 
 
 @pytest.fixture(scope="session")

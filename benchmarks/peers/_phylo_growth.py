@@ -140,12 +140,12 @@ def in_own_process(
 
 def measure(what: str, n: int) -> dict[str, Any]:
     """Fit and time; called in the process whose memory is measured."""
+    from parsimon import _compiled
     from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
-    from parsimon.phylo import _passes as passes
 
     tree = yule_tree(n, random_state=0)
     # Without numba, so that the first fit pays for its import and for all that it compiles.
-    with patch.object(passes, "_numba_is_installed", lambda: False):
+    with patch.object(_compiled, "numba_is_installed", lambda: False):
         X = brownian_traits(tree, 1 if what == "pgls" else N_FEATURES, random_state=1)
         noise = brownian_traits(tree, pagel_lambda=0.7, random_state=2)["trait1"]
     weights = np.zeros(X.shape[1])
@@ -172,7 +172,7 @@ def measure(what: str, n: int) -> dict[str, Any]:
         "pagel_lambda": model.lambda_,
         "chosen": len(chosen),
         "true_ones": bool(np.isin(np.flatnonzero(weights), chosen).all()),
-        "numba": passes._numba_is_installed(),
+        "numba": _compiled.numba_is_installed(),
     }
 
 

@@ -1,6 +1,7 @@
-"""Checks at the border: the only module that touches scikit-learn's private tools.
+"""Checks at the door: numbers, labels and options that users give.
 
-Checks of options: one sentence that says what is allowed and what was given.
+Each is made once, where a user's call comes in; an error is one sentence that says what was seen
+and what is allowed.
 """
 
 from collections.abc import Sequence
@@ -111,3 +112,8 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         )
         raise InvalidInputError(f"{name} must be {allowed}, got {value!r}.")
     return value
+
+
+def is_precomputed(estimator: Any) -> bool:
+    """Return whether X holds similarities with the training rows instead of features."""
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"

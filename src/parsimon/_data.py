@@ -1,46 +1,94 @@
-"""Rows as learners want them: equal ones merged, those without weight left out, in one order.
+"""What learners are given: rows, how many times each counts, and the weights of classes.
 
 A table with repeated rows, the same table with integer weights, and either of them shuffled are
 the same data; after `merged_rows` they are the same arrays, and so is every number computed from
 them.
-
-Weights of rows and of classes: how many times each row counts.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from parsimon._checks import finite_vector, shorten
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
 
-class Rows(NamedTuple):
-    """The rows to learn from.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows to learn from: equal ones merged, those without weight left out.
 
-    places (n,): Which of the given rows they are: the first of equal ones.
+    given (n_given, d): The table as it came.
+    y (n,): Class codes or targets.
     weights (n,): How many times each counts, positive.
+    places (n,): Which of the given rows they are: the first of equal ones.
+    which (n_given,): The merged row of each given row; -1 for one that is left out.
+    share (n_given,): A given row's part of its merged row's weight.
     """
 
-    places: Indices
+    given: Array
+    y: AnyArray
     weights: Array
+    places: Indices
+    which: Indices
+    share: Array
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def X(self) -> Array:
+        """The rows themselves, shape (n, d); the given table where nothing was changed."""
+        is_whole = np.array_equal(self.places, np.arange(len(self.given)))
+        return np.ascontiguousarray(self.given if is_whole else self.given[self.places])
+
+    @property
+    def is_new(self) -> Mask:
+        """False where the row before has the same inputs and only another target, shape (n,)."""
+        return np.append(True, (self.X[1:] != self.X[:-1]).any(axis=1))
+
+    @property
+    def unused(self) -> Array:
+        """The given rows that are left out, in order, shape (n_unused, d)."""
+        return self.given[self.which < 0]
+
+    def of(self, chosen: Indices) -> "Rows":
+        """Return some of the rows."""
+        number = np.full(len(self) + 1, -1, dtype=np.intp)  # the last is for those left out
+        number[chosen] = np.arange(len(chosen))
+        which = number[self.which]
+        return Rows(
+            self.given,
+            self.y[chosen],
+            self.weights[chosen],
+            self.places[chosen],
+            which,
+            np.where(which < 0, 0.0, self.share),
+        )
 
 
 def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) -> Rows:
     """Merge rows that are equal in X and y, leave out those without weight, and sort.
 
+    A table of similarities is not merged, only looked up: its columns belong to its rows.
+
     Shapes: X (n_given, d), y (n_given,), weights (n_given,).
     """
     used = np.flatnonzero(weights > 0)
-    if not merge:
-        return Rows(used, weights[used])
-    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
-    order = used[np.lexsort((y[used], *X[used].T[::-1]))]
-    same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (y[order[1:]] == y[order[:-1]])
-    begins = np.flatnonzero(np.append(True, ~same))
-    return Rows(order[begins], np.add.reduceat(weights[order], begins))
+    order, begins = used, np.arange(len(used))
+    if merge:
+        # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
+        order = used[np.lexsort((y[used], *X[used].T[::-1]))]
+        same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (y[order[1:]] == y[order[:-1]])
+        begins = np.flatnonzero(np.append(True, ~same))
+    places, totals = order[begins], np.add.reduceat(weights[order], begins)
+    which, share = np.full(len(X), -1, dtype=np.intp), np.zeros(len(X))
+    which[order] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(order)))
+    share[used] = weights[used] / totals[which[used]]
+    return Rows(X, y[places], totals, places, which, share)
 
 
 def checked_weights(weights: Any, n_rows: int) -> Array:

@@ -1,4 +1,7 @@
-"""Many calls of one function, here or in processes, with the same bits either way."""
+"""Many calls of one function, here or in workers, with the same bits either way.
+
+Nothing else calls joblib or threadpoolctl.
+"""
 
 import sys
 import time
@@ -12,25 +15,29 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Runs calls in order; a context that keeps its processes. BLAS has one thread in all.
+    """Runs calls in order; a context that keeps its workers. BLAS has one thread in all.
 
-    n_jobs: As in joblib; 1 works in this process without it.
+    n_jobs: As in joblib; where that means one worker, calls are made in this process.
+    ahead: Calls handed out in advance for each worker; with 1 a call begins only when a worker
+        is free for it, so that a deadline is seen soon.
+    threads: Whether threads will do: for calls that share large arrays and release the lock.
     """
 
-    def __init__(self, n_jobs: int | None = 1) -> None:
+    def __init__(self, n_jobs: int | None = 1, *, ahead: int = 2, threads: bool = False) -> None:
         self._n_jobs = n_jobs
+        self._options: dict[str, Any] = {
+            "n_jobs": n_jobs,
+            "pre_dispatch": f"{ahead}*n_jobs",
+            "batch_size": 1 if ahead == 1 else "auto",
+            "prefer": "threads" if threads else None,
+        }
         self._stack = ExitStack()
         self._parallel: Any = None
 
     def __enter__(self) -> Self:
         self._stack.enter_context(one_thread())
-        if self._n_jobs != 1:
-            from joblib import Parallel
-
-            # Two at a time for each worker, so that a deadline is seen soon.
-            self._parallel = self._stack.enter_context(
-                Parallel(n_jobs=self._n_jobs, return_as="generator", pre_dispatch="2*n_jobs")
-            )
+        if _n_workers(self._n_jobs) != 1:
+            self._parallel = self._stack.enter_context(_runner(self._options))
         return self
 
     def __exit__(
@@ -56,6 +63,24 @@ class Workers:
         from joblib import delayed
 
         yield from self._parallel(delayed(_on_one_thread)(function, call) for call in timely)
+
+
+def _n_workers(n_jobs: int | None) -> int:
+    if n_jobs == 1:
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def _runner(options: dict[str, Any]) -> Any:
+    from joblib import Parallel
+
+    try:
+        return Parallel(return_as="generator", **options)
+    except ValueError:
+        # Some backends (multiprocessing, Ray) hand back results only when all are there.
+        return Parallel(**options)
 
 
 def _on_one_thread(function: Callable[..., T], call: tuple[Any, ...]) -> T:

@@ -8,14 +8,13 @@ part its share of every region. `parsimon.evaluation.HomogeneousKFold` offers it
 Split a table in two halves.
 """
 
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.multiclass import type_of_target
 
-from parsimon._checks import finite_matrix
+from parsimon._checks import check_choice, check_count, finite_matrix
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -106,15 +105,14 @@ def homogeneous_partition(
     [1] Aupetit (2009), Nearly homogeneous multi-partitioning with a deterministic generator,
     Neurocomputing 72:1379-1389.
     """
-    if metric not in METRICS:
-        raise InvalidInputError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}.")
+    check_choice("metric", metric, METRICS)
     if np.ndim(X) != 2:
         raise InvalidInputError(f"X must have two dimensions, got {np.ndim(X)}.")
     points = finite_matrix(X, "X")
-    if not isinstance(n_parts, Integral) or not 2 <= n_parts <= len(points):
+    if check_count("The number of parts", n_parts, least=2) > len(points):
         raise InvalidInputError(
-            f"{len(points)} rows cannot be dealt into {n_parts!r} parts: "
-            "ask for at least 2 and at most one for each row."
+            f"{len(points)} rows cannot be dealt into {n_parts} parts: ask for at most one for "
+            "each row."
         )
     groups = (
         [np.arange(len(points))]

@@ -61,5 +61,5 @@ def test_a_generator_goes_on_where_it_was(make):
 @by_name
 @pytest.mark.parametrize("n", [0, -3, 2.5, True, "9"])
 def test_n_must_be_a_count(make, n):
-    with pytest.raises(InvalidInputError, match="n must be a whole number of at least"):
+    with pytest.raises(InvalidInputError, match="n must be an integer of at least"):
         make(n)

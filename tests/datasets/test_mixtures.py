@@ -166,11 +166,11 @@ def test_clutter_in_several_columns_shares_the_component():
 @pytest.mark.parametrize(
     ("options", "pattern"),
     [
-        ({"weight": 1.5}, "weight must be from 0 to 1, got 1.5"),
-        ({"weight": float("nan")}, "weight must be from 0 to 1, got nan"),
+        ({"weight": 1.5}, "weight must be between 0 and 1, got 1.5"),
+        ({"weight": float("nan")}, "weight must be between 0 and 1, got nan"),
         ({"kind": "sum"}, "kind must be 'mixture' or 'weighted_sum', got 'sum'"),
         ({"clutter_variance": 0.0}, "clutter_variance must be above 0, got 0.0"),
-        ({"n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
     ],
 )
 def test_clutter_refuses_options_outside_their_range(options, pattern):

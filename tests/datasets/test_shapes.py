@@ -223,8 +223,11 @@ def test_global_and_local_is_uniform_and_mostly_a_diagonal():
     [
         (lambda: make_spiral(noise=-1), "noise must be 0 or more, got -1"),
         (lambda: make_checkerboard(tile=0), "tile must be above 0, got 0"),
-        (lambda: make_checkerboard(n_tiles=0), "n_tiles must be a whole number of at least 1"),
-        (lambda: make_global_and_local(label_noise=2), "label_noise must be from 0 to 1, got 2"),
+        (lambda: make_checkerboard(n_tiles=0), "n_tiles must be an integer of at least 1"),
+        (
+            lambda: make_global_and_local(label_noise=2),
+            "label_noise must be between 0 and 1, got 2",
+        ),
         (lambda: make_global_and_local(lower=1, upper=1), "lower must be below upper, got 1 and 1"),
     ],
 )

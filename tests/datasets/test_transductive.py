@@ -105,7 +105,7 @@ def test_the_number_of_labels_can_be_chosen(n_labelled):
 @pytest.mark.parametrize(
     ("make", "pattern"),
     [
-        (lambda: make_four_clusters(3), "n must be a whole number of at least 4, got 3"),
+        (lambda: make_four_clusters(3), "n must be an integer of at least 4, got 3"),
         (lambda: make_four_clusters(spread=-1), "spread must be 0 or more, got -1"),
         (lambda: make_three_clusters(9, n_labelled=7), "n_labelled is 7, but .* only 6 of the 9"),
         (lambda: make_three_clusters(n_labelled=1), "n_labelled must be .* at least 2, got 1"),

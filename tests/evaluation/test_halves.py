@@ -96,8 +96,8 @@ def test_it_works_inside_scikit_learn(rng):
         (["a", "b", "b", "b"], {}, "Class a has 1 of the 2 rows"),
         (["a", "a", "b"], {}, "X has 4 rows, but y has 3"),
         ([0.1, 0.2, 0.3, 0.4], {}, "real numbers"),
-        ([0, 0, 1, 1], {"n_repeats": 0}, "n_repeats must be a whole number, at least 1; got 0"),
-        ([0, 0, 1, 1], {"n_repeats": 2.0}, r"n_repeats must be a whole number.*2\.0"),
+        ([0, 0, 1, 1], {"n_repeats": 0}, "n_repeats must be an integer of at least 1, got 0"),
+        ([0, 0, 1, 1], {"n_repeats": 2.0}, r"n_repeats must be an integer.*2\.0"),
     ],
 )
 def test_what_cannot_be_halved_is_refused(y, options, message):

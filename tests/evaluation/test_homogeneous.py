@@ -162,13 +162,17 @@ def test_it_works_inside_scikit_learn(rng):
     ("X", "options", "message"),
     [
         ([[1.0], [2.0]], {"n_splits": 3}, "2 rows cannot be dealt into 3 parts"),
-        ([[1.0], [2.0]], {"n_splits": 1}, "into 1 parts"),
-        ([[1.0], [2.0]], {"n_splits": 1.5}, r"into 1\.5 parts"),
+        (
+            [[1.0], [2.0]],
+            {"n_splits": 1},
+            "number of parts must be an integer of at least 2, got 1",
+        ),
+        ([[1.0], [2.0]], {"n_splits": 1.5}, r"integer of at least 2, got 1\.5"),
         ([[1.0], [np.nan]], {}, "X must be finite, but 1 of 2"),
         ([["a"], ["b"]], {}, "X must be numbers"),
         (csr_array(np.eye(3)), {}, "X must be numbers"),
         ([1.0, 2.0], {}, "two dimensions, got 1"),
-        ([[1.0], [2.0]], {"metric": "cosine"}, "metric must be one of euclidean"),
+        ([[1.0], [2.0]], {"metric": "cosine"}, 'metric must be "euclidean" or'),
         ([[1.0], [2.0]], {"stratify": True}, "walks within the classes of y: give y"),
     ],
 )

@@ -1,5 +1,7 @@
 """Fits as functions of arrays: gradients, starts, bounds, forms, heavy weights, many rows."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -7,8 +9,9 @@ from scipy.optimize import approx_fprime
 from scipy.stats import norm
 from sklearn.datasets import make_classification
 
+from parsimon._checks import finite_matrix
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import fit_classifier, fit_regressor, fit_softmax
+from parsimon.gp import GPClassifier, GPRegressor, fit_classifier, fit_regressor, fit_softmax
 from parsimon.gp._process_fit import stratified_rows
 from parsimon.inference import laplace, latent_prior
 from parsimon.kernels import Constant, Sigmoid
@@ -19,6 +22,25 @@ from parsimon.kernels import SquaredExponential as SE
 def table():
     X, codes = make_classification(150, 4, n_informative=3, n_redundant=0, random_state=2)
     return X, 2.0 * codes - 1.0
+
+
+@pytest.mark.parametrize(
+    "model", [GPClassifier(), GPClassifier(inference="laplace"), GPRegressor()], ids=str
+)
+def test_arrays_are_checked_at_the_door_and_not_at_every_evaluation(table, model):
+    n_checks = 0
+
+    def count(frame, event, _):
+        nonlocal n_checks
+        n_checks += event == "call" and frame.f_code is finite_matrix.__code__
+
+    sys.setprofile(count)
+    try:
+        model.set_params(random_state=0).fit(*table)
+    finally:
+        sys.setprofile(None)
+    assert model.n_iter_ > 10
+    assert 0 < n_checks <= 10
 
 
 @pytest.mark.parametrize("inference", ["ep", "laplace"])

@@ -280,14 +280,14 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_inducing": 0}, "n_inducing must be a whole number from 1, got 0"),
-            ({"batch_size": 1.5}, "batch_size must be a whole number from 1, got 1.5"),
-            ({"max_iter": True}, "max_iter must be a whole number from 1, got True"),
+            ({"n_inducing": 0}, "n_inducing must be an integer of at least 1, got 0"),
+            ({"batch_size": 1.5}, "batch_size must be an integer of at least 1, got 1.5"),
+            ({"max_iter": True}, "max_iter must be an integer of at least 1, got True"),
             ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
             ({"natural_step": 1.5}, "natural_step must be above 0 and at most 1, got 1.5"),
             ({"time_limit": -1}, "time_limit must be above 0, got -1"),
             ({"tol": -1e-3}, "tol must be a number from 0, got -0.001"),
-            ({"response": "mean"}, "response must be 'averaged' or 'plug_in', got 'mean'"),
+            ({"response": "mean"}, 'response must be "averaged" or "plug_in", got'),
             ({"inducing": "grid"}, "inducing must be 'kmeans', 'pivoted' or an array"),
             ({"kernel": "rbf"}, "kernel must be one of parsimon.kernels or None, got str"),
         ],

@@ -15,8 +15,8 @@ from parsimon.inference.sparse_bayes._spread import (
     posterior_spread,
 )
 from parsimon.inference.sparse_bayes.em import (
-    BernoulliProblem,
-    GaussianProblem,
+    EMBernoulli,
+    EMGaussian,
     em_classification,
     em_regression,
 )
@@ -98,10 +98,10 @@ def test_rise_minus_fall_is_twice_the_gradient(kind, n_columns, smoothness):
     columns, theta = rng.normal(size=(8, n_columns)), rng.normal(size=n_columns)
     if kind == "bernoulli":
         labels, weights = (rng.random(8) > 0.5).astype(float), rng.uniform(0.5, 2, 8)
-        problem = BernoulliProblem(columns, labels, weights, smoothness)
+        problem = EMBernoulli(columns, labels, weights, smoothness)
     else:
         noise = 0.3 if kind == "fixed" else None
-        problem = GaussianProblem(columns, rng.normal(size=8), 9.5, noise, smoothness)
+        problem = EMGaussian(columns, rng.normal(size=8), 9.5, noise, smoothness)
         theta = theta if kind == "fixed" else np.append(theta, -0.4)
     point = problem.evaluate(theta, None)
     step = 1e-5

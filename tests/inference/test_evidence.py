@@ -255,10 +255,10 @@ def test_low_rank_is_not_tried_again_nearby(monkeypatch):
 
 def test_propagation_that_does_not_converge_is_a_failure(monkeypatch):
     X, y = table(60)
-    real = parsimon.inference.evidence.expectation_propagation
+    real = parsimon.inference.evidence.propagated
     monkeypatch.setattr(
         parsimon.inference.evidence,
-        "expectation_propagation",
+        "propagated",
         lambda *call, **options: real(*call, **options, max_iterations=1),
     )
     with pytest.raises(np.linalg.LinAlgError, match="propagation did not converge"):

@@ -19,11 +19,11 @@ def distance(one, other):
 def test_what_is_left_is_of_the_square_of_what_was_there(weights):
     X, y = table(60)
     exact = expectation_propagation(latent_prior(SUM, X), y, weights=weights, **TIGHT).sites
-    terms = ep_module._Terms.of(y, weights)
+    terms = ep_module.Terms.of(y, np.ones(len(y)) if weights is None else weights)
     left = []
     for share in (0.1, 0.01):
         here = Sites(*((1 + share) * part for part in exact))
-        state = ep_module._State.of(latent_prior(SUM, X, form="dense"), here, terms)
+        state = ep_module._SitesAt.of(latent_prior(SUM, X, form="dense"), here, terms)
         found = expanded_sites(
             state.conditioned,
             state.marginal,

@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
 from parsimon.inference.sparse_bayes._design import scaled_columns
-from parsimon.inference.sparse_bayes._softmax_mode import Labels, pair_curvature, pair_mode
+from parsimon.inference.sparse_bayes._softmax_mode import OneHotLabels, pair_curvature, pair_mode
 from parsimon.inference.sparse_bayes._softmax_search import SoftmaxProblem
 from parsimon.inference.sparse_bayes.classification import sparse_classification
 from parsimon.inference.sparse_bayes.softmax import (
@@ -125,7 +125,7 @@ def test_gradient_of_the_evidence_is_exact(n_classes):
     rng = np.random.default_rng(n_classes)
     design, codes = rng.normal(size=(12, 4)), rng.integers(0, n_classes, 12)
     weights = rng.uniform(0.5, 2, 12)
-    labels = Labels(codes, np.eye(n_classes)[codes], weights)
+    labels = OneHotLabels(codes, np.eye(n_classes)[codes], weights)
     problem = SoftmaxProblem(scaled_columns(design, weights), labels)
     pairs = np.array([0, 3, 5, 6])
     theta = rng.normal(size=4)
@@ -144,7 +144,7 @@ def test_quality_and_sparsity_of_candidates_follow_their_definition():
     design, codes = rng.normal(size=(15, 5)), rng.integers(0, 3, 15)
     weights = rng.uniform(0.5, 2, 15)
     problem = SoftmaxProblem(
-        scaled_columns(design, weights), Labels(codes, np.eye(3)[codes], weights)
+        scaled_columns(design, weights), OneHotLabels(codes, np.eye(3)[codes], weights)
     )
     pairs, theta = np.array([2, 7, 14]), np.array([0.1, -0.3, 0.4])
     fit = problem.evaluate(pairs, theta, problem.take(pairs), np.zeros(3))
@@ -176,7 +176,7 @@ def test_quality_and_sparsity_of_candidates_follow_their_definition():
 def test_mode_of_two_classes_is_that_of_the_logistic_regression():
     rng = np.random.default_rng(2)
     X, codes = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)
-    labels = Labels(codes, np.eye(2)[codes], np.ones(20))
+    labels = OneHotLabels(codes, np.eye(2)[codes], np.ones(20))
     mode = pair_mode(X, np.ones(3, dtype=int), labels, np.zeros(3))
     binary = logistic_mode(X, codes.astype(float), np.ones(3), tolerance=1e-14)
     np.testing.assert_allclose(mode.weights, binary.weights, atol=1e-9)

@@ -12,11 +12,12 @@ from parsimon.inference.sparse_bayes._moves import (
     deletion_gains,
     drop,
     exchange,
+    greedy_picks,
+    make_surrogate,
     move,
     newton_step,
     prune,
 )
-from parsimon.inference.sparse_bayes._surrogate import greedy_picks, make_surrogate
 from parsimon.inference.sparse_bayes.classification import BernoulliProblem
 from parsimon.inference.sparse_bayes.fast import Budget, Climber, climb
 from parsimon.inference.sparse_bayes.regression import GaussianProblem

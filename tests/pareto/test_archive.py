@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsimon import _compiled
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Archive, archive, nondominated
+from parsimon.pareto import Archive, nondominated
 from tests.pareto.strategies import brute_force, tables
 
 
@@ -13,7 +14,7 @@ def index(request, monkeypatch):
     """Run a test with the compiled index and with the one that needs no numba."""
     if request.param == "compiled":
         pytest.importorskip("numba")
-    monkeypatch.setattr(archive, "_numba_is_installed", lambda: request.param == "compiled")
+    monkeypatch.setattr(_compiled, "numba_is_installed", lambda: request.param == "compiled")
     return request.param
 
 
@@ -35,7 +36,7 @@ def sorted_rows(values):
 @given(values=tables(max_rows=40), sizes=st.lists(st.integers(0, 7), max_size=8))
 def test_the_archive_equals_brute_force_under_ties_and_duplicates(values, sizes, ties, compiled):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archive, "_numba_is_installed", lambda: compiled)
+        patch.setattr(_compiled, "numba_is_installed", lambda: compiled)
         made = in_batches(values, sizes, ties=ties)
     expected = np.flatnonzero(brute_force(values, ties))
     np.testing.assert_array_equal(made.numbers, expected)

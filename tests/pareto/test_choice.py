@@ -97,7 +97,7 @@ def test_gain_and_segments_need_two_objectives():
 
 
 def test_an_unknown_knee_is_refused():
-    with pytest.raises(InvalidInputError, match="chord, gain, tradeoff"):
+    with pytest.raises(InvalidInputError, match='"chord" or "gain" or "tradeoff"'):
         Front([[1, 2]], 2).knee("elbow")
 
 

@@ -109,18 +109,18 @@ def test_violations_are_the_sum_of_what_is_broken():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_deadline_is_kept_between_pieces(n_jobs):
+def test_a_deadline_is_kept_between_pieces(n_jobs, tmp_path):
     def evaluate(x):
         time.sleep(0.05)
+        (tmp_path / str(x[0, 0])).touch()
         return x[:, 0]
 
     with EvaluationPool(evaluate, chunk_size=1, n_jobs=n_jobs) as pool:
         pool.seed = SEED
-        began = time.monotonic()
         with pytest.raises(OutOfTime):
-            pool(rows(400), n_iter=1, deadline=began + 0.1)
+            pool(rows(400), n_iter=1, deadline=time.monotonic() + 0.1)
+        assert len(list(tmp_path.iterdir())) < 200
         assert pool(rows(1), n_iter=1).values.shape == (1, 1)
-    assert time.monotonic() - began < 400 * 0.05 / 2
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -74,6 +74,24 @@ def test_a_front_of_constants_says_so(front, figures):
         choose(front, "knee", constant)
 
 
+def test_constant_predictions_are_the_end_from_which_a_knee_is_measured():
+    # Falling fast to size 2, slowly after: without size 0 the chord would begin at size 2.
+    front = Front([[0.5, 0], [0.1, 2], [0.06, 4], [0.05, 10]], ["error", "size"])
+    size = front.values[:, 1]
+    figures = Figures(knee=("error", "size"), beats_constant=size > 0)
+    assert size[choose(front, "knee", figures)] == 2
+    assert size[choose(front, "knee where size>0", figures)] == 4
+
+
+def test_rules_may_judge_a_column_with_more_care_than_tables_show():
+    front = Front([[1, 2], [2, 1]], ["a", "b"])
+    shown = {"accuracy": np.array([0.9, 0.8])}
+    cautious = {"accuracy": np.array([0.7, 0.8])}
+    better = ("accuracy",)
+    assert choose(front, "accuracy", Figures(shown, maximise=better)) == 0
+    assert choose(front, "accuracy", Figures(shown, maximise=better, judged=cautious)) == 1
+
+
 def test_ties_of_a_column_go_to_the_smallest():
     front = Front([[1, 3, 9], [2, 2, 1], [3, 1, 4]], ["a", "b", "size"])
     figures = Figures({"error": np.array([0.1, 0.3 - 0.2, 0.2])}, size=("size",))

@@ -11,7 +11,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Model, TreeGaussian, read_tree, yule_tree
 from parsimon.phylo._matrix_normal import log_likelihood, low_rank, moments
 from parsimon.phylo._missing import (
-    Options,
+    CellOptions,
     PartialTable,
     branches_of,
     check_cells,
@@ -112,7 +112,7 @@ def simulated(n, d, share, seed):
 @pytest.mark.parametrize("centre", [None, np.full(4, 3.0)])
 def test_no_step_lowers_the_likelihood(n_components, centre):
     tree, _, table = simulated(30, 4, 0.2, 3)
-    options = Options(form_of(n_components), centre, tolerance=1e-12)
+    options = CellOptions(form_of(n_components), centre, tolerance=1e-12)
     fit = fit_cells(TreeGaussian(tree), table, options)
     assert fit.converged
     assert len(fit.heights) > 5
@@ -130,7 +130,7 @@ def test_no_step_lowers_the_likelihood(n_components, centre):
 def test_without_holes_it_is_the_closed_form(n_components):
     tree, values, _ = simulated(30, 5, 0.2, 4)
     gaussian = TreeGaussian(tree, Model(pagel_lambda=0.3))
-    fit = fit_cells(gaussian, PartialTable(values), Options(form_of(n_components)))
+    fit = fit_cells(gaussian, PartialTable(values), CellOptions(form_of(n_components)))
     assert len(fit.heights) <= 3
     found = moments(gaussian, values)
     np.testing.assert_allclose(fit.found.mean, found.mean)
@@ -145,7 +145,7 @@ def test_nothing_is_more_likely():
     """A general optimiser, with the density of all cells as a matrix, climbs no higher."""
     tree, _, table = simulated(12, 3, 0.2, 5)
     gaussian = TreeGaussian(tree, Model(pagel_lambda=0.5))
-    fit = fit_cells(gaussian, table, Options(form_of(1)))
+    fit = fit_cells(gaussian, table, CellOptions(form_of(1)))
 
     def lost(parameters):
         W, noise = parameters[:3, None], np.exp(parameters[3])
@@ -163,7 +163,7 @@ def test_one_column_with_holes_has_a_closed_form(rng):
     x = rng.normal(size=40)
     y = 1.0 + 2.0 * x + rng.normal(size=40)
     y[25:] = np.nan
-    options = Options(form_of(None), tolerance=1e-13)
+    options = CellOptions(form_of(None), tolerance=1e-13)
     fit = fit_cells(star(40), PartialTable(np.column_stack([x, y])), options)
     slope, intercept = np.polyfit(x[:25], y[:25], 1)
     noise = np.mean((y[:25] - intercept - slope * x[:25]) ** 2)
@@ -177,7 +177,7 @@ def test_one_column_with_holes_has_a_closed_form(rng):
 def test_lambda_is_the_top_of_the_profile(n_components):
     tree, _, table = simulated(30, 3, 0.2, 6)
     gaussian = TreeGaussian(tree)
-    options = Options(form_of(n_components))
+    options = CellOptions(form_of(n_components))
     share, fit = fit_lambda(gaussian, table, options, (0.0, 1.0))
     assert 0.05 < share < 0.99
     assert abs(fit.found.slope) < 1e-3
@@ -190,7 +190,7 @@ def test_lambda_is_the_top_of_the_profile(n_components):
 
 def test_a_lower_hill_of_the_profile_is_no_trap():
     tree, _, table = simulated(30, 3, 0.2, 6)
-    gaussian, options = TreeGaussian(tree), Options(form_of(1))
+    gaussian, options = TreeGaussian(tree), CellOptions(form_of(1))
     # The profile falls from lambda 0 before it rises: there are two hills.
     assert fit_lambda(gaussian, table, options, (0.0, 0.02))[0] == 0.0
     assert fit_lambda(gaussian, table, options, (0.0, 0.3))[0] == pytest.approx(0.3, abs=1e-6)
@@ -225,14 +225,14 @@ def test_what_cannot_be_estimated_is_said(rng):
     same[:, 2] = same[:, 1]
     same[0, 0] = np.nan
     with pytest.raises(InvalidInputError, match="leave nothing of some columns unexplained"):
-        fit_cells(star(6), PartialTable(same), Options(form_of(None)))
+        fit_cells(star(6), PartialTable(same), CellOptions(form_of(None)))
     flat = read_tree("((A:0,B:1):1,C:2,D:1);")
     holes = PartialTable(np.array([[1.0, 2.0], [np.nan, 1.0], [0.5, 0.1], [3.0, 1.0]]))
     with pytest.raises(InvalidInputError, match="but these have none: A"):
-        fit_cells(TreeGaussian(flat), holes, Options(form_of(None)))
+        fit_cells(TreeGaussian(flat), holes, CellOptions(form_of(None)))
     # A tip without cells may be anywhere, and a lambda below 1 gives every tip a length.
     none = PartialTable(np.array([[np.nan, np.nan], [0.4, 1.0], [0.5, 0.1], [3.0, 1.0]]))
     found = expectation(branches_of(TreeGaussian(flat), none), none, np.eye(2))
     assert np.isfinite(found.log_likelihood)
-    share, _ = fit_lambda(TreeGaussian(flat), holes, Options(form_of(1)), (0.0, 1.0))
+    share, _ = fit_lambda(TreeGaussian(flat), holes, CellOptions(form_of(1)), (0.0, 1.0))
     assert 0 <= share < 1

@@ -3,7 +3,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PhyRVM, brownian_traits, yule_tree
-from parsimon.phylo.lambda_posterior import integrate
+from parsimon.phylo._lambda_evidence import integrate
 
 
 def test_errors_are_as_large_as_they_are_said_to_be():

@@ -15,13 +15,14 @@ from sklearn.metrics.pairwise import (
     sigmoid_kernel,
 )
 
+from parsimon._data import merged_rows
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Epanechnikov, Multiquadric, MultiResolution, Sigmoid
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.rvm import RVC
 from parsimon.rvm import _dictionary as columns_module
 from parsimon.rvm._dictionary import choose_centres, make_basis, named_kernel
-from parsimon.rvm._fit import make_dictionary, training_rows
+from parsimon.rvm._fit import make_dictionary
 
 X = np.random.default_rng(5).normal(size=(12, 3))
 NEW = np.random.default_rng(6).normal(size=(7, 3))
@@ -232,7 +233,7 @@ def test_rows_are_merged_as_numpy_would_merge_them(seed):
     table = rng.integers(0, 2, size=(15, 3)).astype(float)
     weights = rng.integers(0, 3, size=15).astype(float)
     weights[0] = 1.0
-    rows = training_rows(table[:, :2], table[:, 2], weights)
+    rows = merged_rows(table[:, :2], table[:, 2], weights)
     repeated = np.repeat(table, weights.astype(int), axis=0)
     distinct, counts = np.unique(repeated, axis=0, return_counts=True)
     np.testing.assert_array_equal(np.column_stack([rows.X, rows.y]), distinct)
@@ -243,7 +244,7 @@ def test_rows_are_merged_as_numpy_would_merge_them(seed):
 
 def test_rows_that_differ_in_the_target_alone_share_a_function():
     table = np.array([[0.0], [1.0], [0.0], [2.0]])
-    rows = training_rows(table, np.array([1.0, 0.0, 0.0, 1.0]), np.ones(4))
+    rows = merged_rows(table, np.array([1.0, 0.0, 0.0, 1.0]), np.ones(4))
     made = make_dictionary(RVC(), rows, rows.y, task="classification", deadline=None, options={})
     assert made.design.shape == (4, 4)
     assert made.basis.places.tolist() == [2, 1, 3]

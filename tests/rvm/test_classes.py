@@ -239,7 +239,7 @@ def test_a_fixed_bias_stays(stripes):
         ({"thresholds": "fine"}, 'thresholds must be "exact" or a step'),
         ({"thresholds": 0.0}, "must be above 0 and at most 1"),
         ({"thresholds": 0.001}, "501,501 combinations for 3 classes"),
-        ({"complexity": "size"}, "complexity must be one of"),
+        ({"complexity": "size"}, 'complexity must be "active" or'),
         ({"start": "svm"}, 'start must be "random"'),
         ({"scheme": 1}, "number of folds must be an integer of at least 2"),
         ({"scheme": np.arange(7)}, "There are 60 rows but the folds have shape"),

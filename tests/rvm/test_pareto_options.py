@@ -279,7 +279,7 @@ def test_a_precomputed_kernel_is_searched_like_its_columns():
         ({"cv": 2.5}, "cv must be an integer of at least 2"),
         ({"cv": 3j}, "cv must be None, a number of folds, a splitter"),
         ({"cv": ShuffleSplit(3)}, "hold every row out once, but it has 3 and holds rows out 0"),
-        ({"complexity": "size"}, "complexity must be one of active"),
+        ({"complexity": "size"}, 'complexity must be "active" or'),
         ({"mutations": 0}, "mutations must be an integer of at least 1"),
         ({"start": "svm"}, 'start must be "random" or "rvm"'),
         ({"algorithm": "spea2"}, 'algorithm must be "archive" or "nsga2"'),

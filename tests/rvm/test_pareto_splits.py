@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 
+from parsimon._data import merged_rows
 from parsimon._partition import homogeneous_partition
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
 from parsimon.rvm._evaluate import Model
-from parsimon.rvm._fit import training_rows
 from parsimon.rvm._pareto_search import (
     MOST_SINGLE_ROWS,
     given_split,
     homogeneous_split,
-    merged_places,
     single_rows,
 )
 from parsimon.rvm._selection import Labelled, held_out_rates, settled_cutoffs
@@ -30,14 +29,14 @@ def test_given_rows_find_their_merged_row(seed):
     X, y = rng.integers(-1, 2, size=(12, 2)) * 1.0, rng.integers(0, 2, size=12)
     weights = rng.integers(0, 3, size=12) * 1.0
     weights[0] = 1.0
-    rows = training_rows(X, y * 1.0, weights)
-    places = merged_places(X, y, weights, merge=True)
+    rows = merged_rows(X, y * 1.0, weights)
+    places = merged_rows(X, y, weights, merge=True).which
     assert (places[weights == 0] == -1).all()
     used = weights > 0
     np.testing.assert_array_equal(rows.X[places[used]], X[used])
     np.testing.assert_array_equal(rows.y[places[used]], y[used])
     np.testing.assert_allclose(np.bincount(places[used], weights[used]), rows.weights)
-    kept = merged_places(X, y, weights, merge=False)
+    kept = merged_rows(X, y, weights, merge=False).which
     np.testing.assert_array_equal(np.flatnonzero(used)[kept[used]], np.flatnonzero(used))
 
 
@@ -77,7 +76,7 @@ def test_folds_of_a_splitter_keep_all_weight(seed):
     weights = rng.integers(0, 3, size=12) * 1.0
     weights[:2] = 1.0
     X = rng.integers(0, 3, size=(12, 1)) * 1.0
-    merged = merged_places(X, y, weights, merge=True)
+    merged = merged_rows(X, y, weights, merge=True).which
     folds = np.repeat([0, 1, 2], 4)
     split = given_split(PredefinedSplit(folds), X, y, weights, merged)
     expected = np.zeros((3, merged.max() + 1))

@@ -194,7 +194,7 @@ def test_given_precisions_take_the_place_of_the_default():
     model = Model(SquaredExponential(), task="classification")
     columns = model.columns(new_rows)
     same = model.far(precision=model.precision).added(new_rows, columns)
-    np.testing.assert_array_equal(same, model.far().added(new_rows, columns))
+    np.testing.assert_allclose(same, model.far().added(new_rows, columns), rtol=1e-12)
     assert not np.allclose(same, model.far(precision=np.ones(30)).added(new_rows, columns))
 
 

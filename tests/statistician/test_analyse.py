@@ -153,10 +153,12 @@ def test_five_rows_are_enough_to_say_something():
     assert not findings.studies[0].structure_found
 
 
-def test_a_time_limit_is_kept_and_something_is_found():
-    table = rows(120)
-    findings = analyse(table, "died", outer=0, time_limit=0.5, n_jobs=1).findings
-    assert findings.studies[0].search.stopped_by == "time_limit"
+def test_a_time_limit_is_kept_and_something_is_found(clock):
+    clock.tick = 1.0
+    study = analyse(rows(120), "died", outer=0, time_limit=30, n_jobs=1).findings.studies[0]
+    assert study.search.stopped_by == "time_limit"
+    assert 0 < study.search.n_kernels < 30
+    assert study.structure_found
 
 
 def test_a_frame_of_polars_is_welcome():

@@ -47,10 +47,10 @@ def test_influence_equals_taking_each_site_out(inference, form, repeated):
     precision, shift = posterior.sites
     before = without_site(K, precision, shift, 0, 0.0)
     expected = []
-    for place, share in zip(distinct.place, distinct.share, strict=True):
+    for place, share in zip(distinct.which, distinct.share, strict=True):
         change = without_site(K, precision, shift, place, share) - before
         # Every row that was given counts, equal ones too.
-        expected.append(np.sqrt(np.mean(change[distinct.place] ** 2)))
+        expected.append(np.sqrt(np.mean(change[distinct.which] ** 2)))
     np.testing.assert_allclose(
         influence(model), expected, rtol=1e-3 if form == "low_rank" else 1e-6
     )

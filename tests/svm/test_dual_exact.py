@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from parsimon import _compiled
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm import _dual as smo
-from parsimon.svm import _smo_compiled as smo_compiled
 from parsimon.svm._dual import Dual, climb, feasible, solve
 from tests.svm.duals import highest_value, random_dual
 
@@ -75,10 +75,10 @@ def test_compiled_and_plain_loops_do_the_same(seed, equality, indefinite):
     dual = random_dual(seed, n=14, equality=equality, indefinite=indefinite)
     name = "climb_on_plane" if equality else "climb_in_box"
     ends = []
-    for module in (smo, smo_compiled):
+    loops = getattr(smo, name)
+    for loop in (loops.plain, loops.machine_code):
         low, high = dual.signed_box()
         beta, residual = np.zeros(14), dual.slope.copy()
-        loop = getattr(module, name)
         n_steps = loop(dual.kernel, low, high, beta, residual, 1e-6, 100_000)
         ends.append((n_steps, beta))
     np.testing.assert_allclose(ends[0][1], ends[1][1], atol=1e-5)
@@ -88,12 +88,8 @@ def test_compiled_and_plain_loops_do_the_same(seed, equality, indefinite):
 def test_the_climb_is_the_same_without_numba(monkeypatch):
     dual = random_dual(1, n=25)
     compiled = climb(dual, np.zeros(25), tolerance=1e-8)
-    monkeypatch.setattr(smo, "find_spec", lambda _: None)
-    smo._loops.cache_clear()
-    assert smo._loops() == (smo.climb_on_plane, smo.climb_in_box)
+    monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
     plain = climb(dual, np.zeros(25), tolerance=1e-8)
-    monkeypatch.undo()
-    smo._loops.cache_clear()
     np.testing.assert_allclose(plain.alpha, compiled.alpha, atol=1e-6)
 
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from parsimon._checks import check_count, check_probability
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
-from parsimon.datasets._groups import at_least, balanced, share
 from parsimon.exceptions import InvalidInputError
 
 # Rows: the two centres of class 0, then the two of class 1.
@@ -71,9 +71,9 @@ def make_ripley(n: int = 250, *, random_state: Seed = None) -> tuple[Array, Indi
     >>> X.shape, int(y.sum())
     ((1000, 2), 500)
     """
-    at_least(n, 2, "n")
+    check_count("n", n, least=2)
     rng = generator(random_state)
-    y = balanced(n, 2, rng)
+    y = _balanced(n, 2, rng)
     centres = _RIPLEY_CENTRES[2 * y + rng.integers(2, size=n)]
     return centres + np.sqrt(_RIPLEY_VARIANCE) * rng.standard_normal((n, 2)), y
 
@@ -119,13 +119,13 @@ def make_crescent(
     >>> X.shape, int(y.sum())
     ((200, 2), 100)
     """
-    at_least(n, 4, "n")
+    check_count("n", n, least=4)
     if arrangement not in _CRESCENT_AXES:
         raise InvalidInputError(
             f"arrangement must be 'right_angle' or 'parallel', got {arrangement!r}."
         )
     rng = generator(random_state)
-    part = balanced(n, 4, rng)
+    part = _balanced(n, 4, rng)
     along = _CRESCENT_AXES[arrangement][part]
     across = along[:, ::-1] * [1.0, -1.0]
     steps = rng.standard_normal((n, 2)) * [3.0, 1.0]
@@ -165,7 +165,7 @@ def make_banana(n: int = 400, *, random_state: Seed = None) -> tuple[Array, Indi
     >>> X.shape, sorted(set(y.tolist()))
     ((400, 2), [0, 1])
     """
-    at_least(n, 1, "n")
+    check_count("n", n)
     rng = generator(random_state)
     prior = np.where(_BANANA_CLASS == 1, _BANANA_SHARE, 1 - _BANANA_SHARE)
     part = rng.choice(len(_BANANA_CLASS), size=n, p=prior * _BANANA_PARTS[:, 0])
@@ -228,9 +228,9 @@ def make_clutter(
     >>> X.shape, sorted(set(y.tolist()))
     ((20, 1), [0, 1])
     """
-    at_least(n, 1, "n")
-    at_least(n_features, 1, "n_features")
-    share(weight, "weight")
+    check_count("n", n)
+    check_count("n_features", n_features)
+    check_probability("weight", weight)
     if kind not in ("mixture", "weighted_sum"):
         raise InvalidInputError(f"kind must be 'mixture' or 'weighted_sum', got {kind!r}.")
     if clutter_variance is None:
@@ -244,3 +244,8 @@ def make_clutter(
         return (1 - weight) * signal + weight * clutter, np.full(n, -1, dtype=np.intp)
     y = (rng.random(n) < weight).astype(np.intp)
     return np.where(y[:, None] == 1, clutter, signal), y
+
+
+def _balanced(n: int, n_groups: int, rng: np.random.Generator) -> Indices:
+    """Return group numbers in random order, each group as often as can be."""
+    return rng.permutation(np.arange(n, dtype=np.intp) % n_groups)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from parsimon._checks import check_count, check_probability
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices, Mask
-from parsimon.datasets._groups import at_least, share
 from parsimon.exceptions import InvalidInputError
 
 # The two base waves of each of Breiman's classes.
@@ -51,7 +51,7 @@ def make_waveform(
     >>> X.shape, sorted(set(y.tolist()))
     ((400, 21), [0, 1, 2])
     """
-    at_least(n, 1, "n")
+    check_count("n", n)
     rng = generator(random_state)
     y = rng.integers(3, size=n).astype(np.intp)
     u = rng.random((n, 1))
@@ -99,7 +99,7 @@ def make_spiral(
     >>> X.shape, int(y.sum())
     ((500, 2), 250)
     """
-    at_least(n, 2, "n")
+    check_count("n", n, least=2)
     if not noise >= 0:
         raise InvalidInputError(f"noise must be 0 or more, got {noise}.")
     rng = generator(random_state)
@@ -145,8 +145,8 @@ def make_checkerboard(
     >>> bool((X.min() >= 0) and (X.max() < 24))
     True
     """
-    at_least(n, 1, "n")
-    at_least(n_tiles, 1, "n_tiles")
+    check_count("n", n)
+    check_count("n_tiles", n_tiles)
     if not tile > 0:
         raise InvalidInputError(f"tile must be above 0, got {tile}.")
     # Parity is taken before scaling: a rounded product may fall on the neighbouring tile.
@@ -193,8 +193,8 @@ def make_global_and_local(
     >>> X.shape, sorted(set(y.tolist()))
     ((1000, 2), [0, 1])
     """
-    at_least(n, 1, "n")
-    share(label_noise, "label_noise")
+    check_count("n", n)
+    check_probability("label_noise", label_noise)
     if not lower < upper:
         raise InvalidInputError(f"lower must be below upper, got {lower} and {upper}.")
     rng = generator(random_state)

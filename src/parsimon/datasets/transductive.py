@@ -5,9 +5,9 @@ This is the convention of `sklearn.semi_supervised`.
 
 import numpy as np
 
+from parsimon._checks import check_count
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
-from parsimon.datasets._groups import at_least
 from parsimon.exceptions import InvalidInputError
 
 # Labelled corners first: lower left (negative), upper right (positive), then the other two.
@@ -55,7 +55,7 @@ def make_four_clusters(
     >>> X.tolist(), y.tolist()
     ([[0.0, 0.0], [1.0, 8.0], [1.0, 0.0], [0.0, 8.0]], [0, 1, -1, -1])
     """
-    at_least(n, 4, "n")
+    check_count("n", n, least=4)
     X, truth = _clusters(n, _CORNERS, _CORNER_CLASS, spread, random_state)
     return X, truth if all_labels else _known_first(truth, 2)
 
@@ -102,8 +102,8 @@ def make_three_clusters(
     >>> X.shape, y[:5].tolist()
     ((150, 2), [1, 0, 1, 0, -1])
     """
-    at_least(n, 3, "n")
-    at_least(n_labelled, 2, "n_labelled")
+    check_count("n", n, least=3)
+    check_count("n_labelled", n_labelled, least=2)
     # Rows go round the clusters, the middle one last; it has no label.
     ends = np.flatnonzero(np.arange(n) % 3 < 2)
     if n_labelled > len(ends):

@@ -19,6 +19,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
+from parsimon._checks import check_count
 from parsimon._partition import MetricName, class_rows, homogeneous_partition, random_halves
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Indices
@@ -90,11 +91,7 @@ class StratifiedHalves(BaseCrossValidator):
         return self._checked_repeats() * (2 if self.each_half else 1)
 
     def _checked_repeats(self) -> int:
-        if not isinstance(self.n_repeats, Integral) or self.n_repeats < 1:
-            raise InvalidInputError(
-                f"n_repeats must be a whole number, at least 1; got {self.n_repeats!r}."
-            )
-        return int(self.n_repeats)
+        return check_count("n_repeats", self.n_repeats)
 
 
 class HomogeneousKFold(BaseCrossValidator):

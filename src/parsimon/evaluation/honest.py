@@ -12,14 +12,12 @@ Which score is meant: its scorer, its name, its range, and what one prediction a
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import UndefinedMetricWarning
@@ -32,8 +30,9 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
 )
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
+from parsimon._checks import check_choice, check_count
+from parsimon._parallel import Workers
 from parsimon._partition import complete_vector
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
@@ -133,9 +132,7 @@ class Measurement:
     def __call__(self, part: Part, seed: np.random.SeedSequence) -> Fold | str:
         start = time.perf_counter()
         try:
-            # One thread: the same bits whatever n_jobs, and no fight over cores.
-            with threadpool_limits(limits=1):
-                return self._fold(part, seed, start)
+            return self._fold(part, seed, start)
         except Exception as error:  # noqa: BLE001 - any estimator may raise anything
             reason = f"{type(error).__name__}: {error}".rstrip(".")
             return f"Fold {part.number} of repeat {part.repeat} failed with {reason}."
@@ -304,12 +301,11 @@ def honest_score(
     )
     rows = np.asarray(X) if isinstance(X, list | tuple) else X
     measure = Measurement(search, rows, y, groups, metric, guide)
-    jobs = (
-        delayed(measure)(part, child)
-        for part, child in zip(parts, search_seed.spawn(len(parts)), strict=True)
-    )
+    calls = zip(parts, search_seed.spawn(len(parts)), strict=True)
     with Progress("honest score", total=len(parts), verbose=verbose) as progress:
-        outcomes, stopped = _run(jobs, n_jobs=n_jobs, time_limit=time_limit, progress=progress)
+        outcomes, stopped = _run(
+            measure, calls, n_jobs=n_jobs, time_limit=time_limit, progress=progress
+        )
     folds = tuple(outcome for outcome in outcomes if isinstance(outcome, Fold))
     failures = tuple(outcome for outcome in outcomes if isinstance(outcome, str))
     if not folds:
@@ -328,40 +324,37 @@ def honest_score(
 
 
 def _run(
-    jobs: Iterator[Any], *, n_jobs: int | None, time_limit: float | None, progress: Progress
+    measure: Measurement,
+    calls: Iterable[tuple[Part, np.random.SeedSequence]],
+    *,
+    n_jobs: int | None,
+    time_limit: float | None,
+    progress: Progress,
 ) -> tuple[list[Fold | str], str]:
-    """Run the jobs in order; return their outcomes, and why it stopped early if it did."""
+    """Measure the folds in order; return them, and why it stopped early if it did."""
     deadline = np.inf if time_limit is None else perf_counter() + time_limit
     outcomes: list[Fold | str] = []
     late = False
 
-    def due() -> Iterator[Any]:
+    def due() -> Iterator[tuple[Part, np.random.SeedSequence]]:
         nonlocal late
-        for position, job in enumerate(jobs):
+        for position, call in enumerate(calls):
             late = position > 0 and perf_counter() >= deadline
             if late:
                 return
-            yield job
+            yield call
 
     try:
-        for outcome in _parallel(n_jobs)(due()):
-            outcomes.append(outcome)
-            progress.update(len(outcomes))
+        # One thread in all: the same bits whatever n_jobs, and no fight over cores.
+        with Workers(n_jobs, ahead=1) as workers:
+            for outcome in workers.map(measure, due()):
+                outcomes.append(outcome)
+                progress.update(len(outcomes))
     except KeyboardInterrupt:
         if not any(isinstance(outcome, Fold) for outcome in outcomes):
             raise
         return outcomes, "interrupted"
     return outcomes, "time limit" if late else ""
-
-
-def _parallel(n_jobs: int | None) -> Any:
-    """Return joblib's runner, one that begins a fold only when a worker is free for it."""
-    options: dict[str, Any] = {"n_jobs": n_jobs, "batch_size": 1, "pre_dispatch": "n_jobs"}
-    try:
-        return Parallel(return_as="generator", **options)
-    except ValueError:
-        # Some backends (multiprocessing, Ray) hand back results only when all are there.
-        return Parallel(**options)
 
 
 def _interval(
@@ -397,8 +390,7 @@ def _check(search: Any, *, repeats: int, confidence: float, time_limit: float | 
         raise InvalidInputError(
             f"search must be an estimator with fit and predict; got {search!r}."
         )
-    if not isinstance(repeats, Integral) or repeats < 1:
-        raise InvalidInputError(f"repeats must be a whole number, at least 1; got {repeats!r}.")
+    check_count("repeats", repeats)
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     if time_limit is not None and not time_limit >= 0:
@@ -406,8 +398,7 @@ def _check(search: Any, *, repeats: int, confidence: float, time_limit: float | 
 
 
 def _check_interval(interval: str, metric: Metric) -> None:
-    if interval not in ("corrected_t", "bootstrap"):
-        raise InvalidInputError(f"interval must be corrected_t or bootstrap; got {interval!r}.")
+    check_choice("interval", interval, ("corrected_t", "bootstrap"))
     if interval == "bootstrap" and (callable(metric.scoring) or metric.name not in POINTS):
         raise InvalidInputError(
             f"interval='bootstrap' needs a score that is a mean over rows ({', '.join(POINTS)}); "

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import softmax
 
+from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.gp._process_fit import FittedProcess
-from parsimon.gp._rows import DistinctRows
 from parsimon.inference import (
     Latent,
     LatentPosterior,
@@ -47,7 +47,7 @@ class LatentModel(Protocol):
     def latent(self, X: Array) -> Latent:
         """Return the k latent functions: means (m, k), variances (m, k) or (m, k, k)."""
 
-    def leave_one_out(self, rows: DistinctRows) -> Latent:
+    def leave_one_out(self, rows: Rows) -> Latent:
         """Return the latent functions at each given row without that row."""
 
     def probability(self, latent: Latent, *, plug_in: bool) -> Array:
@@ -69,7 +69,7 @@ class OneVsRestLatent:
     def latent(self, X: Array) -> Latent:
         return _columns([fit.posterior.latent(X) for fit in self.fits])
 
-    def leave_one_out(self, rows: DistinctRows) -> Latent:
+    def leave_one_out(self, rows: Rows) -> Latent:
         plain = self.latent(rows.unused)
         return _columns(
             [
@@ -119,15 +119,15 @@ class SoftmaxLatent:
     def latent(self, X: Array) -> Latent:
         return self.fit.posterior.latent(X)
 
-    def leave_one_out(self, rows: DistinctRows) -> Latent:
+    def leave_one_out(self, rows: Rows) -> Latent:
         """Return the mode's Gaussian divided by each row's quadratic expansion.
 
         With Sigma the covariance of a row's latent values, W and g minus the Hessian and the
         gradient of its log likelihood, the cavity has covariance inv(inv(Sigma) - W) and mean
         f - inv(inv(Sigma) - W) g.
         """
-        posterior, place = self.fit.posterior, rows.place[rows.place >= 0]
-        share = rows.share[rows.place >= 0]
+        posterior, place = self.fit.posterior, rows.which[rows.which >= 0]
+        share = rows.share[rows.which >= 0]
         Sigma = posterior.latent(posterior.X).variance[place]
         p = softmax(posterior.mode, axis=0).T[place]
         weight = share * posterior.row_weights[place]
@@ -159,21 +159,21 @@ class SoftmaxLatent:
         )
 
 
-def left_out(posterior: LatentPosterior, rows: DistinctRows) -> Latent:
+def left_out(posterior: LatentPosterior, rows: Rows) -> Latent:
     """Return the latent marginal at each given row of positive weight without that row.
 
     Of a distinct row's site, only the share of the given row is taken out.
     """
-    used = rows.place >= 0
-    place, share = rows.place[used], rows.share[used]
+    used = rows.which >= 0
+    place, share = rows.which[used], rows.share[used]
     marginal = Latent(posterior.mean[place], posterior.variance[place])
     sites = Sites(share * posterior.sites.precision[place], share * posterior.sites.shift[place])
     return cavity(marginal, sites)
 
 
-def in_order(rows: DistinctRows, used: Latent, unused: Latent) -> Latent:
+def in_order(rows: Rows, used: Latent, unused: Latent) -> Latent:
     """Join what was found for rows with and without weight, in the order they were given."""
-    weighted = rows.place >= 0
+    weighted = rows.which >= 0
     joined = []
     for some, others in zip(used, unused, strict=True):
         whole = np.empty((len(weighted), *some.shape[1:]))

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import check_classes, class_weights, row_weights
+from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
@@ -22,7 +22,6 @@ from parsimon.gp._estimator import (
 )
 from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
 from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_softmax
-from parsimon.gp._rows import DistinctRows, distinct_rows
 from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain
 
@@ -167,7 +166,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         weights = row_weights(sample_weight, len(X))
         both = weights * class_weights(self.class_weight, self.classes_, codes, weights)
         check_classes(self.classes_, codes, both)
-        self._rows = distinct_rows(X, codes.astype(np.float64), both)
+        self._rows = merged_rows(X, codes, both)
         self._codes, self._sample_weight = codes, weights
         kernel = chosen_kernel(self.kernel, self._rows.X)
         self._model = self._fitted_model(kernel, self._rows)
@@ -283,7 +282,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         check_count("max_iter", self.max_iter, least=1)
         check_seconds("time_limit", self.time_limit)
 
-    def _fitted_model(self, kernel: Kernel, rows: DistinctRows) -> LatentModel:
+    def _fitted_model(self, kernel: Kernel, rows: Rows) -> LatentModel:
         n_classes = len(self.classes_)
         n_fits = 1 if n_classes == 2 or self.multi_class == "softmax" else n_classes
         options: dict[str, Any] = {
@@ -294,7 +293,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             "time_limit": None if self.time_limit is None else self.time_limit / n_fits,
         }
         seeds = seed_sequence(self.random_state).spawn(n_fits)
-        codes = rows.y.astype(np.intp)
+        codes = rows.y
         if n_classes > 2 and self.multi_class == "softmax":
             options |= {"n_classes": n_classes, "random_state": seeds[0]}
             return SoftmaxLatent(fit_softmax(kernel, rows.X, codes, **options))

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import row_weights
+from parsimon._data import merged_rows, row_weights
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
@@ -21,7 +21,6 @@ from parsimon.gp._estimator import (
 )
 from parsimon.gp._multiclass import in_order, left_out
 from parsimon.gp._process_fit import fit_regressor
-from parsimon.gp._rows import distinct_rows
 from parsimon.kernels import plain, sum_of_products
 
 
@@ -143,7 +142,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         weights = row_weights(sample_weight, len(X))
         self._centre, self._unit = _scale(y, weights) if self.normalise_y else (0.0, 1.0)
-        self._rows = distinct_rows(X, (y - self._centre) / self._unit, weights)
+        self._rows = merged_rows(X, (y - self._centre) / self._unit, weights)
         self._targets, self._sample_weight = y, weights
         rows = self._rows
         fit = fit_regressor(

@@ -5,7 +5,7 @@ What a sparse classifier begins with: its options, kernel, inducing points and r
 
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import finite_matrix, shorten
+from parsimon._checks import check_choice, check_count, finite_matrix, shorten
 from parsimon._data import checked_weights
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
@@ -30,9 +30,7 @@ from parsimon.kernels import Constant, Kernel, SquaredExponential
 def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that cannot be used."""
     for name in ("n_inducing", "batch_size", "max_iter"):
-        value = options.get(name, 1)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise InvalidInputError(f"{name} must be a whole number from 1, got {value!r}.")
+        check_count(name, options.get(name, 1))
     for name, most in (("learning_rate", np.inf), ("natural_step", 1.0), ("time_limit", np.inf)):
         value = options.get(name, 1.0)
         if name == "time_limit" and value is None:
@@ -43,9 +41,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     tol = options.get("tol", 0.0)
     if not isinstance(tol, Real) or not 0 <= float(tol) < np.inf:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}.")
-    response = options.get("response", "averaged")
-    if response not in ("averaged", "plug_in"):
-        raise InvalidInputError(f"response must be 'averaged' or 'plug_in', got {response!r}.")
+    check_choice("response", options.get("response", "averaged"), ("averaged", "plug_in"))
     kernel = options.get("kernel")
     if kernel is not None and not isinstance(kernel, Kernel):
         raise InvalidInputError(

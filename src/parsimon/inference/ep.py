@@ -24,7 +24,7 @@ from parsimon._data import checked_weights
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference._anderson import Anderson
-from parsimon.inference.laplace import laplace
+from parsimon.inference.laplace import laplace_mode
 from parsimon.inference.likelihoods import (
     checked_signs,
     power_tilted,
@@ -174,18 +174,38 @@ def expectation_propagation(
     """
     if updates not in ("auto", "parallel", "sequential"):
         raise InvalidInputError(f"updates must be auto, parallel or sequential, got {updates!r}.")
-    terms = _Terms.of(checked_signs(y), weights)
+    terms = Terms.of(checked_signs(y), checked_weights(weights, len(y)))
+    return propagated(
+        prior,
+        terms,
+        start=start,
+        updates=updates,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def propagated(
+    prior: LatentPrior,
+    terms: "Terms",
+    *,
+    start: Sites | None = None,
+    updates: Literal["auto", "parallel", "sequential"] = "auto",
+    tolerance: float = 1e-5,
+    max_iterations: int = 200,
+) -> LatentPosterior:
+    """Do what `expectation_propagation` does, with labels and weights that have been checked."""
     nothing = Sites(np.zeros(len(terms.y)), np.zeros(len(terms.y)))
     if start is None and updates != "sequential" and float(np.max(terms.copies)) > HEAVY:
-        start = laplace(prior, y, weights=weights).sites
+        start = laplace_mode(prior, terms.y, terms.copies * terms.power).sites
     # A row that has lost its weight must not keep the site that it had.
     first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
-    state = _State.of(prior, first, terms)
+    state = _SitesAt.of(prior, first, terms)
     n_iterations = 0
     if updates != "sequential":
         state, n_iterations = _parallel(prior, state, terms, tolerance, max_iterations)
         if not np.isfinite(state.change):
-            state = _State.of(prior, nothing, terms)
+            state = _SitesAt.of(prior, nothing, terms)
     if not np.isfinite(state.change):
         raise np.linalg.LinAlgError("Expectation propagation left the range of numbers.")
     if updates != "parallel" and state.change > tolerance:
@@ -207,7 +227,7 @@ def expectation_propagation(
 
 
 @dataclass(frozen=True, eq=False)
-class _Terms:
+class Terms:
     """Labels, how many copies each row's term has, and the power of each copy."""
 
     y: Array
@@ -217,8 +237,7 @@ class _Terms:
     used: Mask
 
     @classmethod
-    def of(cls, y: Array, weights: Array | None) -> "_Terms":
-        weights = checked_weights(weights, len(y))
+    def of(cls, y: Array, weights: Array) -> "Terms":
         used = weights > 0
         partial = used & (weights < 1)
         copies = np.where(used, np.maximum(weights, 1.0), 0.0)
@@ -252,7 +271,7 @@ class _Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _SitesAt:
     """Sites, the posterior that follows from them, and the sites that would follow from it."""
 
     sites: Sites
@@ -262,7 +281,7 @@ class _State:
     change: float
 
     @classmethod
-    def of(cls, prior: LatentPrior, sites: Sites, terms: _Terms) -> "_State":
+    def of(cls, prior: LatentPrior, sites: Sites, terms: Terms) -> "_SitesAt":
         conditioned = prior.condition(sites.precision)
         marginal = Latent(conditioned.mean(sites.shift), conditioned.variance)
         target = terms.match(terms.cavity(marginal, sites))
@@ -280,14 +299,14 @@ class _State:
 
 
 def _parallel(
-    prior: LatentPrior, state: _State, terms: _Terms, tolerance: float, max_iterations: int
-) -> tuple[_State, int]:
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+) -> tuple[_SitesAt, int]:
     """Update all sites at once until they agree with their targets."""
     stepper = _Stepper(terms)
     for iteration in range(max_iterations):
         if state.change <= tolerance or not np.isfinite(state.change):
             return state, iteration
-        state = _State.of(prior, stepper.step(state, iteration), terms)
+        state = _SitesAt.of(prior, stepper.step(state, iteration), terms)
     return state, max_iterations
 
 
@@ -299,7 +318,7 @@ class _Stepper:
     122 steps became 21 on a prior of variance 800).
     """
 
-    def __init__(self, terms: _Terms) -> None:
+    def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.accelerator: Anderson | None = None
         self.before = self.least = np.inf
@@ -308,7 +327,7 @@ class _Stepper:
         self.may_expand = len(terms.y) >= EXPAND_FROM
         self.expanded = False
 
-    def step(self, state: _State, iteration: int) -> Sites:
+    def step(self, state: _SitesAt, iteration: int) -> Sites:
         change, before = state.change, self.before
         slow = change > before / 2
         self.before = change
@@ -333,7 +352,7 @@ class _Stepper:
         share = min(self.share, 0.5) if slow and iteration >= PLAIN_STEPS else self.share
         return Sites(*(old + share * (new - old) for old, new in state.pairs))
 
-    def _accelerate(self, accelerator: Anderson, state: _State) -> Sites:
+    def _accelerate(self, accelerator: Anderson, state: _SitesAt) -> Sites:
         self.least = min(self.least, state.change)
         scale = np.sqrt(state.marginal.variance)
         sites, target = np.concatenate(state.sites), np.concatenate(state.target)
@@ -341,7 +360,7 @@ class _Stepper:
         precision, shift = np.split(proposal, 2)
         return Sites(np.maximum(precision, 0.0), shift)
 
-    def _expand(self, conditioned: DenseConditioned, state: _State) -> Sites:
+    def _expand(self, conditioned: DenseConditioned, state: _SitesAt) -> Sites:
         terms = self.terms
         found = expanded_sites(
             conditioned,
@@ -354,8 +373,8 @@ class _Stepper:
 
 
 def _sequential(
-    prior: LatentPrior, state: _State, terms: _Terms, tolerance: float, max_iterations: int
-) -> tuple[_State, int]:
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+) -> tuple[_SitesAt, int]:
     """Update one site after another, with a rank-one change of the covariance for each."""
     for sweep in range(max_iterations):
         basis, core = state.conditioned.basis()
@@ -366,20 +385,20 @@ def _sequential(
             here = Sites(precision[one], shift[one])
             column = core @ basis[row]
             marginal = Latent(basis[one] @ coefficients, basis[one] @ column)
-            single = _Terms(*(part[one] for part in vars(terms).values()))
+            single = Terms(*(part[one] for part in vars(terms).values()))
             target = single.match(single.cavity(marginal, here))
             more = target.precision - here.precision
             scale = 1.0 + more * marginal.variance
             coefficients += column * (target.shift - here.shift - more * marginal.mean) / scale
             core -= np.outer(column * (more / scale), column)
             precision[row], shift[row] = target.precision[0], target.shift[0]
-        state = _State.of(prior, Sites(precision, shift), terms)
+        state = _SitesAt.of(prior, Sites(precision, shift), terms)
         if state.change <= tolerance:
             return state, sweep + 1
     return state, max_iterations
 
 
-def _log_evidence(state: _State, terms: _Terms) -> float:
+def _log_evidence(state: _SitesAt, terms: Terms) -> float:
     """Return log Z_EP: Rasmussen and Williams (2006), equation 3.65, with copies.
 
     Each copy contributes its log normaliser and the log ratio of the normalisers of cavity and

@@ -12,15 +12,16 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from parsimon._checks import finite_matrix
+from parsimon._checks import finite_matrix, finite_vector
+from parsimon._data import checked_weights
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference._covariance import Covariance
-from parsimon.inference.ep import expectation_propagation
-from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
-from parsimon.inference.laplace import laplace
-from parsimon.inference.likelihoods import Link
+from parsimon.inference.ep import Terms, propagated
+from parsimon.inference.gaussian import RegressionPosterior, regressed
+from parsimon.inference.laplace import laplace_mode
+from parsimon.inference.likelihoods import Link, checked_signs
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import TOLERANCE, DensePrior, Form, LatentPrior, latent_prior
 from parsimon.optimise import Minimum, minimise
@@ -119,20 +120,23 @@ def classification_evidence(
         )
     X = finite_matrix(X, "X")
     is_ep = inference == "ep"
-    infer = _parallel_propagation if is_ep else partial(laplace, link=link)
+    y, weights = checked_signs(y), checked_weights(weights, len(y))
+    infer: Callable[..., LatentPosterior] = (
+        partial(_propagated, terms=Terms.of(y, weights))
+        if is_ep
+        else partial(laplace_mode, y=y, weights=weights, link=link)
+    )
     forms = _Forms(form, rank_tolerance)
 
     def evaluate(theta: Array, previous: LatentPosterior | None) -> LatentPosterior:
         trial = kernel.with_theta(theta)
         if previous is None:
-            return infer(forms.prior(trial, X, None), y, weights=weights, start=start)
+            return infer(forms.prior(trial, X, None), start=start)
         # Long steps need no exact sites; the tolerance tightens as the steps become short. The
         # error of Laplace's mode is the square of its tolerance.
         move = float(np.max(np.abs(theta - previous.kernel.theta), initial=0.0))
         return infer(
             forms.prior(trial, X, previous),
-            y,
-            weights=weights,
             start=previous.sites if is_ep else previous,
             tolerance=min(max(LOOSENESS * move, 1e-6), 3e-3) if is_ep else 1e-4,
         )
@@ -140,9 +144,9 @@ def classification_evidence(
     return evaluate
 
 
-def _parallel_propagation(prior: LatentPrior, y: Array, **options: Any) -> LatentPosterior:
+def _propagated(prior: LatentPrior, *, terms: Terms, **options: Any) -> LatentPosterior:
     """Run expectation propagation, but not one site after another, which takes too long."""
-    posterior = expectation_propagation(prior, y, updates="parallel", **options)
+    posterior = propagated(prior, terms, updates="parallel", **options)
     if not posterior.converged:
         raise np.linalg.LinAlgError(
             "Expectation propagation did not converge, as may happen with very uneven weights; "
@@ -205,7 +209,8 @@ def regression_evidence(
     >>> round(evaluate(np.append(kernel.theta, np.log(0.1)), None).log_evidence, 4)
     -3.7784
     """
-    X = finite_matrix(X, "X")
+    X, y = finite_matrix(X, "X"), finite_vector(y, "y")
+    weights = checked_weights(weights, len(y))
 
     def evaluate(theta: Array, previous: RegressionPosterior | None) -> RegressionPosterior:
         noise_variance = float(np.exp(theta[-1]))
@@ -217,7 +222,7 @@ def regression_evidence(
             tolerance=TOLERANCE * noise_variance,
             pivots=pivots,
         )
-        return gaussian_regression(prior, y, noise_variance, weights=weights)
+        return regressed(prior, y, noise_variance, weights)
 
     return evaluate
 

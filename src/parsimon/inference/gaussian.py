@@ -96,10 +96,16 @@ def gaussian_regression(
     >>> posterior.mean.round(3), round(posterior.log_evidence, 4)
     (array([ 0.797, -0.797]), -3.7784)
     """
-    y = finite_vector(y, "y")
-    weights = checked_weights(weights, len(y))
     if not noise_variance > 0:
         raise InvalidInputError(f"The noise variance must be positive, got {noise_variance:g}.")
+    y = finite_vector(y, "y")
+    return regressed(prior, y, noise_variance, checked_weights(weights, len(y)))
+
+
+def regressed(
+    prior: LatentPrior, y: Array, noise_variance: float, weights: Array
+) -> RegressionPosterior:
+    """Do what `gaussian_regression` does, with targets and weights that have been checked."""
     precision = weights / noise_variance
     conditioned = prior.condition(precision)
     shift = precision * y

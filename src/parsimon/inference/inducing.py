@@ -5,6 +5,7 @@ Both look at 20,000 rows at most, drawn at random from a larger table.
 
 import numpy as np
 
+from parsimon._data import merged_rows
 from parsimon._typing import Array
 from parsimon.inference._covariance import Covariance
 from parsimon.linalg import pivoted_cholesky
@@ -28,7 +29,7 @@ def kmeans_points(
     Shapes: X (n, d), weights (n,), scale (d,) -> (m, d).
     """
     # A row of weight two and a row given twice are the same table.
-    X, weights = _distinct_rows(X, np.ones(len(X)) if weights is None else weights)
+    X, weights = _distinct(X, np.ones(len(X)) if weights is None else weights)
     scale = _inverse_deviation(X) if scale is None else scale
     _, which = np.unique(X * (scale != 0), axis=0, return_index=True)
     if len(which) <= n_points:
@@ -66,7 +67,7 @@ def pivoted_points(
 
     Shapes: X (n, d) -> (m, d).
     """
-    X, weights = _distinct_rows(X, np.ones(len(X)))
+    X, weights = _distinct(X, np.ones(len(X)))
     if len(X) <= n_points:
         return X
     X, _ = _drawn(X, weights, rng)
@@ -82,12 +83,10 @@ def pivoted_points(
     return chosen
 
 
-def _distinct_rows(X: Array, weights: Array) -> tuple[Array, Array]:
+def _distinct(X: Array, weights: Array) -> tuple[Array, Array]:
     """Return the distinct rows that have weight, in sorted order, and their sums of weights."""
-    distinct, place = np.unique(X[weights > 0], axis=0, return_inverse=True)
-    sums = np.zeros(len(distinct))
-    np.add.at(sums, place.ravel(), weights[weights > 0])
-    return distinct, sums
+    rows = merged_rows(X, np.zeros(len(X)), weights)
+    return rows.X, rows.weights
 
 
 def _drawn(X: Array, weights: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -7,7 +7,12 @@ import numpy as np
 from parsimon._data import checked_weights
 from parsimon._typing import Array
 from parsimon.inference._anderson import Anderson
-from parsimon.inference.likelihoods import Derivatives, Link, checked_signs, log_likelihood
+from parsimon.inference.likelihoods import (
+    LikelihoodDerivatives,
+    Link,
+    checked_signs,
+    log_likelihood,
+)
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import Conditioned, DensePrior, LatentPrior
 
@@ -66,8 +71,29 @@ def laplace(
     >>> posterior.mean.round(3), round(posterior.log_evidence, 4)
     (array([-0.579, -0.532,  0.357]), -2.0232)
     """
-    y, weights = checked_signs(y), checked_weights(weights, len(y))
-    task = _Task(prior, y, weights, link)
+    return laplace_mode(
+        prior,
+        checked_signs(y),
+        checked_weights(weights, len(y)),
+        link=link,
+        start=start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def laplace_mode(
+    prior: LatentPrior,
+    y: Array,
+    weights: Array,
+    *,
+    link: Link = "probit",
+    start: Sites | LatentPosterior | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+) -> LatentPosterior:
+    """Do what `laplace` does, with labels and weights that have been checked."""
+    task = _ModeProblem(prior, y, weights, link)
     by_chords = isinstance(prior, DensePrior) and len(y) >= CHORDS_FROM
     if isinstance(start, LatentPosterior) and not by_chords:
         start = start.sites
@@ -91,16 +117,16 @@ def laplace(
     return _posterior_at(prior, point, here, converged=converged, n_iterations=n_iterations)
 
 
-class _Task(NamedTuple):
+class _ModeProblem(NamedTuple):
     prior: LatentPrior
     y: Array
     weights: Array
     link: Link
 
-    def derivatives(self, f: Array) -> Derivatives:
+    def derivatives(self, f: Array) -> LikelihoodDerivatives:
         """Return the weighted log likelihood and its derivatives."""
         found = log_likelihood(f, self.y, self.link)
-        return Derivatives(*(self.weights * part for part in found))
+        return LikelihoodDerivatives(*(self.weights * part for part in found))
 
     def density(self, a: Array, f: Array) -> float:
         """Return the log posterior density, up to a constant."""
@@ -119,7 +145,7 @@ def _first_point(prior: LatentPrior, start: Sites | LatentPosterior | None, size
 
 
 def _chords(
-    task: _Task, point: Array, near: LatentPrior, known: Conditioned, tolerance: float
+    task: _ModeProblem, point: Array, near: LatentPrior, known: Conditioned, tolerance: float
 ) -> tuple[Array, bool]:
     """Go towards the mode with the factorisation of a posterior near it, while that is fast.
 
@@ -144,7 +170,7 @@ def _chords(
     return point, False
 
 
-def _step_share(task: _Task, point: Array, move: Array) -> float:
+def _step_share(task: _ModeProblem, point: Array, move: Array) -> float:
     """Return the share of a Newton step that raises the log posterior density."""
     before = task.density(*point)
     share = 1.0
@@ -156,7 +182,12 @@ def _step_share(task: _Task, point: Array, move: Array) -> float:
 
 
 def _posterior_at(
-    prior: LatentPrior, point: Array, here: Derivatives, *, converged: bool, n_iterations: int
+    prior: LatentPrior,
+    point: Array,
+    here: LikelihoodDerivatives,
+    *,
+    converged: bool,
+    n_iterations: int,
 ) -> LatentPosterior:
     """Return the Gaussian at the mode, with evidence and what its gradient needs."""
     a, f = point

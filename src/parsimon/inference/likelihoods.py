@@ -121,7 +121,7 @@ def _legendre(n_nodes: int) -> tuple[Array, Array]:
 Link: TypeAlias = Literal["probit", "logit"]
 
 
-class Derivatives(NamedTuple):
+class LikelihoodDerivatives(NamedTuple):
     """The log likelihood of each row, and its derivatives for the latent value.
 
     value, slope, curvature, third (n,): log p(y | f), its first derivative, minus its second,
@@ -134,7 +134,7 @@ class Derivatives(NamedTuple):
     third: Array
 
 
-def log_likelihood(f: Array, y: Array, link: Link = "probit") -> Derivatives:
+def log_likelihood(f: Array, y: Array, link: Link = "probit") -> LikelihoodDerivatives:
     """Return log p(y | f) and its derivatives for f.
 
     Rasmussen and Williams (2006), equations 3.15 and 3.16.
@@ -146,12 +146,12 @@ def log_likelihood(f: Array, y: Array, link: Link = "probit") -> Derivatives:
         ratio = mills_ratio(z)
         curvature = ratio * (z + ratio)
         third = y * (2 * ratio**3 + 3 * z * ratio**2 + (z**2 - 1) * ratio)
-        return Derivatives(log_ndtr(z), y * ratio, curvature, third)
+        return LikelihoodDerivatives(log_ndtr(z), y * ratio, curvature, third)
     if link == "logit":
         above, below = expit(z), expit(-z)
         curvature = above * below
         third = y * curvature * (above - below)
-        return Derivatives(-np.logaddexp(0.0, -z), y * below, curvature, third)
+        return LikelihoodDerivatives(-np.logaddexp(0.0, -z), y * below, curvature, third)
     raise InvalidInputError(f"link must be 'probit' or 'logit', got {link!r}.")
 
 

@@ -159,7 +159,7 @@ def _column_squares(lower: Array) -> Array:
     return squares
 
 
-class Derivatives(NamedTuple):
+class ColumnDerivatives(NamedTuple):
     """dK / dtheta at some of the pivots' columns.
 
     Shapes: values (p, n, m).
@@ -194,7 +194,7 @@ class LowRankConditioned:
     X: Array
     factor: Array
     pivots: Indices
-    derivatives: tuple[Derivatives, ...] | None
+    derivatives: tuple[ColumnDerivatives, ...] | None
     precision: Array
 
     @cached_property
@@ -358,7 +358,7 @@ class LowRankPrior:
     X: Array
     factor: Array
     pivots: Indices
-    derivatives: tuple[Derivatives, ...] | None = None
+    derivatives: tuple[ColumnDerivatives, ...] | None = None
 
     def multiply(self, vector: Array) -> Array:
         product: Array = self.factor @ (self.factor.T @ vector)
@@ -480,15 +480,15 @@ class _Columns:
 
     def extended(
         self, kernel: Covariance, X: Array, kept: Indices, pivots: Indices
-    ) -> tuple[Derivatives, ...] | None:
+    ) -> tuple[ColumnDerivatives, ...] | None:
         """Return the derivatives at the columns `pivots`, the first of which are `kept`."""
         size = len(kernel.theta) * len(X) * len(pivots)
         if self.derivatives is None or size > CHUNK:
             return None
         places = np.full(len(self.pivots), -1, dtype=np.intp)
         places[kept] = np.arange(len(kept))
-        known = Derivatives(self.derivatives, places)
+        known = ColumnDerivatives(self.derivatives, places)
         if len(pivots) == len(kept):
             return (known,)
         fresh = kernel.gradients(X, X[pivots[len(kept) :]])[1]
-        return known, Derivatives(fresh, np.arange(len(kept), len(pivots)))
+        return known, ColumnDerivatives(fresh, np.arange(len(kept), len(pivots)))

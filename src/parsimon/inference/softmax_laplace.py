@@ -209,7 +209,31 @@ def softmax_laplace(
     if not used.all():
         X, codes, row_weights = X[used], codes[used], row_weights[used]
         start = None if start is None else start[:, used]
-    target = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
+    return softmax_mode(
+        kernel,
+        X,
+        _indicators(codes, n_classes),
+        row_weights,
+        start=start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def softmax_mode(
+    kernel: Covariance,
+    X: Array,
+    target: Array,
+    row_weights: Array,
+    *,
+    start: Array | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+) -> SoftmaxPosterior:
+    """Do what `softmax_laplace` does, with rows that have been checked and have weight.
+
+    Shapes: X (n, d), target (n_classes, n), 1 where a row is of a class, row_weights (n,).
+    """
     gram = np.asfortranarray(kernel.gram(X))
     a = np.zeros_like(target) if start is None else start
     point, converged, n_iterations = _climb(
@@ -257,20 +281,19 @@ def softmax_evidence(
     codes, n_classes = _checked_codes(labels, len(X), n_classes)
     row_weights = checked_weights(weights, len(X))
     used = row_weights > 0
-    rows, codes, row_weights = X[used], codes[used], row_weights[used]
+    rows, target, row_weights = X[used], _indicators(codes[used], n_classes), row_weights[used]
 
     def evaluate(theta: Array, previous: SoftmaxPosterior | None) -> SoftmaxPosterior:
         start = None if previous is None else previous.weights
-        return softmax_laplace(
-            kernel.with_theta(theta),
-            rows,
-            codes,
-            n_classes=n_classes,
-            weights=row_weights,
-            start=start,
-        )
+        return softmax_mode(kernel.with_theta(theta), rows, target, row_weights, start=start)
 
     return evaluate
+
+
+def _indicators(codes: Any, n_classes: int) -> Array:
+    """Return 1 where a row is of a class, else 0, shape (n_classes, n)."""
+    indicators: Array = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
+    return indicators
 
 
 def softmax_probability(

@@ -53,7 +53,7 @@ class BoundFit(NamedTuple):
     reason: Reason
 
 
-class Climb(NamedTuple):
+class BoundClimb(NamedTuple):
     """The best q(v) that a climb found."""
 
     gaussians: tuple[WhitenedGaussian, ...]
@@ -70,7 +70,7 @@ def climb(
     tolerance: float = 1e-9,
     max_passes: int = 200,
     deadline: float | None = None,
-) -> Climb:
+) -> BoundClimb:
     """Find the q(v) of greatest bound, with the hyperparameters held fixed.
 
     Full natural-gradient steps over all rows, halved whenever the bound would fall.
@@ -87,13 +87,13 @@ def climb(
         if gain < 0:
             step /= 2
             if step < LEAST_STEP or (gain > -allowed and step < 1 / 4):
-                return Climb(gaussians, bound, True, n_passes)
+                return BoundClimb(gaussians, bound, True, n_passes)
             continue
         gaussians, (bound, targets) = trial, statistics
         if gain <= allowed:
-            return Climb(gaussians, bound, True, n_passes)
+            return BoundClimb(gaussians, bound, True, n_passes)
         step = min(1.0, GROWTH * step)
-    return Climb(gaussians, bound, False, n_passes)
+    return BoundClimb(gaussians, bound, False, n_passes)
 
 
 def maximise_bound(
@@ -234,8 +234,8 @@ def stochastic_bound(
     Shapes: bounds (p, 2).
     """
     deadline = None if time_limit is None else monotonic() + time_limit
-    state = _State(prior, standard_gaussians(prior, rows), Adam.begin(prior.kernel.theta))
-    steps = _Steps(bounds, natural_step, learning_rate)
+    state = _BatchState(prior, standard_gaussians(prior, rows), Adam.begin(prior.kernel.theta))
+    steps = _BatchSteps(bounds, natural_step, learning_rate)
     history: list[float] = []
     reason: Reason = "max_iter"
     try:
@@ -263,12 +263,12 @@ def stochastic_bound(
         )
     except KeyboardInterrupt:
         reason = "interrupted"
-        top = Climb(state.gaussians, history[-1] if history else -np.inf, False, 0)
+        top = BoundClimb(state.gaussians, history[-1] if history else -np.inf, False, 0)
     posterior = VariationalPosterior(state.prior, top.gaussians)
     return BoundFit(posterior, top.bound, np.array(history), max(1, len(history)), reason)
 
 
-class _Steps(NamedTuple):
+class _BatchSteps(NamedTuple):
     """How far each mini-batch moves, and where to."""
 
     bounds: Array
@@ -277,14 +277,14 @@ class _Steps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _BatchState:
     """Everything that a mini-batch changes."""
 
     prior: InducingPrior
     gaussians: tuple[WhitenedGaussian, ...]
     adam: "Adam"
 
-    def stepped(self, batch: LabelledRows, steps: _Steps) -> tuple[Self, float]:
+    def stepped(self, batch: LabelledRows, steps: _BatchSteps) -> tuple[Self, float]:
         """Return the next state, and the bound that the batch estimated for this one."""
         statistics = bound_statistics(self.prior, self.gaussians, batch)
         gaussians = tuple(

@@ -23,7 +23,7 @@ from parsimon.kernels.base import Kernel
 Range: TypeAlias = tuple[float, float, float]
 
 
-class Evaluated(NamedTuple):
+class LeafValues(NamedTuple):
     """What a leaf computed: s, ``variance * f(s)``, and both inputs unless on the diagonal."""
 
     s: Array
@@ -143,16 +143,16 @@ class Leaf(Kernel):
     def _fill_gradients(self, X: Array, Y: Array, out: Array) -> Array:
         similarity = self._similarity(X, Y)
         gram = self._times_variance(self._value(similarity))
-        self._fill(out, Evaluated(similarity, gram, (X, Y)))
+        self._fill(out, LeafValues(similarity, gram, (X, Y)))
         return gram
 
     def _fill_diagonal(self, X: Array, out: Array) -> Array:
         similarity = self._self_similarity(X)
         diagonal = self._times_variance(self._value(similarity))
-        self._fill(out, Evaluated(similarity, diagonal))
+        self._fill(out, LeafValues(similarity, diagonal))
         return diagonal
 
-    def _fill(self, out: Array, at: Evaluated) -> None:
+    def _fill(self, out: Array, at: LeafValues) -> None:
         for name, rows in self._rows(out):
             if name == "variance":
                 rows[0] = at.value

@@ -108,7 +108,12 @@ class DataScale:
 
 
 def checked_matrix(X: Any, name: str = "X") -> Array:
-    """Return X as a finite float matrix, refusing a vector."""
+    """Return X as a finite float matrix, refusing a vector.
+
+    One that is fine is not copied and looked at once: fits ask for the same rows a hundred times.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and np.isfinite(X).all():
+        return X
     if np.ndim(X) != 2:
         raise InvalidInputError(
             f"{name} must have two dimensions (rows, columns), got shape {np.shape(X)}; "

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.kernels._leaf import Evaluated, Leaf, Range
+from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
 
 
@@ -50,7 +50,7 @@ class Columnwise(Leaf):
         for column in range(left.shape[1]):
             yield left[:, column, None] - right[None, :, column]
 
-    def _fill_inverse_rate(self, rows: Array, at: Evaluated) -> None:
+    def _fill_inverse_rate(self, rows: Array, at: LeafValues) -> None:
         """Write the derivatives for the logarithm of one over the rate."""
         rows[:] = 0
         if at.pair is not None:
@@ -117,10 +117,10 @@ class Periodic(Columnwise):
     def _term_slope(self, z: Array) -> Array:
         return 2 / self.lengthscale**2 * np.sin(2 * z)
 
-    def _fill_period(self, rows: Array, at: Evaluated) -> None:
+    def _fill_period(self, rows: Array, at: LeafValues) -> None:
         self._fill_inverse_rate(rows, at)
 
-    def _fill_lengthscale(self, rows: Array, at: Evaluated) -> None:
+    def _fill_lengthscale(self, rows: Array, at: LeafValues) -> None:
         np.multiply(at.value, at.s, out=rows[0])
         rows[0] *= 2
 
@@ -180,7 +180,7 @@ class Laplacian(Columnwise):
     def _term_slope(self, z: Array) -> Array:
         return np.sign(z)
 
-    def _fill_lengthscale(self, rows: Array, at: Evaluated) -> None:
+    def _fill_lengthscale(self, rows: Array, at: LeafValues) -> None:
         self._fill_inverse_rate(rows, at)
 
     def _range_lengthscale(self, scale: DataScale) -> list[Range]:

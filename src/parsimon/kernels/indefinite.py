@@ -12,7 +12,7 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Evaluated, Range
+from parsimon.kernels._leaf import LeafValues, Range
 from parsimon.kernels._scales import DataScale
 from parsimon.kernels.inner import Inner, finite_number
 from parsimon.kernels.radial import Radial
@@ -28,7 +28,7 @@ class Width(Radial):
     def _inverse_scale(self) -> float:
         return math.sqrt(1 / self.numbers("width")[0])
 
-    def _fill_width(self, rows: Array, at: Evaluated) -> None:
+    def _fill_width(self, rows: Array, at: LeafValues) -> None:
         np.multiply(self._slope(at), at.s, out=rows[0])
         rows *= -1
 
@@ -79,11 +79,11 @@ class Epanechnikov(Width):
         np.maximum(value, 0, out=value)
         return np.power(value, self.degree, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         inside = at.s < 1
         return np.where(inside, -self.degree * at.value / np.where(inside, 1 - at.s, 1), 0)
 
-    def _fill_degree(self, rows: Array, at: Evaluated) -> None:
+    def _fill_degree(self, rows: Array, at: LeafValues) -> None:
         rows[0] = self.degree * at.value * np.log1p(-np.where(at.s < 1, at.s, 0))
 
     def _range_degree(self, _: DataScale) -> list[Range]:
@@ -125,10 +125,10 @@ class Multiquadric(Width):
         value = np.add(s, self.offset**2, out=out)
         return np.sqrt(value, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         return self.variance**2 / (2 * at.value)
 
-    def _fill_offset(self, rows: Array, at: Evaluated) -> None:
+    def _fill_offset(self, rows: Array, at: LeafValues) -> None:
         rows[0] = (self.variance * self.offset) ** 2 / at.value
 
     def _range_offset(self, _: DataScale) -> list[Range]:
@@ -187,12 +187,12 @@ class GaussianCombination(Radial):
         first += second
         return np.add(first, third, out=out)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         bumps = zip(self._bumps(at.s), self.widths, strict=True)
         slope: Array = -self.variance * np.add.reduce([bump / width for bump, width in bumps])
         return slope
 
-    def _fill_widths(self, rows: Array, at: Evaluated) -> None:
+    def _fill_widths(self, rows: Array, at: LeafValues) -> None:
         for row, bump, width in zip(rows, self._bumps(at.s), self.widths, strict=True):
             np.multiply(bump, at.s, out=row)
             row *= self.variance / width
@@ -250,7 +250,7 @@ class Sigmoid(Inner):
         value -= self.offset
         return np.tanh(value, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         return self.variance * self.scale * (1 - (at.value / self.variance) ** 2)
 
     def _typical(self, scale: DataScale) -> float:

@@ -1,14 +1,14 @@
 """Functions of an inner product: linear and polynomial kernels; and the constant."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
+from parsimon._checks import check_count
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Evaluated, Leaf, Range
+from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
 
 
@@ -18,7 +18,7 @@ class Inner(Leaf):
     `_slope` returns variance * f'(s) from s and value = variance * f(s).
     """
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         raise NotImplementedError
 
     def _shifted(self, X: Array) -> Array:
@@ -37,10 +37,10 @@ class Inner(Leaf):
     def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
         s = self._similarity(X, Y)
         gram = self._times_variance(self._value(s))
-        slopes = self._slope(Evaluated(s, gram))[:, :, None] * self._shifted(Y)[None, :, :]
+        slopes = self._slope(LeafValues(s, gram))[:, :, None] * self._shifted(Y)[None, :, :]
         return gram, self._placed(slopes, X.shape[1])
 
-    def _fill_scale(self, rows: Array, at: Evaluated) -> None:
+    def _fill_scale(self, rows: Array, at: LeafValues) -> None:
         np.multiply(self._slope(at), at.s, out=rows[0])
 
     def _range_scale(self, scale: DataScale) -> list[Range]:
@@ -97,7 +97,7 @@ class Linear(Inner):
     def _value(self, s: Array, out: Array | None = None) -> Array:
         return np.positive(s, out=out)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         return np.full_like(at.s, self.variance)
 
 
@@ -145,12 +145,8 @@ class Polynomial(Inner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.degree, Integral) or self.degree < 1:
-            raise InvalidInputError(
-                f"degree must be a whole number from 1, got {self.degree!r}; a fractional power "
-                "of a negative inner product is not a real number."
-            )
-        self._store("degree", int(self.degree))
+        # A fractional power of a negative inner product is not a real number.
+        self._store("degree", check_count("degree", self.degree))
         self._store("offset", finite_number("offset", self.offset))
 
     @property
@@ -162,7 +158,7 @@ class Polynomial(Inner):
         value += self.offset
         return np.power(value, self.degree, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         # Not value / base: the base may be zero.
         power = np.power(self.scale * at.s + self.offset, self.degree - 1)
         return self.variance * self.degree * self.scale * power

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Evaluated, Leaf, Range
+from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
 
 # From here on a matrix product beats one pass per column, and rounding stays below 1e-12.
@@ -28,7 +28,7 @@ class Radial(Leaf):
         lengthscale = self.numbers("lengthscale")
         return 1 / lengthscale[0] if len(lengthscale) == 1 else 1 / np.array(lengthscale)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         raise NotImplementedError
 
     def _similarity(self, X: Array, Y: Array) -> Array:
@@ -50,7 +50,7 @@ class Radial(Leaf):
         np.fill_diagonal(gram, self._diagonal(X[:1]))
         return gram
 
-    def _fill_lengthscale(self, rows: Array, at: Evaluated) -> None:
+    def _fill_lengthscale(self, rows: Array, at: LeafValues) -> None:
         slope = self._slope(at)
         if len(rows) == 1 or at.pair is None:
             rows[:] = at.s
@@ -72,7 +72,7 @@ class Radial(Leaf):
         gram = self._times_variance(self._value(s))
         slopes = self._taken(X)[:, None, :] - self._taken(Y)[None, :, :]
         slopes *= 2 * np.square(self._inverse_scale())
-        slopes *= self._slope(Evaluated(s, gram))[:, :, None]
+        slopes *= self._slope(LeafValues(s, gram))[:, :, None]
         return gram, self._placed(slopes, X.shape[1])
 
 
@@ -116,7 +116,7 @@ class SquaredExponential(Radial):
         value = np.multiply(s, -0.5, out=out)
         return np.exp(value, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         return -0.5 * at.value
 
 
@@ -177,7 +177,7 @@ class Matern(Radial):
         r *= decay
         return r
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         r: Array = np.sqrt(2 * self.nu * at.s)
         if self.nu == 0.5:
             # The kink at distance zero: what multiplies the slope is zero there, so any finite
@@ -227,10 +227,10 @@ class RationalQuadratic(Radial):
         value *= -self.mixture
         return np.exp(value, out=value)
 
-    def _slope(self, at: Evaluated) -> Array:
+    def _slope(self, at: LeafValues) -> Array:
         return -0.5 * at.value / (1 + at.s / (2 * self.mixture))
 
-    def _fill_mixture(self, rows: Array, at: Evaluated) -> None:
+    def _fill_mixture(self, rows: Array, at: LeafValues) -> None:
         part = at.s / (2 * self.mixture)
         rows[0] = at.value * self.mixture * (part / (1 + part) - np.log1p(part))
 

@@ -20,8 +20,8 @@ index (see the places below). The members are in the boxes 1 to numbers[0, N_BOX
 """
 
 import numpy as np
-from numba import njit
 
+from parsimon._compiled import compiled
 from parsimon._typing import AnyArray, Array, Mask
 
 BOX_SIZE = 64
@@ -40,7 +40,7 @@ _INCOMPARABLE, _BETTER, _WORSE, _EQUAL = 0, 1, 2, 3
 _UNDECIDED = _EQUAL
 
 
-@njit(cache=True)
+@compiled
 def insert_batch(
     points: Array, numbers: AnyArray, batch: Array, entered: Mask, left: AnyArray
 ) -> int:
@@ -78,7 +78,7 @@ def insert_batch(
     return n_left
 
 
-@njit(cache=True)
+@compiled
 def _compete(
     points: Array,
     numbers: AnyArray,
@@ -112,7 +112,7 @@ def _compete(
     return accepted, n_boxes, n_left, n_removed
 
 
-@njit(cache=True)
+@compiled
 def _all_finite(batch: Array) -> bool:
     n_bad = 0
     for value in batch.ravel():
@@ -120,7 +120,7 @@ def _all_finite(batch: Array) -> bool:
     return n_bad == 0
 
 
-@njit(cache=True)
+@compiled
 def _screen(points: Array, guard: int, batch: Array, n_rows: int, entered: Mask) -> int:
     """Reject at one go which of the first rows one guard dominates; return how many these are."""
     rejected = 0
@@ -142,7 +142,7 @@ def _screen(points: Array, guard: int, batch: Array, n_rows: int, entered: Mask)
     return rejected
 
 
-@njit(cache=True)
+@compiled
 def _promote(points: Array, batch: Array, entered: Mask) -> None:
     """Let the guard that rejects most of a sample be the first; it screens the next batches."""
     best, most, n_rows = _MEMBERS, 0, min(32, batch.shape[0])
@@ -153,7 +153,7 @@ def _promote(points: Array, batch: Array, entered: Mask) -> None:
     _swap_guards(points, best, _MEMBERS)
 
 
-@njit(cache=True)
+@compiled
 def _guarded(points: Array, batch: Array, row: int) -> bool:
     """Tell whether a guard after the first dominates the row; it then moves one place ahead."""
     for guard in range(_MEMBERS + 1, _MEMBERS + N_GUARDS):
@@ -163,20 +163,20 @@ def _guarded(points: Array, batch: Array, row: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def _swap_guards(points: Array, a: int, b: int) -> None:
     for k in range(points.shape[2]):
         points[0, a, k], points[0, b, k] = points[0, b, k], points[0, a, k]
 
 
-@njit(cache=True)
+@compiled
 def _post_guard(points: Array, box: int, place: int) -> None:
     """Let a point take the place of the least successful guard."""
     for k in range(points.shape[2]):
         points[0, _MEMBERS + N_GUARDS - 1, k] = points[box, place, k]
 
 
-@njit(cache=True)
+@compiled
 def _relation(points: Array, box: int, place: int, batch: Array, row: int) -> int:
     """Return how the candidate stands to one stored point."""
     # No early exit: which objective decides is unpredictable, and a wrong guess of the processor
@@ -188,7 +188,7 @@ def _relation(points: Array, box: int, place: int, batch: Array, row: int) -> in
     return _WORSE * no_better + _BETTER * no_worse
 
 
-@njit(cache=True)
+@compiled
 def _box_relation(points: Array, box: int, batch: Array, row: int) -> int:
     """Return _WORSE if all of the box dominates the candidate, _INCOMPARABLE if none can."""
     may_lose, may_win, lost = True, True, True
@@ -201,7 +201,7 @@ def _box_relation(points: Array, box: int, batch: Array, row: int) -> int:
     return _UNDECIDED if may_lose or may_win else _INCOMPARABLE
 
 
-@njit(cache=True)
+@compiled
 def _meet_members(
     points: Array,
     numbers: AnyArray,
@@ -234,7 +234,7 @@ def _meet_members(
     return True, n_left
 
 
-@njit(cache=True)
+@compiled
 def _place(
     points: Array, numbers: AnyArray, n_boxes: int, batch: Array, row: int, number: int
 ) -> int:
@@ -261,7 +261,7 @@ def _place(
     return n_boxes
 
 
-@njit(cache=True)
+@compiled
 def _nearest(points: Array, n_boxes: int, batch: Array, row: int) -> int:
     best, least = 1, np.inf
     for box in range(1, n_boxes):
@@ -271,7 +271,7 @@ def _nearest(points: Array, n_boxes: int, batch: Array, row: int) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def _distance(points: Array, box: int, batch: Array, row: int) -> float:
     """Return four times the squared distance to the middle of the box."""
     total = 0.0
@@ -281,7 +281,7 @@ def _distance(points: Array, box: int, batch: Array, row: int) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def _split(points: Array, numbers: AnyArray, box: int, new: int) -> None:
     """Move the members beyond the middle of the box's widest side into the box `new`."""
     widest, width = 0, 0.0
@@ -304,7 +304,7 @@ def _split(points: Array, numbers: AnyArray, box: int, new: int) -> None:
     _tighten(points, numbers, new)
 
 
-@njit(cache=True)
+@compiled
 def _tighten(points: Array, numbers: AnyArray, box: int) -> None:
     """Draw the corners of a box close around its members."""
     for k in range(points.shape[2]):
@@ -315,7 +315,7 @@ def _tighten(points: Array, numbers: AnyArray, box: int) -> None:
         points[box, _BEST, k], points[box, _WORST, k] = best, worst
 
 
-@njit(cache=True)
+@compiled
 def _copy_member(
     points: Array, numbers: AnyArray, box: int, i: int, target: int, place: int
 ) -> None:
@@ -324,7 +324,7 @@ def _copy_member(
     numbers[target, 1 + place] = numbers[box, 1 + i]
 
 
-@njit(cache=True)
+@compiled
 def _copy_box(points: Array, numbers: AnyArray, box: int, target: int) -> None:
     for i in range(numbers[box, 0]):
         _copy_member(points, numbers, box, i, target, i)

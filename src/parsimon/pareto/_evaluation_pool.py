@@ -5,9 +5,7 @@ one thread in all of them: a matrix product of another shape, or one split among
 may round differently.
 """
 
-import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from parsimon._checks import check_count
-from parsimon._parallel import one_thread
+from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 
@@ -64,18 +62,10 @@ class EvaluationPool:
         self.chunk_size = check_count("chunk_size", chunk_size)
         if n_jobs == 0:
             raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
-        self._n_jobs = n_jobs
-        self._stack = ExitStack()
-        self._parallel: Any = None
+        self._workers = Workers(n_jobs)
 
     def __enter__(self) -> Self:
-        from threadpoolctl import threadpool_limits
-
-        self._stack.enter_context(threadpool_limits(limits=1))
-        if self._n_jobs != 1:
-            from joblib import Parallel
-
-            self._parallel = self._stack.enter_context(Parallel(n_jobs=self._n_jobs))
+        self._workers.__enter__()
         return self
 
     def __exit__(
@@ -84,7 +74,7 @@ class EvaluationPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.__exit__(kind, error, trace)
+        self._workers.__exit__(kind, error, trace)
 
     def __call__(
         self, population: AnyArray, *, n_iter: int, deadline: float | None = None
@@ -92,18 +82,11 @@ class EvaluationPool:
         """Return the values of a population, shape (n, n_variables), of generation `n_iter`."""
         n = len(population)
         bounds = list(pairwise(_chunk_bounds(n, self.chunk_size)))
-        # Copies, so that a function that writes to its rows cannot change the population.
         calls = (
-            (self.evaluate, population[i:j].copy(), self._seeds(n_iter, i, j), n_iter, i)
+            (self.evaluate, population[i:j], self._seeds(n_iter, i, j), n_iter, i)
             for i, j in bounds
-            if deadline is None or time.monotonic() < deadline
         )
-        if self._parallel is None:
-            results = [evaluate_chunk(*call) for call in calls]
-        else:
-            from joblib import delayed
-
-            results = self._parallel(delayed(evaluate_in_worker)(*call) for call in calls)
+        results = list(self._workers.map(evaluate_chunk, calls, deadline=deadline))
         if len(results) < len(bounds):
             raise OutOfTime
         pieces = [_checked(result, j - i) for result, (i, j) in zip(results, bounds, strict=True)]
@@ -129,19 +112,15 @@ def evaluate_chunk(
     evaluate: Evaluate, rows: AnyArray, seeds: Seeds | None, n_iter: int, start: int
 ) -> Any:
     """Call the user's function; an error says which rows it came from."""
+    # A copy, so that a function that writes to its rows cannot change the population.
+    own = np.array(rows)
     try:
-        return evaluate(rows) if seeds is None else evaluate(rows, seeds)
+        return evaluate(own) if seeds is None else evaluate(own, seeds)
     except Exception as error:
         error.add_note(
             f"While evaluating rows {start} to {start + len(rows) - 1} of generation {n_iter}."
         )
         raise
-
-
-def evaluate_in_worker(evaluate: Evaluate, rows: AnyArray, *context: Any) -> Any:
-    """Do what `evaluate_chunk` does, with BLAS on one thread, as it is in the main process."""
-    with one_thread():
-        return evaluate_chunk(evaluate, np.array(rows), *context)
 
 
 def _chunk_bounds(n: int, size: int) -> list[int]:

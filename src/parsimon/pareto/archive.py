@@ -7,14 +7,15 @@ the result is the same.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from importlib.util import find_spec
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from parsimon import _compiled
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
+from parsimon.pareto import _boxes as boxes
 from parsimon.pareto._directions import Directions
 from parsimon.pareto.dominance import check_ties, nondominated_rows
 from parsimon.pareto.front import Front
@@ -170,14 +171,9 @@ class _Index(Protocol):
 
 
 def _new_index(n_objectives: int, *, keep_ties: bool) -> _Index:
-    if _numba_is_installed():
+    if _compiled.numba_is_installed():
         return _BoxIndex(n_objectives, keep_ties=keep_ties)
     return _PlainIndex(n_objectives, keep_ties=keep_ties)
-
-
-@cache
-def _numba_is_installed() -> bool:
-    return find_spec("numba") is not None
 
 
 class _PlainIndex:
@@ -213,10 +209,8 @@ class _BoxIndex:
     """The compiled index; its arrays grow by doubling."""
 
     def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
-        from parsimon.pareto import _boxes as boxes
-
-        self._boxes = boxes
-        self._insert: Callable[..., int] = boxes.insert_batch
+        # Called without detour: a rejection costs less than that.
+        self._insert: Callable[..., int] = boxes.insert_batch.machine_code
         self._points = np.empty((128, boxes.BOX_SIZE + 2, n_objectives))
         self._points[0] = np.inf
         self._numbers = np.empty((128, boxes.BOX_SIZE + 1), dtype=np.int64)
@@ -225,11 +219,11 @@ class _BoxIndex:
 
     @property
     def size(self) -> int:
-        return int(self._numbers[0, self._boxes.SIZE])
+        return int(self._numbers[0, boxes.SIZE])
 
     @property
     def n_offered(self) -> int:
-        return int(self._numbers[0, self._boxes.N_OFFERED])
+        return int(self._numbers[0, boxes.N_OFFERED])
 
     def insert(self, batch: Array) -> Insertion:
         entered = np.empty(len(batch), _FLAG)
@@ -238,13 +232,13 @@ class _BoxIndex:
             return _insertion((entered, _NOBODY))
         if n_left > 0:
             return Insertion(entered, self._left[:n_left].copy())
-        if n_left == self._boxes.NOT_FINITE:
+        if n_left == boxes.NOT_FINITE:
             raise InvalidInputError(_NOT_FINITE)
         self._grow(len(batch))
         return self.insert(batch)
 
     def _grow(self, n_rows: int) -> None:
-        n_boxes = int(self._numbers[0, self._boxes.N_BOXES])
+        n_boxes = int(self._numbers[0, boxes.N_BOXES])
         extra = max(0, 2 * (n_boxes + n_rows) - len(self._points))
         self._points = np.concatenate([self._points, np.empty((extra, *self._points.shape[1:]))])
         grown = np.empty((extra, self._numbers.shape[1]), dtype=np.int64)
@@ -252,7 +246,7 @@ class _BoxIndex:
         self._left = np.empty(max(2 * self.size, len(self._left)), dtype=np.int64)
 
     def members(self) -> tuple[Array, AnyArray]:
-        n_boxes = self._numbers[0, self._boxes.N_BOXES]
+        n_boxes = self._numbers[0, boxes.N_BOXES]
         numbers = self._numbers[1:n_boxes]
         filled = np.arange(numbers.shape[1] - 1) < numbers[:, :1]
         values, order = self._points[1:n_boxes, 2:][filled], numbers[:, 1:][filled]

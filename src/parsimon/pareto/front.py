@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from parsimon._checks import finite_matrix
+from parsimon._checks import check_choice, finite_matrix
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import _criteria as choice
@@ -278,10 +278,7 @@ class Front:
         None depends on units.
         """
         self._refuse_empty()
-        if method not in choice.KNEES:
-            raise InvalidInputError(
-                f"method must be one of {', '.join(choice.KNEES)}; got {method!r}."
-            )
+        check_choice("method", method, tuple(choice.KNEES))
         return choice.KNEES[method](self.minimised)
 
     def nearest(self, reference: Any, weights: Any = None) -> int:

@@ -7,12 +7,12 @@ leak through the tree.
 """
 
 from parsimon.phylo._evolution import Model
+from parsimon.phylo._lambda_evidence import LambdaPosterior
 from parsimon.phylo._likelihood import Profile
 from parsimon.phylo.ancestors import AncestralStates, ancestral_predictions, ancestral_states
 from parsimon.phylo.components import P3CA, PhyloPCA
 from parsimon.phylo.folds import CladeKFold
 from parsimon.phylo.gaussian import TreeGaussian, covariance
-from parsimon.phylo.lambda_posterior import LambdaPosterior
 from parsimon.phylo.pgls import PGLS
 from parsimon.phylo.phyrvm import PhyRVM, Ranking
 from parsimon.phylo.plot import plot_tree

@@ -3,25 +3,27 @@ r"""Sparse Bayesian regression with noise that evolved along a tree, and the evi
 For a given lambda the tree whitens columns and targets in linear time, and what is left is sparse
 regression with independent noise; its log evidence plus that of the change of variables,
 :math:`-\frac12 \log|V_\lambda|`, is the log evidence of the targets (Fearn 2021, eq 5.36).
+`maximise_evidence` climbs it, and `LambdaPosterior` is its density by quadrature.
 
-The "analytic" update of lambda as it was printed, for comparison.
-
-Fearn (2021, eq 5.48 and 5.49) sets the derivative of the evidence with respect to lambda to zero
-while holding fixed a matrix that depends on it. What comes out is not a stationary point: at
-converged precisions and noise one step multiplies lambda by a number in which neither the tree
-nor the residuals appear. With :math:`g` well-determined weights and
-:math:`R = \sqrt{1/4 + 2g/(n - g)}` it is :math:`1/2 \pm R` (eq 5.48) or :math:`1 \pm R` (eq
-5.49). Only the search over the value it starts from makes it an estimator.
+`analytic_fit` is the "analytic" update of lambda as it was printed, for comparison. Fearn (2021, eq
+5.48 and 5.49) sets the derivative of the evidence with respect to lambda to zero while holding
+fixed a matrix that depends on it. What comes out is not a stationary point: at converged precisions
+and noise one step multiplies lambda by a number in which neither the tree nor the residuals
+appear. With :math:`g` well-determined weights and :math:`R = \sqrt{1/4 + 2g/(n - g)}` it is
+:math:`1/2 \pm R` (eq 5.48) or :math:`1 \pm R` (eq 5.49). Only the search over the value it starts
+from makes it an estimator.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize_scalar
 
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
@@ -29,6 +31,9 @@ from parsimon.inference.sparse_bayes._design import Prior, Smoothness
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._likelihood import Estimate, check_bounded
 from parsimon.phylo.gaussian import TreeGaussian
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SCAN = 13
 # Hills of the scan this far below the highest, in nats, may still be the highest.
@@ -218,7 +223,7 @@ _SWEEPS = 200
 _TOLERANCE = 1e-4
 
 
-class Sweep(NamedTuple):
+class LambdaSweep(NamedTuple):
     """A posterior in scaled units at one lambda, and its log evidence up to the scale of y."""
 
     mean: Array
@@ -314,7 +319,7 @@ def sweeps(
 
 def _posterior(
     design: Array, targets: Array, alpha: Array, beta: float, log_determinant: float
-) -> Sweep:
+) -> LambdaSweep:
     n = len(targets)
     precision = beta * design.T @ design + np.diag(alpha)
     if len(alpha):
@@ -333,11 +338,11 @@ def _posterior(
         - beta * squares
         - alpha @ mean**2
     )
-    return Sweep(mean, covariance, squares, float(evidence))
+    return LambdaSweep(mean, covariance, squares, float(evidence))
 
 
 def _result(
-    now: Sweep,
+    now: LambdaSweep,
     active: Indices,
     alpha: Array,
     beta: float,
@@ -362,3 +367,123 @@ def _result(
         converged=converged,
         reason="The evidence stays." if converged else f"{_SWEEPS} sweeps were not enough.",
     )
+
+
+# Below this many nats under the top there is nothing to integrate.
+_DEPTH = 18.0
+_HALVINGS = 14
+_FINE = 4001
+
+
+@dataclass(frozen=True, eq=False)
+class LambdaPosterior:
+    """The posterior of lambda under a prior that is flat between its bounds.
+
+    values, weights (n_points,): Nodes of the quadrature, and the probability that each stands
+        for: a prediction averaged with these weights is averaged over lambda.
+    density (n_points,): At the nodes.
+    interval: The shortest one of this probability that holds the mode, which may be at a bound.
+    log_evidence: Of the targets, lambda integrated out.
+    """
+
+    values: Array
+    weights: Array
+    density: Array
+    mode: float
+    mean: float
+    sd: float
+    interval: tuple[float, float]
+    level: float
+    log_evidence: float
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the density with its mode and its interval."""
+        with figure_style():
+            axes = new_axes(ax, figsize=(6.0, 3.8))
+            low, high = self.interval
+            grid = np.linspace(self.values[0], self.values[-1], 401)
+            with np.errstate(divide="ignore"):
+                logs = np.maximum(np.log(self.density), -700.0)
+            axes.plot(grid, np.exp(PchipInterpolator(self.values, logs)(grid)), color=BLUE)
+            axes.axvspan(low, high, color=BLUE, alpha=0.15, linewidth=0)
+            axes.axvline(self.mode, color=VERMILION, linewidth=1.4, zorder=3)
+            axes.axvline(self.mean, color=GREY, linestyle=":", linewidth=1.2)
+            axes.set_ylim(bottom=0.0)
+            axes.set_xlabel("lambda")
+            axes.set_ylabel("posterior density")
+            axes.set_title(
+                f"lambda: mode {self.mode:.3g}, mean {self.mean:.3g}, {self.level:.0%} "
+                f"{low:.3g} to {high:.3g}"
+            )
+        return axes
+
+
+def integrate(
+    height: Callable[[float], float],
+    bounds: tuple[float, float],
+    mode: float,
+    *,
+    level: float,
+    n_points: int,
+) -> LambdaPosterior:
+    """Return the posterior of lambda from its log evidence, by Gauss and Legendre's rule."""
+    top = height(mode)
+    low, high = (_edge(height, mode, bound, top) for bound in bounds)
+    nodes, rule = np.polynomial.legendre.leggauss(n_points)
+    values = low + (high - low) * 0.5 * (nodes + 1.0)
+    heights = np.array([height(float(value)) for value in values])
+    shares = 0.5 * (high - low) * rule * np.exp(heights - top)
+    total = float(shares.sum())
+    weights = shares / total
+    mean = float(weights @ values)
+    sd = float(np.sqrt(weights @ (values - mean) ** 2))
+    return LambdaPosterior(
+        values,
+        weights,
+        np.exp(heights - top) / total,
+        mode,
+        mean,
+        sd,
+        _shortest(height, values, heights, (low, high), mode, level),
+        level,
+        top + float(np.log(total / (bounds[1] - bounds[0]))),
+    )
+
+
+def _edge(height: Callable[[float], float], mode: float, bound: float, top: float) -> float:
+    """Return the bound, or where the evidence has become too small on the way to it."""
+    if bound == mode or height(bound) > top - _DEPTH:
+        return float(bound)
+    inside, outside = mode, float(bound)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (inside + outside)
+        if height(middle) > top - _DEPTH:
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+def _shortest(
+    height: Callable[[float], float],
+    values: Array,
+    heights: Array,
+    ends: tuple[float, float],
+    mode: float,
+    level: float,
+) -> tuple[float, float]:
+    """Return the shortest interval of this probability that holds the mode."""
+    at_ends = np.maximum([height(end) for end in ends], heights.min() - _DEPTH)
+    places = np.concatenate([[ends[0]], values, [ends[1]]])
+    logs = np.concatenate(
+        [at_ends[:1], np.maximum(heights, heights.max() - 2 * _DEPTH), at_ends[1:]]
+    )
+    grid = np.linspace(*ends, _FINE)
+    density = np.exp(PchipInterpolator(places, logs)(grid) - logs.max())
+    mass = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+    mass = mass / mass[-1]
+    before = grid <= mode
+    starts = np.append(grid[before & (mass <= 1.0 - level)], ends[0])
+    stops = np.maximum(np.interp(np.interp(starts, grid, mass) + level, mass, grid), mode)
+    best = int(np.argmin(stops - starts))
+    return float(starts[best]), float(stops[best])

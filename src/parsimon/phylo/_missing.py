@@ -277,7 +277,7 @@ _FINE = 1e-7
 _ROUNDING = 1e-12
 
 
-class Options(NamedTuple):
+class CellOptions(NamedTuple):
     """What is fitted, and how long.
 
     form: From an expected covariance of the columns to the most likely one of the model.
@@ -291,7 +291,7 @@ class Options(NamedTuple):
     tolerance: float = 1e-9
 
 
-class Fit(NamedTuple):
+class CellFit(NamedTuple):
     """Where the steps ended.
 
     found: Under the covariance ``form(expected)``.
@@ -320,8 +320,8 @@ def check_cells(table: PartialTable, n_free: int, names: Sequence[Any] | None = 
 
 
 def fit_cells(
-    gaussian: TreeGaussian, table: PartialTable, options: Options, start: Array | None = None
-) -> Fit:
+    gaussian: TreeGaussian, table: PartialTable, options: CellOptions, start: Array | None = None
+) -> CellFit:
     """Return the most likely covariance of the columns, for the lambda of a tree.
 
     Shapes: start (d, d).
@@ -338,13 +338,13 @@ def fit_cells(
         if len(heights) > 1 and heights[-1] - heights[-2] < options.tolerance:
             converged = True
         if converged or len(heights) == options.max_iter:
-            return Fit(found, expected, tuple(heights), converged)
+            return CellFit(found, expected, tuple(heights), converged)
         expected = found.scatter / table.n_rows
 
 
 def fit_lambda(
-    gaussian: TreeGaussian, table: PartialTable, options: Options, limits: tuple[float, float]
-) -> tuple[float, Fit]:
+    gaussian: TreeGaussian, table: PartialTable, options: CellOptions, limits: tuple[float, float]
+) -> tuple[float, CellFit]:
     """Return the most likely lambda, and where the steps ended there.
 
     A scan finds the hills of the profile likelihood; on each the root of its slope is sought. The
@@ -373,11 +373,11 @@ def fit_lambda(
 def _climb(
     gaussian: TreeGaussian,
     table: PartialTable,
-    options: Options,
+    options: CellOptions,
     points: Array,
     place: int,
     start: Array,
-) -> tuple[float, Fit]:
+) -> tuple[float, CellFit]:
     """Return the top of the hill around one point of the scan."""
     known = {float(points[place]): fit_cells(_at(gaussian, points[place]), table, options, start)}
 
@@ -410,8 +410,8 @@ def _at(gaussian: TreeGaussian, share: float) -> TreeGaussian:
 
 
 def _try(
-    gaussian: TreeGaussian, table: PartialTable, options: Options, start: Array | None
-) -> Fit | None:
+    gaussian: TreeGaussian, table: PartialTable, options: CellOptions, start: Array | None
+) -> CellFit | None:
     try:
         return fit_cells(gaussian, table, options, start)
     except InvalidInputError:

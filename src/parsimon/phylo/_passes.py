@@ -5,28 +5,26 @@ value x, and two messages that meet give a contrast, independent of everything e
 message above: contrasts are the data whitened (Felsenstein 1985, "Phylogenies and the comparative
 method", American Naturalist 125; here with decay along branches, so that Ornstein-Uhlenbeck
 processes and trees that are not ultrametric need nothing else). Downwards, expectations given all
-data follow. Both are loops over `Schedule`: compiled with the extra `fast`, and level by level
-with NumPy without it.
+data follow.
 
-The order in which the branches of a tree are joined.
-
-Every join takes two branches that meet (or one, at a node with a single child) and makes the one
-above. Branches at a polytomy are joined in pairs through extra nodes of zero length, so that a star
-of n tips has log2(n) levels and not n. Slots, one for each node and extra node, are numbered as a
-walk leaves them: what meets soon is close in memory, and the root is the last.
+Both are loops over a `Schedule` of joins: compiled with the extra `fast`; level by level with NumPy
+without it, or one join after the other where levels are narrow, as on a caterpillar. A join takes
+two branches that meet (or one, at a node with a single child) and makes the one above. Branches at
+a polytomy are joined in pairs through extra nodes of zero length, so that a star of n tips has
+log2(n) levels and not n. Slots, one for each node and extra node, are numbered as a walk leaves
+them: what meets soon is close in memory, and the root is the last.
 """
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parsimon import _compiled
+from parsimon._compiled import compiled
 from parsimon._typing import Array, Indices, Mask
-from parsimon.phylo import _passes_loops as passes_loops
 from parsimon.phylo._editing import children_lists, on_path_to
 from parsimon.phylo._evolution import Evolution
 
@@ -161,7 +159,11 @@ def upwards(
         nothing = tips[~known]
         mean[nothing], gain[nothing], below[nothing], above[nothing] = 0.0, 0.0, 1.0, 1.0
     contrasts, spread = np.empty((len(tips), k)), np.empty(len(tips))
-    _loops(schedule)[0](schedule, decay, variance, mean, gain, below, above, contrasts, spread)
+    arrays = decay, variance, mean, gain, below, above, contrasts, spread
+    if _is_wide(schedule):
+        _up_by_levels(schedule, *arrays)
+    else:
+        join_upwards(schedule.left, schedule.right, schedule.out, schedule.row, *arrays)
     # The value before the root is zero: what arrives there is noise.
     spread[-1] = above[-1]
     contrasts[-1] = mean[-1] / np.sqrt(above[-1]) if above[-1] > 0 else 0.0
@@ -184,7 +186,10 @@ def downwards(schedule: Schedule, branches: Evolution, up: Upwards) -> tuple[Arr
 def from_root(schedule: Schedule, past: Array, noise: Array, message: Array) -> tuple[Array, Array]:
     """Return ``past * value above + message`` and its variance in all slots, from zero."""
     mean, spread = message.copy(), noise.copy()
-    _loops(schedule)[1](schedule, past, mean, spread)
+    if _is_wide(schedule):
+        _down_by_levels(schedule, past, mean, spread)
+    else:
+        spread_downwards(schedule.left, schedule.right, schedule.out, past, mean, spread)
     return mean, spread
 
 
@@ -207,7 +212,7 @@ def _up_by_levels(
     contrasts: Array,
     spread: Array,
 ) -> None:
-    """Do what `passes_loops.join_upwards` does."""
+    """Do what `join_upwards` does."""
     for begin, end in pairwise(schedule.starts):
         level = schedule.by_level[begin:end]
         single = level[schedule.right[level] < 0]
@@ -231,7 +236,7 @@ def _up_by_levels(
 
 
 def _down_by_levels(schedule: Schedule, past: Array, mean: Array, spread: Array) -> None:
-    """Do what `passes_loops.spread_downwards` does."""
+    """Do what `spread_downwards` does."""
     for end, begin in pairwise(schedule.starts[::-1]):
         level = schedule.by_level[begin:end]
         for side in (schedule.left, schedule.right):
@@ -242,25 +247,66 @@ def _down_by_levels(schedule: Schedule, past: Array, mean: Array, spread: Array)
             spread[slot] += share**2 * spread[up]
 
 
-@lru_cache
-def _numba_is_installed() -> bool:
-    return find_spec("numba") is not None
+def _is_wide(schedule: Schedule) -> bool:
+    """Return whether levels with NumPy are the fastest way: not on a caterpillar."""
+    if _compiled.numba_is_installed():
+        return False
+    return len(schedule.left) >= _NARROW * len(schedule.starts)
 
 
-def _loops(schedule: Schedule) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Return the fastest way up and down that is there."""
-    if not _numba_is_installed() and len(schedule.left) >= _NARROW * len(schedule.starts):
-        return _up_by_levels, _down_by_levels
-    join, spread = passes_loops.join_upwards, passes_loops.spread_downwards
-    if _numba_is_installed():
-        from parsimon.phylo import _passes_compiled as passes_compiled
+@compiled
+def join_upwards(
+    left: Indices,
+    right: Indices,
+    out: Indices,
+    row: Indices,
+    decay: Array,
+    variance: Array,
+    mean: Array,
+    gain: Array,
+    below: Array,
+    above: Array,
+    contrasts: Array,
+    spread: Array,
+) -> None:
+    """Fill messages, contrasts and their variances, one join after the other."""
+    k = mean.shape[1]
+    for join in range(len(left)):
+        one, two, up = left[join], right[join], out[join]
+        g1, v1 = gain[one] * decay[one], above[one]
+        if two < 0:
+            for j in range(k):
+                mean[up, j] = mean[one, j]
+            gain[up], below[up] = g1, v1
+        else:
+            g2, v2 = gain[two] * decay[two], above[two]
+            total = g2 * g2 * v1 + g1 * g1 * v2
+            nothing = g1 == 0 and g2 == 0
+            safe = total if total > 0 else 1.0
+            w1, w2 = g1 * v2 / safe, g2 * v1 / safe
+            root = math.sqrt(safe)
+            c1, c2 = g2 / root, g1 / root
+            here = row[join]
+            for j in range(k):
+                contrasts[here, j] = c1 * mean[one, j] - c2 * mean[two, j]
+                mean[up, j] = w1 * mean[one, j] + w2 * mean[two, j]
+            spread[here] = 1.0 if nothing else total
+            gain[up] = 0.0 if nothing else 1.0
+            below[up] = 1.0 if nothing else v1 * v2 / safe
+        above[up] = below[up] + gain[up] * gain[up] * variance[up]
 
-        join, spread = passes_compiled.join_upwards, passes_compiled.spread_downwards
 
-    def up(schedule: Schedule, *arrays: Array) -> None:
-        join(schedule.left, schedule.right, schedule.out, schedule.row, *arrays)
-
-    def down(schedule: Schedule, *arrays: Array) -> None:
-        spread(schedule.left, schedule.right, schedule.out, *arrays)
-
-    return up, down
+@compiled
+def spread_downwards(
+    left: Indices, right: Indices, out: Indices, past: Array, mean: Array, spread: Array
+) -> None:
+    """Add to means and variances what comes from above, parents first."""
+    k = mean.shape[1]
+    for join in range(len(left) - 1, -1, -1):
+        up = out[join]
+        for slot in (left[join], right[join]):
+            if slot >= 0:
+                share = past[slot]
+                for j in range(k):
+                    mean[slot, j] += share * mean[up, j]
+                spread[slot] += share * share * spread[up]

@@ -32,16 +32,17 @@ from parsimon.phylo._evolution import Model
 from parsimon.phylo._lambda_evidence import (
     EvidenceCurve,
     Form,
+    LambdaPosterior,
     Sign,
     TreeRegression,
     analytic_fit,
+    integrate,
     maximise_evidence,
     without_rounding,
 )
 from parsimon.phylo._likelihood import Estimate, Profile, profile
 from parsimon.phylo._prediction import mean_unsure, relatives
 from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
-from parsimon.phylo.lambda_posterior import LambdaPosterior, integrate
 from parsimon.phylo.pgls import checked_limits
 from parsimon.phylo.tree import Tree
 

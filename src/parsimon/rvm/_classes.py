@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.special import expit, softmax
 
-from parsimon._parallel import one_thread
+from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
@@ -305,20 +304,23 @@ def fit_classes(
         ]
     targets = class_targets(codes, n_classes).T
     starts = made.starts or (None,) * len(targets)
+    options["row_weights"] = row_weights
     options["time_limit"] = None if left is None else left / len(targets)
     calls = [
-        delayed(_ALGORITHMS[estimator.algorithm])(
-            made.design, target, row_weights=row_weights, start=start, **options
-        )
+        (estimator.algorithm, made.design, target, options | {"start": start})
         for target, start in zip(targets, starts, strict=True)
     ]
     if len(calls) == 1:
-        function, arguments, keywords = calls[0]
-        return [function(*arguments, **keywords)]
-    # Threads: all fits read one design, and a process would need a copy of it. One thread of
-    # linear algebra in each, since another number rounds differently.
-    with one_thread():
-        return list(Parallel(n_jobs=estimator.n_jobs, prefer="threads")(calls))
+        return [_fit_class(*calls[0])]
+    # Threads: all fits read one design, and a process would need a copy of it.
+    with Workers(estimator.n_jobs, threads=True) as workers:
+        return list(workers.map(_fit_class, calls))
+
+
+def _fit_class(
+    algorithm: str, design: Array, target: Array, options: dict[str, Any]
+) -> SparseBayes:
+    return _ALGORITHMS[algorithm](design, target, **options)
 
 
 class Shown(NamedTuple):

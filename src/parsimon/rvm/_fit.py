@@ -1,11 +1,4 @@
-"""What the classifier and the regressor share: options, the dictionary, the algorithm to call.
-
-The rows that a machine is trained on: equal ones merged, in an order of their own.
-
-A table with repeated rows, the same table with integer weights, and either of them shuffled are
-the same data; after `training_rows` they are the same arrays, and so is every number computed
-from them.
-"""
+"""What the classifier and the regressor share: options, rows, the dictionary, warnings."""
 
 import time
 import warnings
@@ -15,60 +8,21 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from parsimon._checks import check_choice, check_count, check_positive, check_seconds, shorten
-from parsimon._data import merged_rows
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_seconds,
+    is_precomputed,
+    shorten,
+)
+from parsimon._data import Rows, merged_rows
 from parsimon._random import seed_sequence
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.rvm._dictionary import TABLES, Basis, choose_centres, make_basis
 from parsimon.rvm._widths import WidthFit, best_gamma, input_widths
-
-
-class TrainingRows(NamedTuple):
-    """Rows with weight.
-
-    Shapes: X (n, d).
-
-    y (n,): Class codes or targets.
-    weights (n,): All positive.
-    places (n,): The first given row that is equal.
-    is_new (n,): False where the row before has the same inputs and only another target, so that
-        a basis function there would be the same again.
-    """
-
-    X: Array
-    y: Array
-    weights: Array
-    places: Indices
-    is_new: Mask
-
-
-def training_rows(X: Array, y: Array, weights: Array) -> TrainingRows:
-    """Merge rows that are equal in X and y, leave out those without weight, and sort.
-
-    Shapes: X (n_given, d), y (n_given,), weights (n_given,).
-    """
-    places, totals = merged_rows(X, y, weights)
-    X = np.ascontiguousarray(X[places])
-    is_new = np.append(True, (X[1:] != X[:-1]).any(axis=1))
-    return TrainingRows(X, y[places], totals, places, is_new)
-
-
-def weighted_rows(X: Array, y: Array, weights: Array) -> TrainingRows:
-    """Leave out the rows without weight of a table of similarities, and their columns.
-
-    Nothing is merged or sorted: the table is as large as the design itself and not copied
-    without need.
-
-    Shapes: X (n, n), y, weights (n,).
-    """
-    used = np.flatnonzero(weights > 0)
-    every = np.ones(len(used), dtype=np.bool_)
-    if len(used) == len(X):
-        return TrainingRows(X, y, weights, used, every)
-    return TrainingRows(X[used], y[used], weights[used], used, every)
-
 
 ALGORITHMS = ("fast", "em", "variational")
 Task: TypeAlias = Literal["regression", "classification"]
@@ -117,27 +71,20 @@ def sparse_options(estimator: Any) -> dict[str, Any]:
     return options
 
 
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether X holds similarities with the training rows instead of features."""
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-
-
-def prepared_rows(estimator: Any, X: Array, y: Array, weights: Array) -> TrainingRows:
+def prepared_rows(estimator: Any, X: Array, y: Array, weights: Array) -> Rows:
     """Return the rows with weight, equal ones merged unless X holds similarities."""
-    if not is_precomputed(estimator):
-        return training_rows(X, y, weights)
-    if X.shape[0] != X.shape[1]:
+    if is_precomputed(estimator) and X.shape[0] != X.shape[1]:
         raise InvalidInputError(
             f'kernel="precomputed" takes a square matrix of the similarities of the training '
             f"rows, got shape {X.shape}. For columns of any other kind give "
             'kernel="features".'
         )
-    return weighted_rows(X, y, weights)
+    return merged_rows(X, y, weights, merge=not is_precomputed(estimator))
 
 
 def make_dictionary(
     estimator: Any,
-    rows: TrainingRows,
+    rows: Rows,
     targets: Array,
     *,
     task: Task,
@@ -199,7 +146,7 @@ def make_dictionary(
 
 def _widths(
     estimator: Any,
-    rows: TrainingRows,
+    rows: Rows,
     points: Array,
     targets: Array,
     task: Task,

@@ -32,10 +32,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from parsimon._checks import check_choice
 from parsimon._typing import Array, Indices, Mask
-from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_modes
-from parsimon.rvm._problem import Problem, Rows
+from parsimon.rvm._problem import DistinctRows, Problem
 
 # Precisions below the smallest are clipped to it; above the largest the column is switched off.
 LOWEST_LEVEL, HIGHEST_LEVEL = -12.0, 12.0
@@ -202,11 +202,7 @@ COMPLEXITIES = ("active", "degrees_of_freedom", "trace", "gammas")
 
 def check_complexity(name: str) -> str:
     """Return the name of a complexity, refusing others."""
-    if name not in COMPLEXITIES:
-        raise InvalidInputError(
-            f"complexity must be one of {', '.join(COMPLEXITIES)}; got {name!r}."
-        )
-    return name
+    return str(check_choice("complexity", name, COMPLEXITIES))
 
 
 def active_count(active: list[int], *, has_bias: bool) -> int:
@@ -292,7 +288,7 @@ class Fitter:
     tolerance: Newton decrement at which a fit stops.
     """
 
-    rows: Rows
+    rows: DistinctRows
     complexity: str
     has_bias: bool
     tolerance: float = SEARCH_TOLERANCE

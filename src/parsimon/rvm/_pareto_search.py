@@ -18,7 +18,9 @@ from parsimon._checks import (
     check_positive,
     check_probability,
     check_seconds,
+    is_precomputed,
 )
+from parsimon._data import Rows
 from parsimon._partition import homogeneous_partition
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
@@ -28,7 +30,7 @@ from parsimon.rvm._class_search import ClassProblem, class_search
 from parsimon.rvm._classes import fit_classes
 from parsimon.rvm._entry import entry_test
 from parsimon.rvm._evaluate import Model, Outcome
-from parsimon.rvm._fit import Dictionary, TrainingRows, check_options, is_precomputed
+from parsimon.rvm._fit import Dictionary, check_options
 from parsimon.rvm._genome import check_complexity
 from parsimon.rvm._problem import TWO_ARCHIVES, Problem
 from parsimon.rvm._search import ALGORITHMS, search
@@ -118,21 +120,6 @@ def given_split(cv: Any, X: Array, y: AnyArray, weights: Array, merged: Indices)
     )
 
 
-def merged_places(X: Array, codes: Indices, weights: Array, *, merge: bool) -> Indices:
-    """Return which of the merged rows each given row went to; -1 for one without weight.
-
-    Shapes: X (n_given, d), codes (n_given,), weights (n_given,).
-    """
-    used = weights > 0
-    places = np.full(len(X), -1, dtype=np.intp)
-    if merge:
-        table = np.column_stack([X[used], codes[used]])
-        places[used] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    else:
-        places[used] = np.arange(np.count_nonzero(used))
-    return places
-
-
 def shared_options(estimator: Any) -> RVC:
     """Return the unfitted classifier with the options that both have."""
     return RVC(
@@ -205,7 +192,7 @@ def search_seeds(random_state: Seed) -> Seeds:
 
 def split_for(
     estimator: Any,
-    rows: TrainingRows,
+    rows: Rows,
     design: Array,
     given: tuple[Array, Indices, Array],
     seeds: Seeds,
@@ -220,15 +207,14 @@ def split_for(
         inputs = design if is_precomputed(estimator) else rows.X
         return homogeneous_split(inputs, rows.weights, int(estimator.cv), seeds.folds)
     X, codes, weights = given
-    merged = merged_places(X, codes, weights, merge=not is_precomputed(estimator))
-    return given_split(estimator.cv, X, codes, weights, merged)
+    return given_split(estimator.cv, X, codes, weights, rows.which)
 
 
 def search_for(
     estimator: Any,
     options: RVC,
     made: Dictionary,
-    rows: TrainingRows,
+    rows: Rows,
     codes: Indices,
     split: Split,
     seeds: Seeds,
@@ -291,7 +277,7 @@ def _refuse_two_class_options(estimator: Any) -> None:
 def _fitted_start(
     options: RVC,
     made: Dictionary,
-    rows: TrainingRows,
+    rows: Rows,
     codes: Indices,
     n_classes: int,
     deadline: float | None,

@@ -17,7 +17,7 @@ from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
 
-class Rows(NamedTuple):
+class DistinctRows(NamedTuple):
     """The distinct rows of a problem, stored so that a column is contiguous.
 
     columns (n_columns, n_distinct): The transposed design, one entry for each distinct row.
@@ -92,14 +92,14 @@ class Problem:
         return self.design if self.inputs is None else self.inputs
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> DistinctRows:
         """The distinct rows, in the order of their first occurrence."""
         _, first, which = np.unique(self.places, axis=0, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.intp)
         order = np.argsort(first)
         rank[order] = np.arange(len(first))
         columns = np.ascontiguousarray(self.design[first[order]].T, dtype=np.float64)
-        return Rows(columns, rank[which.ravel()])
+        return DistinctRows(columns, rank[which.ravel()])
 
     def counts(self, chosen: Mask) -> tuple[Array, Array]:
         """Return how many of the chosen rows of each class each distinct row stands for.

@@ -15,15 +15,14 @@ of two classes.
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.util import find_spec
 from itertools import combinations
 from math import comb
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logit
 
+from parsimon._compiled import compiled
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
@@ -69,10 +68,7 @@ class ExactSweep:
 
         Shapes: scores (n_entries,).
         """
-        loops = _compiled()
-        make = staircase if loops is None else loops.staircase
-        points: Array = make(scores, scores.argsort(), view.positive, view.negative)
-        return points
+        return staircase(scores, scores.argsort(), view.positive, view.negative)
 
 
 @dataclass(frozen=True)
@@ -92,12 +88,8 @@ class GridSweep:
 
     def __call__(self, scores: Array, view: View) -> Array:
         """Return the corners as `ExactSweep` does."""
-        loops = _compiled()
-        make = grid if loops is None else loops.grid
-        points: Array = make(
-            scores, scores.argsort(), view.positive, view.negative, _cutoffs(self.step)
-        )
-        return points
+        cutoffs = _cutoffs(self.step)
+        return grid(scores, scores.argsort(), view.positive, view.negative, cutoffs)
 
 
 Sweep = ExactSweep | GridSweep
@@ -121,17 +113,7 @@ def _cutoffs(step: float) -> Array:
     return cutoffs
 
 
-@cache
-def _compiled() -> ModuleType | None:
-    """Return the compiled loops if the extra `fast` is installed; they give the same bits."""
-    if find_spec("numba") is None:
-        return None
-    from parsimon.rvm import _sweep_compiled as sweep_compiled
-
-    return sweep_compiled
-
-
-def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
+def staircase_of_arrays(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
     """Return the corners among all distinct thresholds, as `ExactSweep` does.
 
     Shapes: scores (n_entries,), order (n_entries,), positive, negative (n_entries,).
@@ -150,7 +132,9 @@ def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -
     return _corners(points)
 
 
-def grid(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+def grid_of_arrays(
+    scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array
+) -> Array:
     """Return the corners among given thresholds, as `GridSweep` does; `cutoffs` descend."""
     points = np.empty((3, len(cutoffs)))
     points[0] = cutoffs
@@ -179,17 +163,95 @@ def rates_at(scores: Array, view: View, cutoffs: Array) -> Array:
 
     Shapes: scores (n_entries,), cutoffs (c,).
     """
-    loops = _compiled()
-    measure = rates if loops is None else loops.rates
-    found: Array = measure(scores, scores.argsort(), view.positive, view.negative, cutoffs)
-    return found
+    return rates(scores, scores.argsort(), view.positive, view.negative, cutoffs)
 
 
-def rates(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+def rates_of_arrays(
+    scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array
+) -> Array:
     """Return what `rates_at` does; `order` sorts the scores ascending."""
     above = len(order) - np.searchsorted(scores[order], cutoffs, side="right")
     sums = [np.append(0.0, gains[order[::-1]].cumsum())[above] for gains in (positive, negative)]
     return np.rint(np.array(sums) * _DIGITS) / _DIGITS
+
+
+@compiled(plain=staircase_of_arrays)
+def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
+    """Do what `staircase_of_arrays` does, to the same bits in a tenth of the time."""
+    n = len(order)
+    points = np.empty((3, n + 2))
+    points[0, 0], points[1, 0], points[2, 0] = np.inf, 0.0, 0.0
+    tpr, fpr, count = 0.0, 0.0, 1
+    for i in range(n - 1, -1, -1):
+        tpr += positive[order[i]]
+        fpr += negative[order[i]]
+        upper = scores[order[i]]
+        lower = scores[order[i - 1]] if i else -np.inf
+        if upper > lower:
+            middle = lower + 0.5 * (upper - lower) if i else lower
+            points[0, count] = middle if middle < upper else lower
+            points[1, count], points[2, count] = _rounded(tpr), _rounded(fpr)
+            count += 1
+    return _corners_in_place(points, count)
+
+
+@compiled(plain=grid_of_arrays)
+def grid(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+    """Do what `grid_of_arrays` does, to the same bits in a tenth of the time."""
+    points = np.empty((3, len(cutoffs)))
+    tpr, fpr, count, i = 0.0, 0.0, 0, len(order) - 1
+    for j in range(len(cutoffs)):
+        before = i
+        while i >= 0 and scores[order[i]] > cutoffs[j]:
+            tpr += positive[order[i]]
+            fpr += negative[order[i]]
+            i -= 1
+        if j == 0 or i < before:
+            count += 1
+        # Of thresholds that say the same of every row the smallest is kept.
+        points[0, count - 1] = cutoffs[j]
+        points[1, count - 1], points[2, count - 1] = _rounded(tpr), _rounded(fpr)
+    return _corners_in_place(points, count)
+
+
+@compiled(plain=rates_of_arrays)
+def rates(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
+    """Do what `rates_of_arrays` does, to the same bits in a tenth of the time."""
+    n = len(order)
+    sums = np.zeros((2, n + 1))
+    for i in range(n):
+        entry = order[n - 1 - i]
+        sums[0, i + 1] = sums[0, i] + positive[entry]
+        sums[1, i + 1] = sums[1, i] + negative[entry]
+    found = np.empty((2, len(cutoffs)))
+    for j in range(len(cutoffs)):
+        low, high = 0, n  # how many are above: the scores fall along the reversed order
+        while low < high:
+            middle = (low + high) // 2
+            if scores[order[n - 1 - middle]] > cutoffs[j]:
+                low = middle + 1
+            else:
+                high = middle
+        found[0, j], found[1, j] = _rounded(sums[0, low]), _rounded(sums[1, low])
+    return found
+
+
+@compiled
+def _rounded(rate: float) -> float:
+    return float(np.rint(rate * 1e12) / 1e12)
+
+
+@compiled
+def _corners_in_place(points: Array, count: int) -> Array:
+    kept = 0
+    for j in range(count):
+        raises = j == 0 or points[1, j] > points[1, j - 1]
+        costs_next = j == count - 1 or points[2, j + 1] > points[2, j]
+        if raises and costs_next:
+            for row in range(3):
+                points[row, kept] = points[row, j]
+            kept += 1
+    return points[:, :kept].copy()
 
 
 # Rates are sums of reciprocals; beyond this they differ by rounding only.

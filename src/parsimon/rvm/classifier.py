@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice
-from parsimon._data import check_classes, class_weights, row_weights
+from parsimon._checks import check_choice, is_precomputed
+from parsimon._data import Rows, check_classes, class_weights, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
@@ -28,9 +28,7 @@ from parsimon.rvm._classes import (
 )
 from parsimon.rvm._dictionary import Basis
 from parsimon.rvm._fit import (
-    TrainingRows,
     check_options,
-    is_precomputed,
     make_dictionary,
     prepared_rows,
     sparse_options,
@@ -317,7 +315,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         return flat(mean), flat(np.sqrt(self._model.variance(X, design)))
 
     def _fitted(
-        self, rows: TrainingRows, codes: Indices, deadline: float | None
+        self, rows: Rows, codes: Indices, deadline: float | None
     ) -> list[SparseBayes | SparseSoftmax]:
         made = make_dictionary(
             self,

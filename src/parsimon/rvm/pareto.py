@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice
+from parsimon._checks import check_choice, is_precomputed
 from parsimon._data import check_classes, row_weights
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
@@ -24,7 +24,7 @@ from parsimon.pareto.front import restore
 from parsimon.rvm._classes import class_targets
 from parsimon.rvm._dictionary import Basis
 from parsimon.rvm._evaluate import OBJECTIVES, Model, Outcome
-from parsimon.rvm._fit import is_precomputed, make_dictionary, prepared_rows, sparse_options
+from parsimon.rvm._fit import make_dictionary, prepared_rows, sparse_options
 from parsimon.rvm._genome import LOWEST_LEVEL
 from parsimon.rvm._pareto_search import (
     check_search_options,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -9,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._data import row_weights
+from parsimon._checks import is_precomputed
+from parsimon._data import Rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array
@@ -23,9 +25,7 @@ from parsimon.inference.sparse_bayes import (
 from parsimon.rvm._classes import shown, source
 from parsimon.rvm._fit import (
     Dictionary,
-    TrainingRows,
     check_options,
-    is_precomputed,
     make_dictionary,
     prepared_rows,
     sparse_options,
@@ -231,7 +231,7 @@ class RVR(RegressorMixin, BaseEstimator):
         weights = row_weights(sample_weight, len(X))
         rows = prepared_rows(self, X, np.asarray(y, dtype=np.float64), weights)
         self._centre, self._unit = target_scale(rows.y, rows.weights, centred=self.bias)
-        rows = rows._replace(y=(rows.y - self._centre) / self._unit)
+        rows = replace(rows, y=(rows.y - self._centre) / self._unit)
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             posterior = self._fitted(rows, noise, deadline)
@@ -279,9 +279,7 @@ class RVR(RegressorMixin, BaseEstimator):
             return mean
         return mean, self._unit * np.sqrt(self._machine.variance(X, design))
 
-    def _fitted(
-        self, rows: TrainingRows, noise: float | None, deadline: float | None
-    ) -> SparseBayes:
+    def _fitted(self, rows: Rows, noise: float | None, deadline: float | None) -> SparseBayes:
         """Fit the rows, which are in units of their own, and keep what is found."""
         options = sparse_options(self)
         options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
@@ -299,7 +297,7 @@ class RVR(RegressorMixin, BaseEstimator):
         self._store(made, rows, posterior)
         return posterior
 
-    def _store(self, made: Dictionary, rows: TrainingRows, posterior: SparseBayes) -> None:
+    def _store(self, made: Dictionary, rows: Rows, posterior: SparseBayes) -> None:
         shared = shared_columns(made.basis, [posterior.active])
         self._machine = make_machine(
             shared,

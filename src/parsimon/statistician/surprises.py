@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._data import Rows
 from parsimon._typing import Array, Indices
-from parsimon.gp._rows import DistinctRows
 from parsimon.inference import LatentPosterior
 from parsimon.report.findings import RowFinding
 from parsimon.statistician.left_out import OwnPredictions
@@ -64,8 +64,8 @@ def influence(model: Any) -> Array | None:
     if parts is None:
         return None
     posterior, rows, unit = parts
-    used = rows.place >= 0
-    place, share = rows.place[used], rows.share[used]
+    used = rows.which >= 0
+    place, share = rows.which[used], rows.share[used]
     precision = share * posterior.sites.precision[place]
     shift = share * posterior.sites.shift[place]
     lengths = _column_lengths(posterior, np.bincount(place, minlength=len(rows.X)))
@@ -79,7 +79,7 @@ def influence(model: Any) -> Array | None:
 
 class _Fitted(NamedTuple):
     posterior: LatentPosterior
-    rows: DistinctRows
+    rows: Rows
     unit: float
 
 

@@ -1,19 +1,14 @@
-r"""The dual problem of a support vector machine, as data.
+r"""The dual problem of a support vector machine, as data, and its exact solution.
 
 Maximise :math:`D(\alpha) = p^T \alpha - \frac12 \alpha^T Q \alpha` with
 :math:`Q_{ij} = y_i y_j k(x_i, x_j)` over the box :math:`0 \le \alpha_i \le u_i`, and on the
 plane :math:`y^T \alpha = 0` if the machine has a bias of its own (Mierswa 2009, problem 2.5). Every
-solver here, exact or by evolution, takes a `Dual` and returns a `Solution`.
+solver, exact or by evolution, takes a `Dual` and returns a `Solution`. In the signed coordinates
+:math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its matrix is the kernel matrix
+itself and the plane is :math:`\sum \beta_i = 0`. The solvers work there.
 
-In the signed coordinates :math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its
-matrix is the kernel matrix itself and the plane is :math:`\sum \beta_i = 0`. The solvers work
-there.
-
-The reference: the dual solved exactly, once or for a path of C.
-
-Sequential minimal optimisation: exact steps in two variables, or in one without the equality.
-
-The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
+`climb` is sequential minimal optimisation: exact steps in two variables, or in one without the
+equality. The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
 objective, also where the curvature along it is negative: it then goes to the end of the box. On a
 positive semi-definite kernel the climb ends at the maximum, on an indefinite one at a stationary
 point.
@@ -23,15 +18,13 @@ point.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from parsimon._checks import check_positive
+from parsimon._compiled import compiled
 from parsimon._typing import Array, Mask
 
 # Share of the upper bound within which a variable counts as being at a bound.
@@ -179,8 +172,6 @@ _MOST_REFRESHES = 1000
 # share of them.
 _VISIBLE = 1e-13
 
-Climb = Callable[[Array, Array, Array, Array, Array, float, int], int]
-
 
 class Climbed(NamedTuple):
     """Where a climb ended.
@@ -211,7 +202,7 @@ def climb(
     """
     low, high = dual.signed_box()
     beta = alpha * dual.signs
-    loop = _loops()[0 if dual.equality else 1]
+    loop = climb_on_plane if dual.equality else climb_in_box
     kernel = np.ascontiguousarray(dual.kernel)
     known = kernel @ beta if products is None else products
     n_steps, slope, before, room = 0, dual.slope, 0, 0
@@ -229,22 +220,7 @@ def climb(
     return Climbed(found, known, n_steps, converged=before < room)
 
 
-def is_compiled() -> bool:
-    """Return whether numba makes the steps fast."""
-    return find_spec("numba") is not None
-
-
-@cache
-def _loops() -> tuple[Climb, Climb]:
-    """Return the compiled loops if numba is there."""
-    if not is_compiled():
-        return climb_on_plane, climb_in_box
-    from parsimon.svm import _smo_compiled as smo_compiled
-
-    return smo_compiled.climb_on_plane, smo_compiled.climb_in_box
-
-
-def climb_on_plane(
+def climb_on_plane_by_arrays(
     kernel: Array,
     low: Array,
     high: Array,
@@ -253,7 +229,7 @@ def climb_on_plane(
     tolerance: float,
     max_steps: int,
 ) -> int:
-    """Do what the compiled function of this name does, without numba."""
+    """Do what `climb_on_plane` does, without numba."""
     diagonal = np.diagonal(kernel)
     for step in range(max_steps):
         rising = np.where(beta < high, residual, -np.inf)
@@ -272,7 +248,7 @@ def climb_on_plane(
     return max_steps
 
 
-def climb_in_box(
+def climb_in_box_by_arrays(
     kernel: Array,
     low: Array,
     high: Array,
@@ -281,7 +257,7 @@ def climb_in_box(
     tolerance: float,
     max_steps: int,
 ) -> int:
-    """Do what the compiled function of this name does, without numba."""
+    """Do what `climb_in_box` does, without numba."""
     diagonal = np.diagonal(kernel)
     curvatures = np.maximum(diagonal, _TINY_CURVATURE)
     for step in range(max_steps):
@@ -298,6 +274,108 @@ def climb_in_box(
             beta[i] = low[i] if length == rooms[i] else beta[i] - length
             length = -length
         residual -= length * kernel[i]
+    return max_steps
+
+
+@compiled(plain=climb_on_plane_by_arrays)
+def climb_on_plane(
+    kernel: Array,
+    low: Array,
+    high: Array,
+    beta: Array,
+    residual: Array,
+    tolerance: float,
+    max_steps: int,
+) -> int:
+    """Change pairs of variables in place until the gap is below `tolerance`; return the steps."""
+    n = len(beta)
+    diagonal = np.empty(n)
+    for k in range(n):
+        diagonal[k] = kernel[k, k]
+    for step in range(max_steps):
+        i = _highest(beta, high, residual)
+        if i < 0:
+            return step
+        row = kernel[i]
+        j, lowest = _partner(i, row, diagonal, beta, low, residual)
+        if j < 0 or residual[i] - lowest < tolerance:
+            return step
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row[j], _TINY_CURVATURE)
+        room_i, room_j = high[i] - beta[i], beta[j] - low[j]
+        length = min((residual[i] - residual[j]) / curvature, room_i, room_j)
+        beta[i] = high[i] if length == room_i else beta[i] + length
+        beta[j] = low[j] if length == room_j else beta[j] - length
+        other = kernel[j]
+        for k in range(n):
+            residual[k] -= length * (row[k] - other[k])
+    return max_steps
+
+
+@compiled
+def _highest(beta: Array, high: Array, residual: Array) -> int:
+    """Return the variable that can rise with the most slope, -1 if none can."""
+    i, highest = -1, -np.inf
+    for k in range(len(beta)):
+        if residual[k] > highest and beta[k] < high[k]:
+            i, highest = k, residual[k]
+    return i
+
+
+@compiled
+def _partner(
+    i: int, row: Array, diagonal: Array, beta: Array, low: Array, residual: Array
+) -> tuple[int, float]:
+    """Return the variable to lower that promises the most gain, and the lowest residual."""
+    j, lowest, most = -1, np.inf, -1.0
+    highest, own = residual[i], diagonal[i]
+    for k in range(len(beta)):
+        if beta[k] > low[k]:
+            lowest = min(lowest, residual[k])
+            slope = highest - residual[k]
+            if slope > 0.0:
+                curvature = max(own + diagonal[k] - 2.0 * row[k], _TINY_CURVATURE)
+                gain = slope * slope / curvature
+                if gain > most:
+                    j, most = k, gain
+    return j, lowest
+
+
+@compiled(plain=climb_in_box_by_arrays)
+def climb_in_box(
+    kernel: Array,
+    low: Array,
+    high: Array,
+    beta: Array,
+    residual: Array,
+    tolerance: float,
+    max_steps: int,
+) -> int:
+    """Change single variables in place until the gap is below `tolerance`; return the steps."""
+    n = len(beta)
+    for step in range(max_steps):
+        i, most, worst, chosen = -1, 0.0, 0.0, 0.0
+        for k in range(n):
+            slope = residual[k]
+            room = high[k] - beta[k] if slope > 0.0 else beta[k] - low[k]
+            if room <= 0.0 or slope == 0.0:
+                continue
+            size = abs(slope)
+            worst = max(worst, size)
+            curvature = max(kernel[k, k], _TINY_CURVATURE)
+            length = min(size / curvature, room)
+            gain = length * (size - 0.5 * length * kernel[k, k])
+            if gain > most:
+                i, most, chosen = k, gain, length
+        if i < 0 or worst < tolerance:
+            return step
+        if residual[i] > 0.0:
+            beta[i] = high[i] if chosen == high[i] - beta[i] else beta[i] + chosen
+        else:
+            beta[i] = low[i] if chosen == beta[i] - low[i] else beta[i] - chosen
+            chosen = -chosen
+        row = kernel[i]
+        for k in range(n):
+            residual[k] -= chosen * row[k]
     return max_steps
 
 

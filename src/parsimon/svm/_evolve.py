@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon import _compiled
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -36,7 +37,7 @@ from parsimon.pareto.variation import (
     OneFifthRule,
     SwitchMutation,
 )
-from parsimon.svm._dual import Dual, climb, feasible, is_compiled, solve
+from parsimon.svm._dual import Dual, climb, feasible, solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +240,7 @@ def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Gen
     """Maximise a dual by evolution among its stationary points.
 
     From zero (without numba: from libsvm's point) two variables at a time are moved to their best
-    values (`smo.climb`) until the optimality conditions hold. If the problem is concave that is the
+    values (`climb`) until the optimality conditions hold. If the problem is concave that is the
     maximum. If not, other stationary points join: libsvm's, and those above random points. Children
     are made of parents by switching variables and by crossing, are climbed from in turn, and the
     best distinct points survive.
@@ -296,7 +297,7 @@ class _Run:
 
     def first(self) -> Array:
         """Return where to begin: zero, or libsvm's point where steps from zero would be slow."""
-        if is_compiled():
+        if _compiled.numba_is_installed():
             return np.zeros((1, len(self.dual)))
         return solve(self.dual, tolerance=self.settings.tolerance).alpha[None]
 

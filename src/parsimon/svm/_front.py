@@ -37,6 +37,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds, shorten
+from parsimon._data import Rows
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -47,7 +48,6 @@ from parsimon.svm._dual import Dual, solve
 from parsimon.svm._front_machine import (
     Basis,
     Figures,
-    FrontRows,
     FrontSVC,
     Holdout,
     loss_weights,
@@ -362,7 +362,7 @@ def template_of(options: Any) -> FrontSVC:
     )
 
 
-def split_rows(options: Any, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices, Indices]:
+def split_rows(options: Any, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
     """Return the seed of the search, the rows to train on and those to hold out."""
     root = seed_sequence(options.random_state)
     search, split = (
@@ -370,20 +370,18 @@ def split_rows(options: Any, rows: FrontRows, X_val: Any) -> tuple[Seed, Indices
         for number in range(2)
     )
     fraction = float(options.validation_fraction) if X_val is None else 0.0
-    chosen, held = stratified_holdout(rows.codes, fraction, np.random.default_rng(split))
+    chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
     return search, chosen, held
 
 
-def holdout_of(
-    options: Any, basis: Basis, held: FrontRows, X_val: Any, y_val: Any
-) -> Holdout | None:
+def holdout_of(options: Any, basis: Basis, held: Rows, X_val: Any, y_val: Any) -> Holdout | None:
     """Return the rows to choose by: given ones, or those held out, or none."""
     if (X_val is None) != (y_val is None):
         raise InvalidInputError("X_val and y_val belong together; give both, or neither.")
     if X_val is None:
         if not len(held.places):
             return None
-        rows, codes, counts = basis.X[held.places], held.codes, held.counts
+        rows, codes, counts = basis.X[held.places], held.y, held.weights
     else:
         rows, labels = validate_data(options, X_val, y_val, dtype=np.float64, reset=False)
         unknown = np.setdiff1d(labels, options.classes_)
@@ -393,8 +391,8 @@ def holdout_of(
             )
         codes, counts = np.searchsorted(options.classes_, labels), np.ones(len(labels))
     # Weights of classes are those that the training rows lead to.
-    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.counts
-    share = np.array([trained[basis.rows.codes == code][0] for code in (0, 1)])
+    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.weights
+    share = np.array([trained[basis.rows.y == code][0] for code in (0, 1)])
     return Holdout(
         basis.gram.between(rows),
         np.where(codes == 1, 1.0, -1.0),

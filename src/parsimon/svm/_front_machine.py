@@ -19,22 +19,20 @@ The simplest machine is the one with the widest margin. The undivided dual objec
 (:math:`\sum \alpha_i - \frac12 \alpha^T Q \alpha` without a box) asks for the hard margin; it is
 the first rule of the source (Mierswa 2009, section 3.2.5).
 
-The rows of a front: equal ones merged, in an order of their own, and some of them held out.
-
-A row that is there twice is never on both sides of a split.
+Some of the merged rows are held out: a row that is there twice is never on both sides of a split.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_positive, shorten
-from parsimon._data import check_classes, class_weights, merged_rows, row_weights
+from parsimon._checks import check_positive, is_precomputed, shorten
+from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
@@ -57,36 +55,10 @@ from parsimon.svm._losses import (
 from parsimon.svm.indefinite import Repair, repaired
 
 
-class FrontRows(NamedTuple):
-    """Rows with weight.
-
-    places (n,): The first given row that is equal.
-    codes (n,): Class of each, 0 or 1.
-    counts (n,): Total weight of the equal rows; positive.
-    """
-
-    places: Indices
-    codes: Indices
-    counts: Array
-
-    def of(self, chosen: Indices) -> "FrontRows":
-        """Return some of the rows."""
-        return FrontRows(self.places[chosen], self.codes[chosen], self.counts[chosen])
-
-
-def front_rows(X: Array, codes: Indices, weights: Array, *, merge: bool = True) -> FrontRows:
-    """Merge rows that are equal in X and class, leave out those without weight, and sort.
-
-    Shapes: X (n_given, d), codes (n_given,), weights (n_given,).
-    """
-    places, counts = merged_rows(X, codes, weights, merge=merge)
-    return FrontRows(places, codes[places], counts)
-
-
-def loss_weights(rows: FrontRows, class_weight: Any, classes: AnyArray) -> Array:
+def loss_weights(rows: Rows, class_weight: Any, classes: AnyArray) -> Array:
     """Return what one unit of slack of each row costs: its count times the weight of its class."""
-    share = class_weights(class_weight, classes, rows.codes, rows.counts)
-    return np.multiply(rows.counts, share)
+    share = class_weights(class_weight, classes, rows.y, rows.weights)
+    return np.multiply(rows.weights, share)
 
 
 def stratified_holdout(
@@ -172,7 +144,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         check_positive("C", self.C)
         X, y = validate_data(self, X, y, dtype=np.float64)
         classes, codes, weights = two_classes(y, sample_weight)
-        rows = front_rows(X, codes, weights, merge=not is_precomputed(self))
+        rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         with one_thread():
             training, repair = training_of(self, gram, rows, classes)
@@ -224,22 +196,17 @@ class Basis:
 
     gram: Gram
     repair: Repair | None
-    rows: FrontRows
+    rows: Rows
     classes: AnyArray
     X: Array
 
     def coefficients(self, alpha: Array) -> Array:
         """Return what similarities of new rows are multiplied with, of the shape of `alpha`."""
-        signed = alpha * np.where(self.rows.codes == 1, 1.0, -1.0)
+        signed = alpha * np.where(self.rows.y == 1, 1.0, -1.0)
         if self.repair is None or self.repair.map is None:
             return signed
         mapped: Array = signed @ self.repair.map.T
         return mapped
-
-
-def is_precomputed(options: Any) -> bool:
-    """Tell whether rows are similarities."""
-    return isinstance(options.kernel, str) and options.kernel == "precomputed"
 
 
 def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
@@ -258,17 +225,17 @@ def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
     return labels[present], np.searchsorted(present, codes), weights
 
 
-def fitted_gram(options: Any, X: Array, rows: FrontRows) -> Gram:
+def fitted_gram(options: Any, X: Array, rows: Rows) -> Gram:
     """Return the kernel on the merged rows."""
     shared = options.gamma, options.degree, options.coef0
     if is_precomputed(options):
         whole = Gram.of("precomputed", *shared, X)
         return whole if len(rows.places) == len(X) else whole.subset(rows.places)
-    return Gram.of(options.kernel, *shared, X[rows.places], weights=rows.counts)
+    return Gram.of(options.kernel, *shared, X[rows.places], weights=rows.weights)
 
 
 def training_of(
-    options: Any, gram: Gram, rows: FrontRows, classes: AnyArray
+    options: Any, gram: Gram, rows: Rows, classes: AnyArray
 ) -> tuple[Training, Repair | None]:
     """Return what a population is judged on, and the repair of the kernel if one was asked for."""
     matrix = gram.train
@@ -276,7 +243,7 @@ def training_of(
     if options.indefinite != "native" and not gram.is_psd:
         repair = repaired(matrix, options.indefinite)
         matrix = repair.train
-    signs = np.where(rows.codes == 1, 1.0, -1.0)
+    signs = np.where(rows.y == 1, 1.0, -1.0)
     weights = loss_weights(rows, options.class_weight, classes)
     if not (weights > 0).all():
         raise InvalidInputError(
@@ -291,7 +258,7 @@ def settle(model: FrontSVC, member: Member, basis: Basis) -> FrontSVC:
     alpha, places = member.alpha, basis.rows.places
     largest = float(alpha.max(initial=0.0))
     support = np.flatnonzero(alpha > SUPPORT * largest) if largest > 0 else np.empty(0, np.intp)
-    signs = np.where(basis.rows.codes == 1, 1.0, -1.0)
+    signs = np.where(basis.rows.y == 1, 1.0, -1.0)
     mapped = basis.coefficients(np.where(alpha > SUPPORT * largest, alpha, 0.0))
     used = np.flatnonzero(mapped)
     order = np.argsort(places[support], kind="stable")
@@ -303,7 +270,7 @@ def settle(model: FrontSVC, member: Member, basis: Basis) -> FrontSVC:
     )
     model.dual_coef_ = (alpha * signs)[support][None]
     model.intercept_ = np.array([member.bias])
-    model.n_support_ = np.bincount(basis.rows.codes[support], minlength=2)
+    model.n_support_ = np.bincount(basis.rows.y[support], minlength=2)
     model._machine = Machine(basis.gram.subset(used), mapped[used], member.bias)
     return model
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 from sklearn.exceptions import ConvergenceWarning
 
-from parsimon._checks import check_choice, check_positive, finite_matrix
+from parsimon._checks import check_choice, check_positive, finite_matrix, is_precomputed
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -236,11 +236,6 @@ def _has_cholesky_factor(matrix: Array) -> bool:
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
 
 
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether X holds similarities with the training rows instead of features."""
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-
-
 def settings_of(estimator: Any) -> Settings:
     """Return the checked settings of an estimator's evolution."""
     return Settings.of(
@@ -283,7 +278,7 @@ def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> Fitte
     """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
     measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
-    # Rounding of the scores hides smaller gaps, as in `smo.climb`.
+    # Rounding of the scores hides smaller gaps, as in `_dual.climb`.
     size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
     reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
     done = evolved.stopped_by in ("concave", "stall", "max_iter")

@@ -19,7 +19,7 @@ probabilities are moved, where they must be, to the nearest ones that prefer the
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -261,8 +261,7 @@ def fit_pairs(
         (dual, settings, problem.concave, child, probability)
         for dual, child in zip(duals, children, strict=True)
     )
-    n_workers = 1 if problem.n_classes == 2 else _effective(n_jobs)
-    with Workers(n_workers) as workers:
+    with Workers(1 if problem.n_classes == 2 else n_jobs) as workers:
         return list(workers.map(fit_pair, calls))
 
 
@@ -313,12 +312,3 @@ def cross_fitted(
         signed = found.alpha * part.signs
         decisions[left] = dual.kernel[np.ix_(left, kept)] @ signed + found.bias
     return decisions
-
-
-def _effective(n_jobs: Any) -> int:
-    """Return 1 where joblib would not make processes, which costs nothing then."""
-    if n_jobs == 1:
-        return 1
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))

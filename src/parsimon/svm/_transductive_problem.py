@@ -288,11 +288,6 @@ class Given(NamedTuple):
     upper: Array
 
 
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether an estimator takes similarities instead of features."""
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-
-
 def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> Given:
     """Return rows and costs; rows of weight zero are left out.
 

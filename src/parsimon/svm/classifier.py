@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice
+from parsimon._checks import check_choice, is_precomputed
 from parsimon._data import check_classes, class_weights, merged_rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -17,7 +17,6 @@ from parsimon._typing import Array
 from parsimon.svm._gram import (
     Training,
     box_size,
-    is_precomputed,
     settings_of,
     training,
     warn_unless_converged,
@@ -222,7 +221,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         factors = class_weights(self.class_weight, labels, codes, weights)
         check_classes(labels, codes, weights * factors)
         rows = merged_rows(X, codes, weights * factors, merge=not is_precomputed(self))
-        present, own_codes = np.unique(codes[rows.places], return_inverse=True)
+        present, own_codes = np.unique(rows.y, return_inverse=True)
         self.classes_ = labels[present]
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, check_count
+from parsimon._checks import check_choice, check_count, is_precomputed
+from parsimon._data import merged_rows
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array
@@ -28,8 +29,6 @@ from parsimon.svm._front_machine import (
     FrontSVC,
     fitted_gram,
     found_in,
-    front_rows,
-    is_precomputed,
     training_of,
     two_classes,
 )
@@ -240,7 +239,7 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
-        rows = front_rows(X, codes, weights, merge=not is_precomputed(self))
+        rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         seed, chosen, held = split_rows(self, rows, X_val)
         with one_thread():

@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, check_count, check_seconds, shorten
+from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed, shorten
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -50,7 +50,6 @@ from parsimon.svm._transductive_problem import (
     Labels,
     check_labelled,
     costs,
-    is_precomputed,
     present_classes,
     problem_of,
     read_labels,

@@ -195,7 +195,7 @@ def _draw_map(found: Found, place: int, panel: "Axes") -> None:
         panel.contour(*axes_values, decision, levels=[0.0], colors=[GREY], linewidths=1.6)
     size = float(np.clip(4000 / len(rows), 5, 26))
     for code, colour in enumerate(_COLOURS):
-        own = rows[basis.rows.codes == code]
+        own = rows[basis.rows.y == code]
         panel.scatter(
             own[:, 0], own[:, 1], s=size, color=colour, edgecolor="white", linewidths=0.25
         )

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_positive
+from parsimon._checks import check_positive, is_precomputed
 from parsimon._data import merged_rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
@@ -17,7 +17,6 @@ from parsimon.svm._gram import (
     Training,
     box_size,
     fit_dual,
-    is_precomputed,
     settings_of,
     training,
     warn_unless_converged,
@@ -148,7 +147,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             self.C_ = box_size(self.C, made.matrix, rows.weights)
             dual = regression_dual(
                 made.matrix,
-                targets[rows.places],
+                rows.y,
                 self.C_ * rows.weights,
                 epsilon,
                 equality=not settings.printed,

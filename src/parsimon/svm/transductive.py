@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -17,7 +17,6 @@ from parsimon.svm._transductive_problem import (
     Given,
     Problem,
     check_labelled,
-    is_precomputed,
     present_classes,
     problem_of,
     read_labels,

@@ -1,7 +1,4 @@
-"""A design matrix of any size and scale, read in blocks of rows and never copied.
-
-What the functions of sparse Bayesian learning accept: one sentence where it is refused.
-"""
+"""What sparse Bayesian learning is given: designs read in blocks, labels, options."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ _SMALL = 2**16
 
 
 @dataclass(frozen=True)
-class Columns:
+class ScaledColumns:
     """The columns of a design, each divided by its weighted root mean square.
 
     With columns of mean square one, a prior precision says how strongly a column may move the
@@ -63,7 +60,7 @@ class Columns:
         return total
 
 
-def scaled_columns(design: Any, row_weights: Array) -> Columns:
+def scaled_columns(design: Any, row_weights: Array) -> ScaledColumns:
     """Check a design and measure its columns.
 
     Shapes: design (n, M), row_weights (n,).
@@ -89,9 +86,9 @@ def scaled_columns(design: Any, row_weights: Array) -> Columns:
         raise InvalidInputError("The design holds NaN or infinity. Remove or replace them.")
     # Divided first, lest the square of a huge or tiny number leave the range of floats.
     usable = largest > 0
-    peaks = Columns(matrix, np.where(usable, largest, 1.0), usable)
+    peaks = ScaledColumns(matrix, np.where(usable, largest, 1.0), usable)
     mean_square = peaks.squares(row_weights) / row_weights.sum()
-    return Columns(matrix, peaks.scale * np.sqrt(np.where(usable, mean_square, 1.0)), usable)
+    return ScaledColumns(matrix, peaks.scale * np.sqrt(np.where(usable, mean_square, 1.0)), usable)
 
 
 def blocks(design: AnyArray, size: int) -> Iterator[tuple[slice, Array]]:

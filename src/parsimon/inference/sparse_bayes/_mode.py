@@ -1,9 +1,7 @@
-r"""The Laplace approximation of a logistic regression, with all that its derivatives need.
+r"""Laplace's approximation of a logistic regression, and derivatives of the evidence.
 
-Derivatives of the evidence with respect to the logarithms of the prior precisions.
-
-Everything is written with weights that are measured in units of their prior:
-:math:`\omega_i = \sqrt{\alpha_i} w_i`, whose posterior covariance
+Derivatives are for the logarithms of the prior precisions. Everything is written with weights in
+units of their prior, :math:`\omega_i = \sqrt{\alpha_i} w_i`, whose posterior covariance
 :math:`P = A^{1/2} \Sigma A^{1/2} = (I + A^{-1/2} \Phi^T B \Phi A^{-1/2})^{-1}` has eigenvalues
 between 0 and 1 whatever the scale of columns and targets. :math:`P_{ii}` is the share of weight i
 that the data leave undetermined, :math:`1 - \gamma_i`.

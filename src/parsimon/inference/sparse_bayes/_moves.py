@@ -1,38 +1,43 @@
-r"""Steps from one fit to the next: other precisions, one column more, some less, one for another.
+r"""What columns could do for a fit, and the steps from one fit to the next.
 
-Each gives the new weights that would be right if B stayed, so that the search for the mode starts
-next to it; what a step is worth is only ever judged by the objective of the new fit.
-
-What one column can do for the evidence when all others stay: add it, drop it, or exchange it.
-
-As a function of one precision the log evidence is
+`ColumnSweep` tells of every column what it would add. As a function of one precision, all others
+held, the log evidence is
 :math:`\ell(\alpha) = \frac12[\log\alpha - \log(\alpha + s) + q^2 / (\alpha + s)]`, with the
 sparsity s and the quality q measured in a model without the column. Its maximum is at
 :math:`\alpha = s^2 / (q^2 - s)` if :math:`q^2 > s`, else at infinity [1]; the gain at the maximum
-depends on the ratio :math:`q^2/s` alone.
+depends on the ratio :math:`q^2/s` alone. The smoothness prior subtracts c times the degrees of
+freedom, of which one column brings :math:`v / (\alpha + s)` with
+:math:`v = \phi^T C^{-1} B^{-1} C^{-1} \phi`, so that :math:`q^2` becomes :math:`q^2 - 2 c v` and
+nothing else changes. This holds for any basis and any diagonal B; Schmolck and Everson [2] have the
+case of an orthonormal basis and one noise variance.
 
-The smoothness prior subtracts c times the degrees of freedom, of which one column brings
-:math:`v / (\alpha + s)` with :math:`v = \phi^T C^{-1} B^{-1} C^{-1} \phi`, so that :math:`q^2`
-becomes :math:`q^2 - 2 c v` and nothing else changes. This holds for any basis and any diagonal B;
-Schmolck and Everson [2] have the case of an orthonormal basis and one noise variance.
+Steps (other precisions, one column more, some less, one for another) give the weights that would be
+right if B stayed, so that the search for the mode starts next to it. With B held the evidence
+depends on the rows only through :math:`\Phi^T B \Phi` and :math:`\Phi^T B \hat t`: a `Surrogate`
+searches among a few columns without passing over the rows. It proposes; a step is only ever judged
+by the objective of the new fit.
 
 [1] Tipping and Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian
    models", eqs 19 to 22.
 [2] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
-
-Looking at every column of the design: what one pass, or one cheap pass, tells of it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.inference.sparse_bayes._design import Columns
+from parsimon.inference.sparse_bayes._design import ScaledColumns
+from parsimon.inference.sparse_bayes._mode import (
+    cholesky,
+    evidence_gradient,
+    evidence_hessian,
+    inverse,
+)
 
 # A column whose part outside the active ones is below this share of its square is one of them up
 # to rounding: what is left of it cannot be trusted.
@@ -40,7 +45,7 @@ ALIGNED = 1e-9
 
 
 @dataclass(frozen=True)
-class Fit:
+class SparseFit:
     r"""A model with some columns, at its posterior mode; everything is in scaled units.
 
     active (m,): Columns in the order in which they came in.
@@ -80,7 +85,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ColumnSweep:
     r"""How a set of columns would serve a fit.
 
     columns (k,): Which columns of the design these are.
@@ -112,7 +117,7 @@ class Sweep:
         freedom: Array = self.sparsity - np.einsum("ij,ij->i", self.overlap, self.overlap)
         return freedom
 
-    def exchanges(self, fit: Fit) -> Array:
+    def exchanges(self, fit: SparseFit) -> Array:
         """Return the gain by putting each column in place of each active one, shape (k, m)."""
         undetermined = fit.covariance.diagonal()
         share = self.overlap / undetermined
@@ -132,12 +137,12 @@ class Sweep:
 
 
 def make_sweep(
-    fit: Fit,
+    fit: SparseFit,
     columns: Indices,
     projections: tuple[Array, Array, Array],
     usable: Mask,
     smoothness: float,
-) -> Sweep:
+) -> ColumnSweep:
     r"""Turn products of columns with a fit into how they would serve it.
 
     Shapes: columns (k,), usable (k,).
@@ -149,7 +154,7 @@ def make_sweep(
     usable = usable & (sparsity > ALIGNED * squares)
     inside = among(columns, fit.active)
     sparsity = np.maximum(sparsity, np.finfo(np.float64).tiny)
-    return Sweep(columns, sparsity, quality, overlap, usable, inside, smoothness)
+    return ColumnSweep(columns, sparsity, quality, overlap, usable, inside, smoothness)
 
 
 def among(columns: Indices, active: Indices) -> Mask:
@@ -169,7 +174,7 @@ def best_gain(sparsity: Array, squared_quality: Array) -> tuple[Array, Array]:
     return gain, alpha
 
 
-def deletion_gains(fit: Fit, smoothness: float) -> Array:
+def deletion_gains(fit: SparseFit, smoothness: float) -> Array:
     """Return the gain by dropping each active column, shape (m,); B is held.
 
     With s and q written in the scaled posterior, the determinant and the fit of a column are
@@ -190,20 +195,22 @@ _SHORTEST = 2.0**-6
 _FLAT = 1e-4
 
 
-class Problem(Protocol):
+class EvidenceProblem(Protocol):
     """A likelihood, its columns and its prior: what the steps ask of it."""
 
     @property
     def smoothness(self) -> float:
         """Weight of the degrees of freedom in the objective."""
 
-    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit | None:
+    def evaluate(
+        self, active: Indices, theta: Array, columns: Array, guess: Array
+    ) -> SparseFit | None:
         """Return the fit with these columns and precisions; None if it cannot be computed."""
 
-    def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
         """Return how the columns of `pool`, or all, would serve the fit."""
 
-    def refresh(self, fit: Fit, sweep: Sweep) -> Sweep:
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
         """Return the sweep over all columns brought up to date as far as that is cheap."""
 
     def take(self, indices: Indices) -> Array:
@@ -216,7 +223,7 @@ class Problem(Protocol):
         """Return the limits on a precision."""
 
 
-def newton_step(problem: Problem, fit: Fit) -> tuple[Fit, float]:
+def newton_step(problem: EvidenceProblem, fit: SparseFit) -> tuple[SparseFit, float]:
     """Move all precisions at once; return the better fit and the gain that was foreseen.
 
     A Newton step with the absolute values of the curvatures, so that it goes uphill also where
@@ -254,7 +261,7 @@ def ascent_direction(hessian: Array, gradient: Array) -> Array:
     return direction
 
 
-def move(problem: Problem, fit: Fit, theta: Array) -> Fit | None:
+def move(problem: EvidenceProblem, fit: SparseFit, theta: Array) -> SparseFit | None:
     """Return the fit with other precisions."""
     n_active = len(fit.active)
     if not len(fit.columns):
@@ -268,7 +275,9 @@ def move(problem: Problem, fit: Fit, theta: Array) -> Fit | None:
     return problem.evaluate(fit.active, theta, fit.columns, guess)
 
 
-def add(problem: Problem, fit: Fit, sweep: Sweep, place: int, alpha: float) -> Fit | None:
+def add(
+    problem: EvidenceProblem, fit: SparseFit, sweep: ColumnSweep, place: int, alpha: float
+) -> SparseFit | None:
     """Return the fit with one column more: that at `place` in the sweep."""
     column = sweep.columns[place : place + 1]
     n_active = len(fit.active)
@@ -279,7 +288,7 @@ def add(problem: Problem, fit: Fit, sweep: Sweep, place: int, alpha: float) -> F
     return problem.evaluate(np.append(fit.active, column), theta, columns, guess)
 
 
-def drop(problem: Problem, fit: Fit, leaving: Mask) -> Fit | None:
+def drop(problem: EvidenceProblem, fit: SparseFit, leaving: Mask) -> SparseFit | None:
     """Return the fit without some of its columns."""
     staying = ~leaving
     P = fit.covariance
@@ -291,7 +300,7 @@ def drop(problem: Problem, fit: Fit, leaving: Mask) -> Fit | None:
     return problem.evaluate(fit.active[staying], theta, fit.columns[:, staying], guess)
 
 
-def prune(problem: Problem, fit: Fit) -> Fit:
+def prune(problem: EvidenceProblem, fit: SparseFit) -> SparseFit:
     """Drop the columns whose absence raises the objective: all of them, or as many as go."""
     gains = deletion_gains(fit, problem.smoothness)
     n_leaving = int((gains > 0).sum())
@@ -308,7 +317,9 @@ def prune(problem: Problem, fit: Fit) -> Fit:
     return fit
 
 
-def exchange(problem: Problem, fit: Fit, sweep: Sweep, place: int, leaving: int) -> Fit | None:
+def exchange(
+    problem: EvidenceProblem, fit: SparseFit, sweep: ColumnSweep, place: int, leaving: int
+) -> SparseFit | None:
     """Return the fit with the column at `place` of the sweep instead of the active `leaving`."""
     share = sweep.overlap[place, leaving] / fit.covariance[leaving, leaving]
     sparsity = sweep.sparsity[place] + sweep.overlap[place, leaving] * share
@@ -331,8 +342,8 @@ def exchange(problem: Problem, fit: Fit, sweep: Sweep, place: int, leaving: int)
 
 
 def sweep_columns(
-    columns: Columns, fit: Fit, smoothness: float, pool: Indices | None = None
-) -> Sweep:
+    columns: ScaledColumns, fit: SparseFit, smoothness: float, pool: Indices | None = None
+) -> ColumnSweep:
     """Return how columns would serve a fit: one matrix product with the design.
 
     Shapes: pool (k,).
@@ -350,7 +361,7 @@ def sweep_columns(
     return make_sweep(fit, pool, projections, columns.usable[pool], smoothness)
 
 
-def refresh_quality(columns: Columns, fit: Fit, sweep: Sweep) -> Sweep:
+def refresh_quality(columns: ScaledColumns, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
     """Return a sweep over all columns with the quality for another fit: one vector product.
 
     The sparsities stay those of the earlier fit. They change slowly and serve to choose the
@@ -358,3 +369,143 @@ def refresh_quality(columns: Columns, fit: Fit, sweep: Sweep) -> Sweep:
     """
     quality = columns.project(fit.residual[:, None])[:, 0]
     return replace(sweep, quality=quality, inside=among(sweep.columns, fit.active))
+
+
+_NO_ROWS = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    r"""A Gaussian model of k columns; a `Problem` like the one that it stands for.
+
+    gram (k, k): :math:`\Phi^T B \Phi`.
+    linear (k,): :math:`\Phi^T B \hat t`.
+    tilt (k,): Slope of the true objective beyond that of the model, added as a linear term.
+    origin (k,): Log precisions at which that term is zero, so that dropping a column costs none
+        of it.
+    precisions: Limits of the precisions.
+    """
+
+    gram: Array
+    linear: Array
+    tilt: Array
+    origin: Array
+    precisions: tuple[float, float]
+    smoothness: float
+
+    def evaluate(
+        self, active: Indices, theta: Array, columns: Array, guess: Array | None = None
+    ) -> SparseFit | None:
+        del guess
+        scaling = np.exp(-0.5 * theta)
+        curvature = self.gram[active[:, None], active] * scaling * scaling[:, None]
+        curvature.flat[:: len(active) + 1] += 1.0
+        try:
+            factor = cholesky(curvature)
+        except np.linalg.LinAlgError:
+            return None
+        covariance = inverse(factor)
+        pull = scaling * self.linear[active]
+        weights = covariance @ pull
+        freedom = len(active) - covariance.trace()
+        value = 0.5 * (pull @ weights) - np.log(factor.diagonal()).sum()
+        tilt = self.tilt[active]
+        return SparseFit(
+            active=active,
+            theta=theta,
+            weights=weights,
+            covariance=covariance,
+            columns=columns,
+            residual=_NO_ROWS,
+            precision=_NO_ROWS,
+            log_evidence=float(value),
+            objective=float(
+                value - self.smoothness * freedom + tilt @ (theta - self.origin[active])
+            ),
+            gradient=evidence_gradient(covariance, weights, self.smoothness) + tilt,
+            make_hessian=partial(evidence_hessian, covariance, weights, self.smoothness),
+        )
+
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
+        chosen = np.arange(len(self.linear)) if pool is None else pool
+        products = self.gram[chosen[:, None], fit.active]
+        quality = self.linear[chosen] - products @ (fit.weights / np.sqrt(fit.alpha))
+        projections = (self.gram.diagonal()[chosen], products, quality)
+        usable = projections[0] > 0
+        return make_sweep(fit, chosen, projections, usable, self.smoothness)
+
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
+        del sweep
+        return self.sweep(fit)
+
+    def take(self, indices: Indices) -> Array:
+        return np.empty((0, len(indices)))
+
+    def bounds(self, theta: Array) -> tuple[Array, Array]:
+        low, high = np.log(self.precisions)
+        return np.full_like(theta, low), np.full_like(theta, high)
+
+    def precision_bounds(self) -> tuple[float, float]:
+        return self.precisions
+
+
+def make_surrogate(
+    fit: SparseFit, columns: Array, precisions: tuple[float, float], smoothness: float
+) -> tuple[Surrogate, SparseFit] | None:
+    """Return the Gaussian model of a fit's columns and others, and the fit in that model.
+
+    Shapes: columns (n, k).
+    """
+    root = columns * np.sqrt(fit.precision)[:, None]
+    gram = root.T @ root
+    n_active = len(fit.active)
+    linear = gram[:, :n_active] @ (fit.weights / np.sqrt(fit.alpha)) + fit.residual @ columns
+    tilt = np.zeros(len(linear))
+    known = evidence_gradient(fit.covariance, fit.weights, smoothness)
+    tilt[:n_active] = fit.gradient[:n_active] - known
+    origin = np.zeros(len(linear))
+    origin[:n_active] = fit.theta[:n_active]
+    model = Surrogate(gram, linear, tilt, origin, precisions, smoothness)
+    places = np.arange(n_active)
+    same = model.evaluate(places, fit.theta[:n_active], np.empty((0, n_active)))
+    return None if same is None else (model, same)
+
+
+def greedy_picks(
+    model: Surrogate, fit: SparseFit, least: float, most: int
+) -> tuple[Indices, Array]:
+    """Choose columns to add, each scored in a model that has those chosen before it.
+
+    Only what each column has outside the model is followed, and inner products are formed with
+    those picked alone, so that a pick costs little more than the number of candidates. The
+    degrees of freedom that a column brings stay those of the first look.
+
+    Shape: (n_picks,), (n_picks,).
+    """
+    sweep = model.sweep(fit)
+    products = model.gram[:, fit.active] / np.sqrt(fit.alpha)
+    quality, sparsity = sweep.quality, sweep.sparsity
+    penalty = 2.0 * model.smoothness * sweep.freedom() if model.smoothness else 0.0
+    free = sweep.usable & ~sweep.inside
+    trusted = ALIGNED * model.gram.diagonal()
+    places: list[int] = []
+    alphas: list[float] = []
+    steps = np.empty((most, len(quality)))
+    while len(places) < most:
+        squared = np.where(free & (sparsity > trusted), quality**2 - penalty, 0.0)
+        gains, best = best_gain(np.maximum(sparsity, np.finfo(np.float64).tiny), squared)
+        place = int(np.argmax(gains))
+        if gains[place] <= least:
+            break
+        alpha = float(np.clip(best[place], *model.precisions))
+        # The inner products of all columns with this one, outside the model as it is by now.
+        earlier = steps[: len(places)]
+        outside = model.gram[place] - products @ sweep.overlap[place] - earlier[:, place] @ earlier
+        width = alpha + sparsity[place]
+        quality = quality - outside * (quality[place] / width)
+        steps[len(places)] = outside / np.sqrt(width)
+        sparsity = sparsity - steps[len(places)] ** 2
+        free[place] = False
+        places.append(place)
+        alphas.append(alpha)
+    return np.array(places, dtype=np.intp), np.array(alphas)

@@ -1,15 +1,14 @@
-r"""The mode of a penalised multinomial logistic regression whose classes share their prior.
+r"""Modes of multinomial logistic regressions: classes that share their prior, and single pairs.
 
-Maximises :math:`\sum_i v_i \log p_{i t_i}(W) - \frac12 \sum_{k m} \alpha_m w_{km}^2` with
+`softmax_mode` maximises
+:math:`\sum_i v_i \log p_{i t_i}(W) - \frac12 \sum_{k m} \alpha_m w_{km}^2` with
 :math:`p_i = \mathrm{softmax}(W \phi_i)`, by Newton's method. Adding one vector to the weights of
 all classes changes no probability, so at the mode the weights of the classes sum to zero; the
 search therefore runs over K - 1 orthonormal contrasts of the classes instead of K weights, where
 the curvature is a proper matrix even without a prior.
 
-Laplace's approximation for weights of (class, column) pairs.
-
-The score of class k at a row is the sum over the pairs of that class, each column in units of the
-pair's prior. The curvature of the log likelihood at a row is
+`pair_mode` is Laplace's approximation for weights of (class, column) pairs, each column in units of
+the pair's prior. The curvature of the log likelihood at a row is
 :math:`v (\mathrm{diag}(p) - p p^T)` over the classes, so that pairs of one class meet in
 :math:`v p_k (1 - p_k)` and pairs of two classes in :math:`-v p_k p_l`.
 """
@@ -210,7 +209,7 @@ _MOST_STEPS = 100
 _SOFTMAX_PAIRS_SMALLEST_STEP = 2.0**-30
 
 
-class Labels(NamedTuple):
+class OneHotLabels(NamedTuple):
     """Classes of the rows and how often each row counts.
 
     Shapes: codes (n,).
@@ -236,7 +235,7 @@ class PairMode(NamedTuple):
     log_evidence: float
 
 
-def pair_mode(X: Array, classes: Indices, labels: Labels, guess: Array) -> PairMode:
+def pair_mode(X: Array, classes: Indices, labels: OneHotLabels, guess: Array) -> PairMode:
     r"""Find the mode for weights with a standard normal prior by Newton's method.
 
     Shapes: X (n, m), classes (m,), guess (m,).

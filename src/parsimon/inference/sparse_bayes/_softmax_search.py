@@ -1,13 +1,11 @@
-r"""From a first fit to the pairs that the evidence wants: add, re-estimate, drop, exchange.
+r"""From a first fit to the (class, column) pairs that the evidence wants.
 
 Looking at all pairs is what costs, so the most useful ones of one sweep form a pool from which
 pairs are added one by one, with all precisions re-estimated in between; then comes the next sweep.
 When nothing is left to add, one active pair is exchanged for another where that is a gain.
 
-Several classes, as the fast sequential algorithm wants to see them.
-
-A candidate is a (class, column) pair. With the residuals :math:`v (t_k - p_k)` of its class and the
-curvature B of the softmax, its quality is :math:`Q = \phi^T v (t_k - p_k)` and its sparsity
+With the residuals :math:`v (t_k - p_k)` of its class and the curvature B of the softmax, a pair has
+the quality :math:`Q = \phi^T v (t_k - p_k)` and the sparsity
 :math:`S = \phi^T B_{kk} \phi - c^T \Sigma c`, where c are the products
 :math:`\phi^T B_{kl} \phi_j` with the active pairs of all classes; what follows from Q and S is
 the same as for two classes.
@@ -20,11 +18,11 @@ from functools import partial
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._design import Columns
+from parsimon.inference.sparse_bayes._design import ScaledColumns
 from parsimon.inference.sparse_bayes._mode import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes._moves import (
-    Fit,
-    Sweep,
+    ColumnSweep,
+    SparseFit,
     add,
     exchange,
     make_sweep,
@@ -33,7 +31,7 @@ from parsimon.inference.sparse_bayes._moves import (
     prune,
 )
 from parsimon.inference.sparse_bayes._softmax_mode import (
-    Labels,
+    OneHotLabels,
     complement,
     determinant_slope,
     pair_mode,
@@ -54,18 +52,18 @@ class SoftmaxProblem:
     smoothness: Zero: there is no smoothness prior here.
     """
 
-    columns: Columns
-    labels: Labels
+    columns: ScaledColumns
+    labels: OneHotLabels
     smoothness: float = 0.0
 
-    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit:
+    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> SparseFit:
         classes, row_weights = self.classes(active), self.labels.row_weights[:, None]
         X = columns * np.exp(-0.5 * theta)
         mode = pair_mode(X, classes, self.labels, guess)
         p = mode.probability
         lever = 0.5 * row_weights * determinant_slope(X, classes, mode)
         pull = mode.weights * (mode.covariance @ np.einsum("ij,ij->j", X, lever[:, classes]))
-        return Fit(
+        return SparseFit(
             active=active,
             theta=theta,
             weights=mode.weights,
@@ -79,7 +77,7 @@ class SoftmaxProblem:
             make_hessian=partial(evidence_hessian, mode.covariance, mode.weights, 0.0),
         )
 
-    def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
         pairs = np.arange(self.n_pairs) if pool is None else pool
         classes = self.classes(pairs)
         squares, products = np.empty(len(pairs)), np.empty((len(pairs), len(fit.active) + 1))
@@ -95,7 +93,7 @@ class SoftmaxProblem:
         projections = (squares, products[:, :-1], products[:, -1])
         return make_sweep(fit, pairs, projections, usable, self.smoothness)
 
-    def refresh(self, fit: Fit, sweep: Sweep) -> Sweep:
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
         return self.sweep(fit, sweep.columns)
 
     def take(self, indices: Indices) -> Array:
@@ -122,7 +120,7 @@ class SoftmaxProblem:
         """Return the class of each pair."""
         return pairs // self.n_columns
 
-    def _partners(self, fit: Fit, k: int) -> Array:
+    def _partners(self, fit: SparseFit, k: int) -> Array:
         """Return what a column of class k is multiplied with, shape (n, m + 1).
 
         The active columns times the curvature in which they meet class k, and the residual.
@@ -150,7 +148,7 @@ _WORTH_AN_EXCHANGE = 50.0
 
 
 @dataclass
-class Search:
+class PairSearch:
     """A run in progress: the best fit so far, how it came about, and what ends it.
 
     tolerance: Gains in log evidence by a new pair, and changes in log precisions, that do not
@@ -161,7 +159,7 @@ class Search:
     """
 
     problem: SoftmaxProblem
-    fit: Fit
+    fit: SparseFit
     tolerance: float
     max_iter: int
     deadline: float
@@ -169,7 +167,7 @@ class Search:
     n_iter: int = 0
     reason: str = ""
 
-    def consider(self, fit: Fit | None) -> bool:
+    def consider(self, fit: SparseFit | None) -> bool:
         """Take a fit if it is better; return whether it was."""
         if fit is None or not fit.objective > self.fit.objective:
             return False
@@ -188,7 +186,7 @@ class Search:
         return bool(self.reason)
 
 
-def run(search: Search) -> None:
+def run(search: PairSearch) -> None:
     """Take steps until none raises the evidence, or until the budget is spent."""
     search.history.append(search.fit.objective)
     while not search.spent:
@@ -201,7 +199,7 @@ def run(search: Search) -> None:
             search.reason = CONVERGED
 
 
-def reestimate(search: Search) -> None:
+def reestimate(search: PairSearch) -> None:
     """Raise the evidence by the precisions of the active pairs, dropping those not needed."""
     while len(search.fit.active) and not search.spent:
         before = search.fit.objective
@@ -212,7 +210,7 @@ def reestimate(search: Search) -> None:
             break
 
 
-def polish(search: Search) -> None:
+def polish(search: PairSearch) -> None:
     """Bring the precisions of the active pairs to a maximum, dropping those not needed.
 
     By quasi-Newton steps from exact gradients: those of `newton_step` neglect that the curvature
@@ -226,7 +224,7 @@ def polish(search: Search) -> None:
             break
 
 
-def _maximum(search: Search) -> Fit | None:
+def _maximum(search: PairSearch) -> SparseFit | None:
     """Return the fit with the best precisions near those at hand."""
     problem, fit = search.problem, search.fit
     latest = fit
@@ -249,7 +247,7 @@ def _maximum(search: Search) -> Fit | None:
     return move(problem, fit, found.x)
 
 
-def grow(search: Search, sweep: Sweep) -> bool:
+def grow(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Add the pool's best pair again and again; return whether any was added."""
     gains, _ = sweep.additions()
     pool = sweep.columns[np.argsort(-gains, kind="stable")[:_POOL]]
@@ -261,7 +259,7 @@ def grow(search: Search, sweep: Sweep) -> bool:
     return grown
 
 
-def _add_best(search: Search, sweep: Sweep) -> bool:
+def _add_best(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Add the first of the most useful pairs that raises the evidence; return whether one did."""
     gains, alphas = sweep.additions()
     for place in np.argsort(-gains, kind="stable")[:_ATTEMPTS]:
@@ -275,7 +273,7 @@ def _add_best(search: Search, sweep: Sweep) -> bool:
     return False
 
 
-def exchange_pairs(search: Search, sweep: Sweep) -> bool:
+def exchange_pairs(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Try the most promising exchanges; return whether one was a gain.
 
     After the first that is, the sweep no longer tells the truth, so there is one at a time.

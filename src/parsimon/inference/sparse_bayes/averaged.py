@@ -2,18 +2,13 @@
 
 Weights, precisions and noise have independent factors q(w), q(alpha), q(tau); each is improved
 while the others stay, and the bound never falls [1]. Classification bounds the logistic function
-by a Gaussian in each row [2]. The Gamma priors are on columns of mean square one and targets of
-variance one, so that results do not depend on units.
+by a Gaussian in each row [2]. Each precision has a Gamma prior, on columns of mean square one and
+targets of variance one so that results do not depend on units, and a Gamma factor, whose mean
+stands in for it in the posterior of the weights: its update is a step uphill for `em.ascend`.
 
 [1] Bishop and Tipping (2000), "Variational relevance vector machines", UAI 16.
 [2] Jaakkola and Jordan (2000), "Bayesian parameter estimation via variational methods",
    Statistics and Computing 10:25-37.
-
-Lower bounds on the evidence with a factor of their own for weights, precisions and noise.
-
-Each precision has a Gamma prior and a Gamma factor, of which the mean stands in for the precision
-in the posterior of the weights. Both problems are written for `ascend`: the update of a factor,
-given all others, is a step uphill for its logarithm.
 """
 
 from dataclasses import dataclass
@@ -34,7 +29,7 @@ from parsimon.inference.sparse_bayes._design import (
 from parsimon.inference.sparse_bayes._result import SparseBayes
 from parsimon.inference.sparse_bayes._spread import Spread, posterior_spread
 from parsimon.inference.sparse_bayes.em import (
-    Point,
+    EMPoint,
     as_result,
     ascend,
     best_common_precision,
@@ -74,7 +69,7 @@ class GaussianBound:
     noise_variance: float | None
     hyperprior: Hyperprior
 
-    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+    def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:  # noqa: ARG002
         noise, spread = self._spread(theta)
         weights = spread.mean(np.full(len(self.targets), 1.0 / noise), self.targets)
         # The expected squared residuals, in units of the noise.
@@ -91,7 +86,7 @@ class GaussianBound:
             rise = np.append(rise, misfit + 2.0 * self.hyperprior.d / noise)
             fall = np.append(fall, 2.0 * shape)
         bound += 0.5 * (self.n_observations * (log_precision - np.log(2 * np.pi)) - misfit)
-        return Point(
+        return EMPoint(
             theta=theta,
             objective=float(bound),
             log_evidence=float(bound),
@@ -117,7 +112,7 @@ class GaussianBound:
             low[-1], high[-1] = _LOG_NOISE
         return low, high
 
-    def covariance(self, point: Point) -> Array:
+    def covariance(self, point: EMPoint) -> Array:
         return self._spread(point.theta)[1].covariance()
 
     def noise(self, theta: Array) -> float:
@@ -146,7 +141,7 @@ class BernoulliBound:
     row_weights: Array
     hyperprior: Hyperprior
 
-    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+    def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:  # noqa: ARG002
         squared, spread = self._spread(theta)
         xi, half = np.sqrt(squared), self.labels - 0.5
         weights = spread.shrink(self.row_weights * half)
@@ -156,7 +151,7 @@ class BernoulliBound:
         rows = log_expit(xi) + half * scores - 0.5 * xi
         rows -= _curvature(xi) * (second_moment - squared)
         bound = float(self.row_weights @ rows) + weight_terms.bound
-        return Point(
+        return EMPoint(
             theta=theta,
             objective=bound,
             log_evidence=bound,
@@ -177,7 +172,7 @@ class BernoulliBound:
         low[self.columns.shape[1] :], high[self.columns.shape[1] :] = _LOG_SQUARED_SCORE
         return low, high
 
-    def covariance(self, point: Point) -> Array:
+    def covariance(self, point: EMPoint) -> Array:
         return self._spread(point.theta)[1].covariance()
 
     def _spread(self, theta: Array) -> tuple[Array, Spread]:

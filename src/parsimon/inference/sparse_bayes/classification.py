@@ -8,8 +8,8 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.inference.sparse_bayes._design import (
-    Columns,
     Prior,
+    ScaledColumns,
     Smoothness,
     binary_targets,
     check_budget,
@@ -25,7 +25,12 @@ from parsimon.inference.sparse_bayes._mode import (
     laplace_mode,
     moving_hessian,
 )
-from parsimon.inference.sparse_bayes._moves import Fit, Sweep, refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._moves import (
+    ColumnSweep,
+    SparseFit,
+    refresh_quality,
+    sweep_columns,
+)
 from parsimon.inference.sparse_bayes._result import SparseBayes
 from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
@@ -132,18 +137,20 @@ def sparse_classification(
 class BernoulliProblem:
     """Labels 0 or 1 with a logistic link, and a Gaussian posterior at the mode."""
 
-    columns: Columns
+    columns: ScaledColumns
     targets: Array
     row_weights: Array
     smoothness: float
 
-    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit | None:
+    def evaluate(
+        self, active: Indices, theta: Array, columns: Array, guess: Array
+    ) -> SparseFit | None:
         try:
             return self._fit(active, theta, columns, guess)
         except np.linalg.LinAlgError:
             return None
 
-    def _fit(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit:
+    def _fit(self, active: Indices, theta: Array, columns: Array, guess: Array) -> SparseFit:
         scaling = np.exp(-0.5 * theta)
         scaled = columns * scaling
         mode = laplace_mode(scaled, self.targets, self.row_weights, guess)
@@ -156,7 +163,7 @@ class BernoulliProblem:
             objective -= self.smoothness * (len(active) - mode.covariance.trace())
         slope = mode.precision * (1.0 - 2.0 * mode.probability)
         pull = mode.weights * ((slope * leverage) @ spread)
-        return Fit(
+        return SparseFit(
             active=active,
             theta=theta,
             weights=mode.weights,
@@ -183,10 +190,10 @@ class BernoulliProblem:
         held = evidence_hessian(mode.covariance, mode.weights, self.smoothness)
         return held + moving_hessian(scaled, spread, mode.weights, mode.covariance, bends)
 
-    def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
         return sweep_columns(self.columns, fit, self.smoothness, pool)
 
-    def refresh(self, fit: Fit, sweep: Sweep) -> Sweep:
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
         return refresh_quality(self.columns, fit, sweep)
 
     def take(self, indices: Indices) -> Array:
@@ -199,13 +206,13 @@ class BernoulliProblem:
     def precision_bounds(self) -> tuple[float, float]:
         return _PRECISIONS
 
-    def empty(self) -> Fit:
+    def empty(self) -> SparseFit:
         """Return the fit without any column."""
         nothing = np.empty(0)
         none = np.empty(0, dtype=np.intp)
         return self._fit(none, nothing, self.take(none), nothing)
 
-    def warm(self, given: SparseBayes) -> Fit | None:
+    def warm(self, given: SparseBayes) -> SparseFit | None:
         """Return the fit with the columns and precisions of an earlier result."""
         active, alpha, guess = scaled_start(given, self.columns)
         theta = np.log(np.clip(alpha, *_PRECISIONS))

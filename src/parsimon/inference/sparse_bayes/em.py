@@ -3,26 +3,16 @@ r"""Sparse Bayesian learning with all columns in the model at first, thinned by 
 :math:`\alpha_m \leftarrow \gamma_m / \mu_m^2` for all columns at once, with
 :math:`\gamma_m = 1 - \alpha_m \Sigma_{mm}`; for Gaussian noise also
 :math:`\sigma^2 \leftarrow \|t - \Phi\mu\|^2 / (N - \sum \gamma)` [1]. The first steps cost the
-cube of the number of rows or of columns, whichever is smaller; the fast sequential algorithm is
-usually the better choice and this one the reference. Unlike in the textbook the length of an update
-is adapted so that the evidence never falls, and a column leaves when its best precision is infinite
-and the evidence does not fall without it, not at some number that depends on its unit.
+cube of the number of rows or of columns, whichever is smaller: `fast` is usually the better choice
+and this the reference. Unlike in the textbook no step lowers the evidence: its gradient for a log
+precision is half the difference of two terms that are not negative, MacKay's update multiplies the
+precision by their ratio, and so it is a step uphill whose length `ascend` adapts. A column leaves
+when its best precision is infinite and the evidence does not fall without it.
+
+Read `ascend` first; `EMGaussian` and `EMBernoulli` are the likelihoods, in scaled units.
 
 [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", JMLR 1,
    eqs 16 to 18; MacKay (1992), "Bayesian interpolation", Neural Computation 4.
-
-MacKay's updates of all precisions at once, in steps that never lower the objective.
-
-The gradient of the objective for a log precision is half of a difference,
-:math:`\frac12 (\mathrm{rise} - \mathrm{fall})`, of two terms that are not negative: for the log
-evidence of a regression they are :math:`\gamma` and :math:`\alpha \mu^2`. MacKay's update
-multiplies the precision by their ratio. Its logarithm has the sign of the gradient, so the update
-is a step uphill, sometimes too long and often too short: its length is adapted, and no step is
-taken that lowers the objective.
-
-The likelihoods behind the updates of all precisions at once: Gaussian noise, two classes.
-
-Columns and targets are scaled, so that precisions of the order of one are neither weak nor strong.
 """
 
 import time
@@ -36,8 +26,8 @@ from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices, Mask
 from parsimon.inference.irls import logistic_mode
 from parsimon.inference.sparse_bayes._design import (
-    Columns,
     Prior,
+    ScaledColumns,
     Smoothness,
     binary_targets,
     check_budget,
@@ -71,7 +61,7 @@ _LEAST_RISE = 1e-4
 
 
 @dataclass(frozen=True)
-class Point:
+class EMPoint:
     r"""The objective for one set of precisions, and what the next step needs.
 
     theta (m,): Log precisions; the log noise variance last where it is estimated.
@@ -92,24 +82,24 @@ class Point:
     weights: Array
 
 
-class Problem(Protocol):
+class EMProblem(Protocol):
     """A likelihood with the columns that are still in the model."""
 
-    def evaluate(self, theta: Array, guess: Array | None) -> Point:
+    def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:
         """Return the point; `guess` are weights in units of the prior, next to the mode."""
 
-    def keep(self, staying: Indices) -> "Problem":
+    def keep(self, staying: Indices) -> "EMProblem":
         """Return the problem with some of its columns."""
 
     def bounds(self, n_theta: int) -> tuple[Array, Array]:
         """Return the least and the greatest value of each entry of theta."""
 
-    def covariance(self, point: Point) -> Array:
+    def covariance(self, point: EMPoint) -> Array:
         """Return the posterior covariance of the weights in units of the prior."""
 
 
 @dataclass(frozen=True)
-class Ascent:
+class EMResult:
     """Where a run ended.
 
     Shapes: history (n_steps,).
@@ -117,8 +107,8 @@ class Ascent:
     kept (m,): Which of the columns at the start are still there.
     """
 
-    problem: Problem
-    point: Point
+    problem: EMProblem
+    point: EMPoint
     kept: Indices
     history: Array
     n_iter: int
@@ -126,7 +116,7 @@ class Ascent:
     reason: str
 
 
-def ascend(problem: Problem, theta: Array, budget: tuple[float, int, float | None]) -> Ascent:
+def ascend(problem: EMProblem, theta: Array, budget: tuple[float, int, float | None]) -> EMResult:
     """Update all precisions until they no longer change, dropping columns on the way."""
     tolerance, max_iter, time_limit = budget
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
@@ -155,10 +145,10 @@ def ascend(problem: Problem, theta: Array, budget: tuple[float, int, float | Non
             idle = point.objective - history[-1] < _LEAST_RISE * tolerance
             history.append(point.objective)
     converged = reason in (CONVERGED, IDLE)
-    return Ascent(problem, point, kept, np.array(history), n_iter, converged, reason)
+    return EMResult(problem, point, kept, np.array(history), n_iter, converged, reason)
 
 
-def _wanted(problem: Problem, point: Point) -> Array:
+def _wanted(problem: EMProblem, point: EMPoint) -> Array:
     """Return the change of theta that MacKay's update makes, inside the bounds."""
     tiny = np.finfo(np.float64).tiny
     change = np.log(np.maximum(point.rise, tiny)) - np.log(np.maximum(point.fall, tiny))
@@ -168,7 +158,7 @@ def _wanted(problem: Problem, point: Point) -> Array:
     return step
 
 
-def _step(problem: Problem, point: Point, wanted: Array, size: float) -> tuple[Point, float]:
+def _step(problem: EMProblem, point: EMPoint, wanted: Array, size: float) -> tuple[EMPoint, float]:
     """Return the point after a share or a multiple of the update, and the next one to try.
 
     Updates of columns that do nearly the same are much too short, so they are lengthened as long
@@ -187,7 +177,9 @@ def _step(problem: Problem, point: Point, wanted: Array, size: float) -> tuple[P
     return point, 1.0
 
 
-def _prune(problem: Problem, point: Point, *, every: bool) -> tuple[Problem, Point, Indices]:
+def _prune(
+    problem: EMProblem, point: EMPoint, *, every: bool
+) -> tuple[EMProblem, EMPoint, Indices]:
     """Drop futile columns unless the objective would fall.
 
     Those of a large precision go all at once; of `every` futile one no more than half goes before
@@ -220,7 +212,7 @@ _MODE_TOLERANCE = 1e-14
 
 
 @dataclass(frozen=True)
-class GaussianProblem:
+class EMGaussian:
     """Targets with Gaussian noise.
 
     columns (n, m): Times the roots of the row weights.
@@ -237,7 +229,7 @@ class GaussianProblem:
     smoothness: float
     gram: Array | None = None
 
-    def evaluate(self, theta: Array, guess: Array | None) -> Point:  # noqa: ARG002
+    def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:  # noqa: ARG002
         noise, spread = self._spread(theta)
         weights = spread.mean(np.full(len(self.targets), 1.0 / noise), self.targets)
         misfit = float(np.sum((self.targets - spread.X @ weights) ** 2)) / noise
@@ -252,7 +244,7 @@ class GaussianProblem:
         if self.noise_variance is None:
             above, below = self._noise_terms(misfit, float(rise.sum()))
             rise, fall = np.append(rise, above), np.append(fall, below)
-        return Point(
+        return EMPoint(
             theta=theta,
             objective=float(log_evidence - self.smoothness * determined.sum()),
             log_evidence=float(log_evidence),
@@ -263,12 +255,12 @@ class GaussianProblem:
             weights=weights,
         )
 
-    def keep(self, staying: Indices) -> "GaussianProblem":
+    def keep(self, staying: Indices) -> "EMGaussian":
         columns = self.columns[:, staying]
         gram = self.gram[np.ix_(staying, staying)] if self.gram is not None else None
         if gram is None and not is_wide(columns):
             gram = columns.T @ columns
-        return GaussianProblem(
+        return EMGaussian(
             columns, self.targets, self.n_observations, self.noise_variance, self.smoothness, gram
         )
 
@@ -278,7 +270,7 @@ class GaussianProblem:
             low[-1], high[-1] = _LOG_NOISE
         return low, high
 
-    def covariance(self, point: Point) -> Array:
+    def covariance(self, point: EMPoint) -> Array:
         return self._spread(point.theta)[1].covariance()
 
     def noise(self, theta: Array) -> float:
@@ -305,7 +297,7 @@ class GaussianProblem:
 
 
 @dataclass(frozen=True)
-class BernoulliProblem:
+class EMBernoulli:
     """Labels 0 or 1 with a logistic link, by Laplace's method.
 
     Shapes: columns (n, m), labels, row_weights (n,).
@@ -316,7 +308,7 @@ class BernoulliProblem:
     row_weights: Array
     smoothness: float
 
-    def evaluate(self, theta: Array, guess: Array | None) -> Point:
+    def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:
         X = self.columns * np.exp(-0.5 * theta)
         weights, scores, log_posterior = self._mode(X, guess)
         probability = expit(scores)
@@ -328,7 +320,7 @@ class BernoulliProblem:
         # Precisions move the mode and with it the curvature, which MacKay's update neglects.
         pull = weights * spread.shrink(lever)
         determined, elastic = spread.determined, 2.0 * self.smoothness * spread.elastic
-        return Point(
+        return EMPoint(
             theta=theta,
             objective=float(log_evidence - self.smoothness * determined.sum()),
             log_evidence=float(log_evidence),
@@ -339,16 +331,14 @@ class BernoulliProblem:
             weights=weights,
         )
 
-    def keep(self, staying: Indices) -> "BernoulliProblem":
-        return BernoulliProblem(
-            self.columns[:, staying], self.labels, self.row_weights, self.smoothness
-        )
+    def keep(self, staying: Indices) -> "EMBernoulli":
+        return EMBernoulli(self.columns[:, staying], self.labels, self.row_weights, self.smoothness)
 
     def bounds(self, n_theta: int) -> tuple[Array, Array]:
         low, high = np.full((2, n_theta), np.array(_LOG_ODDS_PRECISION)[:, None])
         return low, high
 
-    def covariance(self, point: Point) -> Array:
+    def covariance(self, point: EMPoint) -> Array:
         X = self.columns * np.exp(-0.5 * point.theta)
         probability = expit(X @ point.weights)
         precision = self.row_weights * probability * (1.0 - probability)
@@ -455,7 +445,7 @@ def em_regression(
         theta = np.append(theta, np.log(first_noise(start, unit)))
     else:
         noise = check_positive("noise_variance", noise_variance) / unit**2
-    problem = GaussianProblem(
+    problem = EMGaussian(
         columns.take(active)[used] * root[:, None],
         goal[used] * root / unit,
         n_observations,
@@ -518,7 +508,7 @@ def em_classification(
     columns = scaled_columns(design, weights)
     used = np.flatnonzero(weights > 0)
     active, theta = first_precisions(columns, used, start, unit=1.0)
-    problem = BernoulliProblem(
+    problem = EMBernoulli(
         columns.take(active)[used],
         targets[used],
         weights[used],
@@ -541,7 +531,7 @@ def target_scale(targets: Array, row_weights: Array) -> float:
 
 
 def first_precisions(
-    columns: Columns, used: Indices, start: SparseBayes | None, *, unit: float
+    columns: ScaledColumns, used: Indices, start: SparseBayes | None, *, unit: float
 ) -> tuple[Indices, Array]:
     """Return the columns to begin with and the logarithms of their precisions, scaled.
 
@@ -557,7 +547,7 @@ def first_precisions(
     return active, np.full(len(active), np.log(max(len(active), 1)))
 
 
-def best_common_precision(problem: Problem, theta: Array, n_columns: int) -> Array:
+def best_common_precision(problem: EMProblem, theta: Array, n_columns: int) -> Array:
     """Return theta with the best of a few precisions that all columns share.
 
     With a wide kernel all columns are nearly the same, and what they differ in matters only for
@@ -581,7 +571,7 @@ def first_noise(start: SparseBayes | None, unit: float) -> float:
 
 
 def as_result(
-    ascent: Ascent,
+    ascent: EMResult,
     active: Indices,
     scale: Array,
     *,

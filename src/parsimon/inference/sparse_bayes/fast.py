@@ -3,18 +3,12 @@
 Tipping and Faul (2003) change one precision at a time and look at every column after every
 change. Looking at all columns is what costs, so here it is done rarely: between two sweeps
 batches of columns are added, all precisions are re-estimated together, and columns are dropped
-(`growth.climb`). The evidence has many local maxima, and in which of them a climb ends is chance;
+(`climb`). The evidence has many local maxima, and in which of them a climb ends is chance;
 therefore a few columns are taken out at random and the model grows again, as long as that helps.
 
-From a start to a local maximum: add columns, re-estimate all precisions, drop columns.
-
-A broad start: a few columns that span the dictionary, all in the model with equal precisions.
-
-Growing a model from nothing cannot begin where every column alone is of no use, as with wide
-kernels, whose columns are all nearly constant: each is worth nothing without another to be
-subtracted from it. Beginning with many and dropping most finds such models.
-
-Between the scaled units of the search and the units of the caller.
+Growing from nothing cannot begin where every column alone is of no use, as with wide kernels,
+whose columns are all nearly constant. `broad_start` therefore begins a second climb with a few
+columns that span the dictionary, and drops most. Read `maximise` first.
 """
 
 import time
@@ -25,20 +19,22 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._design import Columns
+from parsimon.inference.sparse_bayes._design import ScaledColumns
 from parsimon.inference.sparse_bayes._moves import (
-    Fit,
-    Problem,
-    Sweep,
+    ColumnSweep,
+    EvidenceProblem,
+    SparseFit,
+    Surrogate,
     add,
     deletion_gains,
     drop,
     exchange,
+    greedy_picks,
+    make_surrogate,
     newton_step,
     prune,
 )
 from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes._surrogate import Surrogate, greedy_picks, make_surrogate
 
 # Gains in log evidence at which a re-estimation is good enough: before a sweep, and before more
 # columns are added to a Gaussian model.
@@ -89,20 +85,20 @@ class Budget:
 class Climber:
     """A problem, the budget for it and the objective without any column."""
 
-    problem: Problem
+    problem: EvidenceProblem
     budget: Budget
     nothing: float
 
-    def worth(self, fit: Fit) -> float:
+    def worth(self, fit: SparseFit) -> float:
         """Return the gain that a column must bring to stay."""
         share = _WORTH_SHARE * (fit.objective - self.nothing)
         return float(max(self.budget.tolerance, min(share, _WORTH_MOST)))
 
-    def least(self, fit: Fit) -> float:
+    def least(self, fit: SparseFit) -> float:
         """Return the gain that a column must promise to be tried."""
         return float(max(self.budget.tolerance, min(_TRIED, self.worth(fit))))
 
-    def candidates(self, fit: Fit, sweep: Sweep) -> Indices:
+    def candidates(self, fit: SparseFit, sweep: ColumnSweep) -> Indices:
         """Return the places in a sweep of the columns with the greatest gains."""
         gains, _ = sweep.additions()
         most = max(_POOL[0], min(_POOL[1], int(_POOL_NUMBERS / len(fit.residual))))
@@ -111,7 +107,7 @@ class Climber:
         return places[gains[places] > self.least(fit)]
 
 
-def climb(climber: Climber, fit: Fit, sweep: Sweep | None = None) -> Fit:
+def climb(climber: Climber, fit: SparseFit, sweep: ColumnSweep | None = None) -> SparseFit:
     """Add, re-estimate and drop until a sweep over all columns offers no gain.
 
     A `sweep` at hand is brought up to date where that is cheap, and then trusted; without one the
@@ -132,7 +128,9 @@ def climb(climber: Climber, fit: Fit, sweep: Sweep | None = None) -> Fit:
     return fit
 
 
-def reestimate(climber: Climber, fit: Fit, enough: float, most: int = _MOST_STEPS) -> Fit:
+def reestimate(
+    climber: Climber, fit: SparseFit, enough: float, most: int = _MOST_STEPS
+) -> SparseFit:
     """Bring the precisions of the active columns to a maximum, dropping those not needed."""
     doubtful = False
     for _ in range(most):
@@ -151,7 +149,9 @@ def reestimate(climber: Climber, fit: Fit, enough: float, most: int = _MOST_STEP
     return fit
 
 
-def settle(problem: Problem, fit: Fit, enough: float) -> tuple[Fit, float, bool]:
+def settle(
+    problem: EvidenceProblem, fit: SparseFit, enough: float
+) -> tuple[SparseFit, float, bool]:
     """Return a better fit of the same or fewer columns, and the gain that was foreseen.
 
     The last value tells whether a step that was foreseen with B held was none in truth: then it
@@ -171,7 +171,9 @@ def settle(problem: Problem, fit: Fit, enough: float) -> tuple[Fit, float, bool]
     return *newton_step(problem, fewer), failed
 
 
-def propose(problem: Problem, fit: Fit, enough: float) -> tuple[Fit | None, float]:
+def propose(
+    problem: EvidenceProblem, fit: SparseFit, enough: float
+) -> tuple[SparseFit | None, float]:
     """Maximise over the precisions with B held; return the fit there and the gain foreseen."""
     modelled = make_surrogate(fit, fit.columns, problem.precision_bounds(), problem.smoothness)
     if modelled is None:
@@ -185,7 +187,7 @@ def propose(problem: Problem, fit: Fit, enough: float) -> tuple[Fit | None, floa
     return realise(problem, fit, there, (fit.active, fit.columns)), gain
 
 
-def settle_model(model: Surrogate, fit: Fit, enough: float) -> Fit:
+def settle_model(model: Surrogate, fit: SparseFit, enough: float) -> SparseFit:
     """Maximise over the precisions in a Gaussian model, dropping columns."""
     for _ in range(_MOST_STEPS):
         before = fit
@@ -195,7 +197,9 @@ def settle_model(model: Surrogate, fit: Fit, enough: float) -> Fit:
     return fit
 
 
-def realise(problem: Problem, fit: Fit, there: Fit, columns: tuple[Indices, Array]) -> Fit | None:
+def realise(
+    problem: EvidenceProblem, fit: SparseFit, there: SparseFit, columns: tuple[Indices, Array]
+) -> SparseFit | None:
     """Return the fit where a Gaussian model of `columns` went, not too far from `fit`."""
     n_active = len(fit.active)
     old = there.active < n_active
@@ -206,7 +210,7 @@ def realise(problem: Problem, fit: Fit, there: Fit, columns: tuple[Indices, Arra
     return problem.evaluate(indices[there.active], theta, values[:, there.active], there.weights)
 
 
-def grow(climber: Climber, fit: Fit, sweep: Sweep) -> Fit:
+def grow(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit:
     """Add the most useful columns, a batch at a time, while there is a gain."""
     while not climber.budget.spent:
         larger = add_batch(climber, fit, sweep)
@@ -218,7 +222,7 @@ def grow(climber: Climber, fit: Fit, sweep: Sweep) -> Fit:
     return fit
 
 
-def add_batch(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
+def add_batch(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit | None:
     """Return a better fit with several columns more, as a Gaussian model proposes them, or None.
 
     Where B would change so much that the objective falls, a quarter of them is tried, and so on
@@ -246,7 +250,7 @@ def add_batch(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
     return add_one(climber, fit, sweep)
 
 
-def enlarge_model(model: Surrogate, fit: Fit, least: float, most: int) -> Fit:
+def enlarge_model(model: Surrogate, fit: SparseFit, least: float, most: int) -> SparseFit:
     """Add columns to a Gaussian model and re-estimate its precisions, until nothing is gained."""
     for _ in range(_ROUNDS):
         picks, alpha = greedy_picks(model, fit, least, most)
@@ -261,7 +265,7 @@ def enlarge_model(model: Surrogate, fit: Fit, least: float, most: int) -> Fit:
     return fit
 
 
-def add_one(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
+def add_one(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit | None:
     """Return the better fit that one of the most useful columns gives, or None."""
     problem, places = climber.problem, climber.candidates(fit, sweep)
     if not len(places):
@@ -281,7 +285,7 @@ def add_one(climber: Climber, fit: Fit, sweep: Sweep) -> Fit | None:
     return None
 
 
-def tidy(climber: Climber, fit: Fit) -> Fit:
+def tidy(climber: Climber, fit: SparseFit) -> SparseFit:
     """Drop the columns that are not worth their place, the least useful first."""
     while len(fit.active) > 1 and not climber.budget.spent:
         gains = deletion_gains(fit, climber.problem.smoothness)
@@ -304,7 +308,9 @@ _NEW_SHARE = 1e-12
 _PRECISIONS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
 
-def spanning_columns(columns: Columns, row_weights: Array, most: int = _MOST_COLUMNS) -> Indices:
+def spanning_columns(
+    columns: ScaledColumns, row_weights: Array, most: int = _MOST_COLUMNS
+) -> Indices:
     """Return columns, each farthest from the span of those before it: pivoted Cholesky.
 
     Shapes: row_weights (n,) -> (m,).
@@ -327,11 +333,11 @@ def spanning_columns(columns: Columns, row_weights: Array, most: int = _MOST_COL
     return np.array(chosen, dtype=np.intp)
 
 
-class Spanned(Problem, Protocol):
+class Spanned(EvidenceProblem, Protocol):
     """A problem that shows its columns and the weights of its rows."""
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ScaledColumns:
         """All columns, scaled."""
 
     @property
@@ -339,12 +345,12 @@ class Spanned(Problem, Protocol):
         """How many times each row counts, shape (n,)."""
 
 
-def broad_start(problem: Spanned, start: Fit) -> Fit | None:
+def broad_start(problem: Spanned, start: SparseFit) -> SparseFit | None:
     """Return the best fit with spanning columns at one precision; None if none can be had."""
     chosen = spanning_columns(problem.columns, problem.row_weights)
     columns = problem.take(chosen)
     low, high = np.log(problem.precision_bounds())
-    best: Fit | None = None
+    best: SparseFit | None = None
     for noise in (start.theta, start.theta + 2.0, start.theta + 4.0)[: 1 + 2 * len(start.theta)]:
         for precision in np.clip(np.log(_PRECISIONS), low, high):
             theta = np.append(np.full(len(chosen), precision), noise)
@@ -370,13 +376,13 @@ _CONVERGED = "No column that is worth its place can be added, and none dropped o
 
 
 @dataclass(frozen=True)
-class Climb:
+class FastResult:
     """Where a run ended.
 
     history (n_steps,): Objective of the start and after each round that raised it.
     """
 
-    fit: Fit
+    fit: SparseFit
     history: Array
     n_iter: int
     converged: bool
@@ -385,18 +391,18 @@ class Climb:
 
 def maximise(
     problem: Spanned,
-    nothing: Fit,
+    nothing: SparseFit,
     *,
-    start: Fit | None = None,
+    start: SparseFit | None = None,
     tolerance: float,
     max_iter: int,
     time_limit: float | None,
-) -> Climb:
+) -> FastResult:
     """Add, re-estimate, drop and exchange columns until no step raises the objective."""
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     budget = Budget(tolerance, max_iter, deadline)
     climber = Climber(problem, budget, nothing.objective)
-    best = Best(nothing if start is None else start)
+    best = BestFit(nothing if start is None else start)
     best.consider(tidy(climber, climb(climber, best.fit)))
     if start is None and not budget.spent:
         broad = broad_start(problem, nothing)
@@ -404,17 +410,17 @@ def maximise(
         explore(climber, best)
     converged = finish(climber, best)
     reason = _CONVERGED if converged else budget.reason
-    return Climb(best.fit, np.array(best.history), budget.n_iter, converged, reason)
+    return FastResult(best.fit, np.array(best.history), budget.n_iter, converged, reason)
 
 
-class Best:
+class BestFit:
     """The best fit so far and the objectives of those before it."""
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: SparseFit) -> None:
         self.fit = fit
         self.history = [fit.objective]
 
-    def consider(self, fit: Fit | None, least: float = 0.0) -> bool:
+    def consider(self, fit: SparseFit | None, least: float = 0.0) -> bool:
         """Take a fit if it is better; return whether it was."""
         if fit is None or not fit.objective > self.fit.objective + least:
             return False
@@ -423,7 +429,7 @@ class Best:
         return True
 
 
-def explore(climber: Climber, best: Best) -> None:
+def explore(climber: Climber, best: BestFit) -> None:
     """Take a few columns out and let the model grow again, as long as that finds better maxima."""
     if climber.budget.spent or not len(best.fit.active):
         return
@@ -447,14 +453,14 @@ def explore(climber: Climber, best: Best) -> None:
         failures = 0 if helped else failures + 1
 
 
-def n_shakes(fit: Fit) -> int:
+def n_shakes(fit: SparseFit) -> int:
     """Return how often a model of this size is shaken at most."""
     n_rows, n_active = fit.columns.shape
     wanted = int(np.clip(_SHAKES_AT_1000 * (n_rows / 1000) ** 1.5, *_SHAKES))
     return min(wanted, int(_WORK / (n_rows * n_active**3)))
 
 
-def finish(climber: Climber, best: Best) -> bool:
+def finish(climber: Climber, best: BestFit) -> bool:
     """Go to the top of the best maximum found; return whether it was reached."""
     enough = 0.1 * climber.budget.tolerance**2
     while not climber.budget.spent:
@@ -470,7 +476,7 @@ def finish(climber: Climber, best: Best) -> bool:
     return False
 
 
-def exchange_columns(climber: Climber, best: Best, sweep: Sweep) -> bool:
+def exchange_columns(climber: Climber, best: BestFit, sweep: ColumnSweep) -> bool:
     """Try the most promising exchanges of the sweep; return whether one was a gain."""
     if not len(best.fit.active):
         return False
@@ -491,7 +497,7 @@ def exchange_columns(climber: Climber, best: Best, sweep: Sweep) -> bool:
 
 
 def scaled_start(
-    start: SparseBayes, columns: Columns, target_scale: float = 1.0
+    start: SparseBayes, columns: ScaledColumns, target_scale: float = 1.0
 ) -> tuple[Indices, Array, Array]:
     """Return the active columns, scaled precisions and scaled weights of an earlier result.
 
@@ -510,8 +516,8 @@ def scaled_start(
 
 
 def to_result(
-    climb: Climb,
-    columns: Columns,
+    climb: FastResult,
+    columns: ScaledColumns,
     *,
     target_scale: float = 1.0,
     n_rows: float = 0.0,

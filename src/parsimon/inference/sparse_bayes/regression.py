@@ -9,8 +9,8 @@ import numpy as np
 from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices
 from parsimon.inference.sparse_bayes._design import (
-    Columns,
     Prior,
+    ScaledColumns,
     Smoothness,
     check_budget,
     scaled_columns,
@@ -26,7 +26,12 @@ from parsimon.inference.sparse_bayes._mode import (
     solve,
     with_noise,
 )
-from parsimon.inference.sparse_bayes._moves import Fit, Sweep, refresh_quality, sweep_columns
+from parsimon.inference.sparse_bayes._moves import (
+    ColumnSweep,
+    SparseFit,
+    refresh_quality,
+    sweep_columns,
+)
 from parsimon.inference.sparse_bayes._result import SparseBayes
 from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
@@ -154,7 +159,7 @@ def mean_square_root(targets: Array, weights: Array) -> float:
 class GaussianProblem:
     """Targets of mean square one with normal noise, whose variance is estimated unless known."""
 
-    columns: Columns
+    columns: ScaledColumns
     targets: Array
     row_weights: Array
     smoothness: float
@@ -178,14 +183,16 @@ class GaussianProblem:
             return self.known_noise
         return float(np.exp(-theta[n_active]))
 
-    def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> Fit | None:
+    def evaluate(
+        self, active: Indices, theta: Array, columns: Array, guess: Array
+    ) -> SparseFit | None:
         del guess
         try:
             return self._fit(active, theta, columns)
         except np.linalg.LinAlgError:
             return None
 
-    def _fit(self, active: Indices, theta: Array, columns: Array) -> Fit:
+    def _fit(self, active: Indices, theta: Array, columns: Array) -> SparseFit:
         n_active = len(active)
         beta = 1.0 / self.noise(theta, n_active)
         precision = beta * self.row_weights
@@ -207,7 +214,7 @@ class GaussianProblem:
             gradient, hessian = with_noise(
                 gradient, hessian, covariance, weights, self.smoothness, (self.n_rows, squares)
             )
-        return Fit(
+        return SparseFit(
             active=active,
             theta=theta,
             weights=weights,
@@ -221,10 +228,10 @@ class GaussianProblem:
             make_hessian=lambda: hessian,
         )
 
-    def sweep(self, fit: Fit, pool: Indices | None = None) -> Sweep:
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
         return sweep_columns(self.columns, fit, self.smoothness, pool)
 
-    def refresh(self, fit: Fit, sweep: Sweep) -> Sweep:
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
         return refresh_quality(self.columns, fit, sweep)
 
     def take(self, indices: Indices) -> Array:
@@ -240,7 +247,7 @@ class GaussianProblem:
     def precision_bounds(self) -> tuple[float, float]:
         return _PRECISIONS
 
-    def empty(self) -> Fit:
+    def empty(self) -> SparseFit:
         """Return the fit without any column, where the noise is all that there is."""
         none = np.empty(0, dtype=np.intp)
         theta = np.zeros(1 if self.known_noise is None else 0)
@@ -248,7 +255,7 @@ class GaussianProblem:
             theta = self.bounds(theta)[1]
         return self._fit(none, theta, self.take(none))
 
-    def warm(self, given: SparseBayes, target_scale: float) -> Fit | None:
+    def warm(self, given: SparseBayes, target_scale: float) -> SparseFit | None:
         """Return the fit with the columns, precisions and noise of an earlier result."""
         active, alpha, guess = scaled_start(given, self.columns, target_scale)
         theta = np.log(np.clip(alpha, *_PRECISIONS))

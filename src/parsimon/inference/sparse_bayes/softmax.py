@@ -2,17 +2,12 @@
 
 `softmax_sparse` gives each (class, column) pair a prior precision of its own and finds the few
 pairs that the evidence wants, by the fast sequential algorithm with Laplace's method over all
-classes together [1]. `softmax_mode` (weights for given precisions that the classes share) and
-`softmax_given` (their posterior) are for searches that choose the precisions themselves.
+classes together [1]. The score of class k at a row is the sum over the pairs of that class; the
+scores at a row are jointly Gaussian under the posterior, and a probability is the average of their
+softmax. `softmax_given` is for searches that choose the precisions themselves.
 
 [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 3.3;
    Tipping and Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian models".
-
-What sparse Bayesian learning of several classes returns, and predictions from it.
-
-Each (class, column) pair has a weight of its own; the score of class k at a row is the sum over
-the pairs of that class. The scores at a row are jointly Gaussian under the posterior, and a
-probability is the average of their softmax.
 """
 
 import time
@@ -28,14 +23,14 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes._design import (
-    Columns,
+    ScaledColumns,
     check_budget,
     scaled_columns,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes._moves import Fit, add
+from parsimon.inference.sparse_bayes._moves import SparseFit, add
 from parsimon.inference.sparse_bayes._softmax_mode import (
-    Labels,
+    OneHotLabels,
     SoftmaxMode,
     class_contrasts,
     class_log_likelihood,
@@ -45,7 +40,7 @@ from parsimon.inference.sparse_bayes._softmax_mode import (
 from parsimon.inference.sparse_bayes._softmax_search import (
     CONVERGED,
     PRECISIONS,
-    Search,
+    PairSearch,
     SoftmaxProblem,
     run,
 )
@@ -259,10 +254,10 @@ def softmax_sparse(
         columns = replace(columns, design=columns.design[used])
         classes, weights = classes[used], weights[used]
     columns = without_copies(columns)
-    problem = SoftmaxProblem(columns, Labels(classes, np.eye(n_classes)[classes], weights))
+    problem = SoftmaxProblem(columns, OneHotLabels(classes, np.eye(n_classes)[classes], weights))
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     first = _first_fit(problem, start, deadline)
-    search = Search(problem, first, tolerance, max_iter, deadline)
+    search = PairSearch(problem, first, tolerance, max_iter, deadline)
     run(search)
     return _result(search)
 
@@ -282,7 +277,7 @@ def class_codes(codes: Any, n_classes: int) -> Indices:
     return given.astype(np.intp)
 
 
-def without_copies(columns: Columns) -> Columns:
+def without_copies(columns: ScaledColumns) -> ScaledColumns:
     """Return the columns with all but the first of equal ones marked as not usable."""
     candidates = np.flatnonzero(columns.usable)
     usable = np.zeros_like(columns.usable)
@@ -290,7 +285,7 @@ def without_copies(columns: Columns) -> Columns:
     return replace(columns, usable=usable)
 
 
-def _first_fit(problem: SoftmaxProblem, start: SparseSoftmax | None, deadline: float) -> Fit:
+def _first_fit(problem: SoftmaxProblem, start: SparseSoftmax | None, deadline: float) -> SparseFit:
     """Return the fit of a result at hand, or that of a few pairs that come first.
 
     From nothing, a wide kernel offers only columns that are nearly constant and each alone is
@@ -322,7 +317,7 @@ def _first_fit(problem: SoftmaxProblem, start: SparseSoftmax | None, deadline: f
     return fit
 
 
-def _with_best_pair(problem: SoftmaxProblem, fit: Fit) -> Fit | None:
+def _with_best_pair(problem: SoftmaxProblem, fit: SparseFit) -> SparseFit | None:
     """Return the fit with the pair that promises most, or None if none does."""
     sweep = problem.sweep(fit)
     gains, alphas = sweep.additions()
@@ -332,7 +327,7 @@ def _with_best_pair(problem: SoftmaxProblem, fit: Fit) -> Fit | None:
     return add(problem, fit, sweep, best, float(np.clip(alphas[best], *PRECISIONS)))
 
 
-def _result(search: Search) -> SparseSoftmax:
+def _result(search: PairSearch) -> SparseSoftmax:
     """Return where a run ended in the units of the caller."""
     fit, problem = search.fit, search.problem
     order = np.argsort(fit.active)

@@ -1,0 +1,146 @@
+"""The house stays in order: names, sizes and doors, counted by `python -m tools.measure_house`.
+
+A limit that is broken says what to rename, join or open; the lists here stay as short as they are.
+"""
+
+import re
+
+import pytest
+from tools import measure_house as house
+
+MODULES = house.read_modules()
+PACKAGES = sorted(
+    name.removeprefix("parsimon.")
+    for name, module in MODULES.items()
+    if module.is_package and name.count(".") == 1
+)
+CODE = re.compile(r"```.*?```|`[^`\n]+`", flags=re.DOTALL)
+
+# Uses of private attributes that have a reason, by module and attribute.
+ALLOWED_REACH = {
+    # Matplotlib has no other way to set the panes and ticks of a drawing in three dimensions.
+    ("parsimon.kernels.plot", "_axinfo"),
+}
+
+
+def listed(found):
+    """Return what was found, one a line, so that nothing of it is cut off."""
+    pairs = found.items() if isinstance(found, dict) else enumerate(found, start=1)
+    return "\n" + "\n".join(f"{key}: {value}" for key, value in pairs)
+
+
+def not_allowed(uses):
+    """Return the uses of private attributes without those that have a reason."""
+    return [
+        use for use in uses if (use.partition(":")[0], use.rpartition(".")[2]) not in ALLOWED_REACH
+    ]
+
+
+@pytest.mark.xfail(strict=True, reason="49 class names recur")
+def test_a_class_name_means_one_thing():
+    found = house.recurring_classes(MODULES)
+    assert len(found) <= 5, listed(found)
+
+
+@pytest.mark.xfail(strict=True, reason="70 modules have a recurring name")
+def test_a_file_name_says_which_file():
+    found = house.recurring_modules(MODULES)
+    assert sum(map(len, found.values())) <= 40, listed(found)
+
+
+@pytest.mark.xfail(strict=True, reason="64 modules have one importer")
+def test_a_module_with_one_importer_is_part_of_it():
+    found = house.lone_modules(MODULES)
+    assert len(found) <= 25, listed(found)
+
+
+@pytest.mark.xfail(strict=True, reason="36 private imports")
+def test_no_private_name_is_imported_from_another_package():
+    found = house.private_imports(MODULES)
+    assert not found, listed(found)
+
+
+@pytest.mark.xfail(strict=True, reason="9 uses")
+def test_no_private_attribute_of_another_package_is_used():
+    found = not_allowed(house.private_reach(MODULES, across=True))
+    assert not found, listed(found)
+
+
+@pytest.mark.xfail(strict=True, reason="24 uses")
+def test_no_private_attribute_of_another_module_is_used():
+    found = not_allowed(house.private_reach(MODULES))
+    assert not found, listed(found)
+
+
+def test_every_allowed_reach_is_still_needed():
+    found = house.private_reach(MODULES)
+    assert len(found) - len(not_allowed(found)) >= len(ALLOWED_REACH)
+
+
+def test_files_are_at_most_600_lines_long():
+    assert house.long_files(MODULES, 600) == {}
+
+
+def test_functions_are_at_most_60_lines_long():
+    assert house.long_functions(MODULES, 60) == {}
+
+
+def test_every_public_name_has_a_docstring():
+    assert house.undocumented(MODULES) == []
+    assert [
+        module.name for module in MODULES.values() if not house.docstring_lines(module.tree)
+    ] == []
+
+
+def test_every_exported_name_exists():
+    for package, names in house.exports(MODULES).items():
+        missing = [
+            name
+            for name in names
+            if f"{package}.{name}" not in MODULES and not house.resolve(MODULES, package, name)
+        ]
+        assert not missing, (package, missing)
+
+
+def test_no_file_name_says_nothing():
+    empty = {"core", "utils", "util", "helpers", "helper", "common", "misc"}
+    assert [m.name for m in MODULES.values() if m.path.stem.strip("_") in empty] == []
+
+
+@pytest.mark.xfail(strict=True, reason="index: phylo, svm; design: phylo, rvm, svm")
+@pytest.mark.parametrize("page", ["index.md", "explanation/design.md"])
+def test_the_documentation_knows_every_package(page):
+    code = CODE.findall((house.ROOT / "docs" / page).read_text(encoding="utf-8"))
+    # The command is described by what is typed, not by its package.
+    asked = [name for name in PACKAGES if name != "cli"]
+    assert [name for name in asked if not any(re.search(rf"\b{name}\b", c) for c in code)] == []
+
+
+def test_the_counters_see_what_they_count(tmp_path):
+    files = {
+        "__init__": '"""The top."""\n',
+        "a/__init__": 'from parsimon.a._one import Thing, make\n__all__ = ["Thing", "make"]\n',
+        "a/_one": "class Thing:\n    def __init__(self):\n        self._x = 1\n\ndef make(): ...\n",
+        "a/two": "from parsimon.a._one import Thing\n\ndef peek(thing): return thing._x\n",
+        "b/__init__": "__all__ = []\n",
+        "b/two": "def late():\n from parsimon.a import _one\n return _one\n\nclass Thing: ...\n",
+        "b/three": "import parsimon.a.two\nfrom parsimon.b.two import late\n\nlate()._y\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "src" / "parsimon" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = house.read_modules(tmp_path)
+    assert house.recurring_classes(found) == {"Thing": ["parsimon.a._one", "parsimon.b.two"]}
+    assert house.recurring_modules(found) == {"two": ["parsimon.a.two", "parsimon.b.two"]}
+    assert house.lone_modules(found) == dict.fromkeys(
+        ["parsimon.a.two", "parsimon.b.two"], "parsimon.b.three"
+    )
+    assert house.private_imports(found) == ["parsimon.b.two:2 takes parsimon.a._one"]
+    assert house.private_reach(found, across=True) == ["parsimon.b.three:4 uses late()._y"]
+    assert house.private_reach(found)[0] == "parsimon.a.two:3 uses thing._x"
+    assert house.undocumented(found) == ["parsimon.a.Thing", "parsimon.a.make"]
+    assert (house.long_files(found, 4), house.long_functions(found, 2)) == (
+        {"parsimon.a._one": 5, "parsimon.b.two": 5},
+        {"parsimon.b.two.late:1": 3},
+    )
