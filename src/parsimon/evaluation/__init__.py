@@ -7,6 +7,12 @@ differ, and what that rests on.
 """
 
 from parsimon._partition import homogeneous_partition, nearest_neighbour_walk
+from parsimon.evaluation._honest_result import (
+    Fold,
+    HonestScore,
+    bootstrap_interval,
+    corrected_t_interval,
+)
 from parsimon.evaluation.compare import (
     Comparison,
     anova,
@@ -18,12 +24,6 @@ from parsimon.evaluation.compare import (
 )
 from parsimon.evaluation.folds import HomogeneousKFold, StratifiedHalves
 from parsimon.evaluation.honest import honest_score
-from parsimon.evaluation.intervals import (
-    Fold,
-    HonestScore,
-    bootstrap_interval,
-    corrected_t_interval,
-)
 
 __all__ = [
     "Comparison",

@@ -52,13 +52,13 @@ class CandidateModel:
     def __call__(self, candidate: Candidate) -> Any:
         X = framed(self.X, self.names)
         if self.task == "classification":
-            from parsimon.gp.classifier import GPClassifier
+            from parsimon.gp import GPClassifier
 
             kept = GPClassifier(
                 candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
             )
             return kept.fit(X, self.y)
-        from parsimon.gp.regressor import GPRegressor
+        from parsimon.gp import GPRegressor
 
         # The search standardised the target; a constant target has no unit.
         unit = float(np.var(self.y)) or 1.0

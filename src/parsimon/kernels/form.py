@@ -1,8 +1,7 @@
 """Forms of a kernel: canonical, simplified, sum of products, and structure without numbers.
 
-Every function returns a new kernel with the same Gram matrix.
-
-The neighbours of a kernel: what one more base kernel can make of it.
+Every function returns a new kernel with the same Gram matrix, but for `expand`, which lists what
+one more base kernel can make of a kernel.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""Pictures of a kernel: how similarity falls off, and functions drawn from its prior.
-
-Functions drawn from a kernel's prior.
-"""
+"""Pictures of a kernel: how similarity falls off, and functions drawn from its prior."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from parsimon._progress import Progress
 from parsimon._typing import Array
-from parsimon.evaluation.folds import Part, outer_parts
+from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.exceptions import ParsimonError
 from parsimon.report.findings import Task
 from parsimon.statistician.answer import Answer, answer
@@ -45,7 +45,9 @@ class Questions:
     task: Task
 
 
-def plan_folds(questions: Questions, options: Options, seed: np.random.SeedSequence) -> list[Part]:
+def plan_folds(
+    questions: Questions, options: Options, seed: np.random.SeedSequence
+) -> list[OuterPart]:
     """Return the outer folds: as many as asked for, fewer or none where rows are too few."""
     values = questions.values
     n_folds = min(options.n_outer, len(values) // 4)
@@ -64,7 +66,7 @@ def plan_folds(questions: Questions, options: Options, seed: np.random.SeedSeque
 
 
 def run_searches(
-    questions: Questions, parts: Sequence[Part], options: Options, seed: np.random.SeedSequence
+    questions: Questions, parts: Sequence[OuterPart], options: Options, seed: np.random.SeedSequence
 ) -> tuple[list[Answer], list[Measured]]:
     """Answer every question on the whole table and on each outer training part."""
     n_questions = len(questions.targets)
@@ -95,7 +97,7 @@ def _note(n_parts: int) -> str:
 def _run(
     place: tuple[int, int],
     questions: Questions,
-    parts: Sequence[Part],
+    parts: Sequence[OuterPart],
     options: Options,
     seed: np.random.SeedSequence,
     limit: float | None,
@@ -116,7 +118,7 @@ def _measure(
     fold: int,
     ask: int,
     questions: Questions,
-    part: Part,
+    part: OuterPart,
     options: Options,
     seed: np.random.SeedSequence,
     limit: float | None,

@@ -156,7 +156,7 @@ def _row(scope: Scope, row: RowFinding, names: Sequence[str]) -> tuple[Cell, ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperatingPoint:
+class ThresholdCounts:
     """What calling rows positive from a threshold on does.
 
     threshold: The least probability that is called positive.
@@ -171,12 +171,12 @@ class OperatingPoint:
     passed: int
 
 
-def operating_point(roc: Roc, threshold: float) -> OperatingPoint:
+def operating_point(roc: Roc, threshold: float) -> ThresholdCounts:
     """Return the point of a curve whose threshold is nearest."""
     place = min(range(len(roc.thresholds)), key=lambda k: abs(roc.thresholds[k] - threshold))
     found = round(roc.tpr[place] * roc.n_positive)
     alarms = round(roc.fpr[place] * roc.n_negative)
-    return OperatingPoint(
+    return ThresholdCounts(
         threshold=roc.thresholds[place],
         found=found,
         missed=roc.n_positive - found,
@@ -319,7 +319,7 @@ def auc_sentence(scope: Scope, roc: Roc) -> str:
     )
 
 
-def _at_one_half(scope: Scope, point: OperatingPoint) -> tuple[Sentence, ...]:
+def _at_one_half(scope: Scope, point: ThresholdCounts) -> tuple[Sentence, ...]:
     n_positive, n_negative = point.found + point.missed, point.false_alarms + point.passed
     return (
         f"If rows are called {scope.positive} from a probability of {decimal(point.threshold, 2)} "
@@ -331,7 +331,7 @@ def _at_one_half(scope: Scope, point: OperatingPoint) -> tuple[Sentence, ...]:
     )
 
 
-def _confusion(scope: Scope, point: OperatingPoint) -> Table:
+def _confusion(scope: Scope, point: ThresholdCounts) -> Table:
     other = "another class" if scope.negative == "the other classes" else scope.negative
     return Table(
         anchor=scope.anchor("table-confusion"),
