@@ -47,7 +47,7 @@ html_show_sourcelink = False
 PACKAGES = (
     "statistician",
     "report.html",
-    "report.writing",
+    "report.sections",
     "pareto",
     "kernels",
     "inference",

@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
 from parsimon.datasets import load
-from parsimon.gp import FittedProcess, fit_classifier
+from parsimon.gp import fit_classifier
+from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import classification_evidence, maximise_evidence
 from parsimon.kernels import Kernel, SquaredExponential
 

@@ -12,15 +12,8 @@ from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.gp.classifier import GPClassifier
 from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
-from parsimon.kernels import (
-    Constant,
-    Epanechnikov,
-    Linear,
-    Matern,
-    SquaredExponential,
-    plain,
-    same_structure,
-)
+from parsimon.kernels import Constant, Epanechnikov, Linear, Matern, SquaredExponential, plain
+from parsimon.kernels.form import same_structure
 
 SE = SquaredExponential
 

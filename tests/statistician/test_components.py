@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from parsimon.gp import Candidate, GPClassifier
-from parsimon.kernels import (
-    Constant,
-    Linear,
-    Periodic,
-    SquaredExponential,
-    structure,
-    sum_of_products,
-)
+from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential, structure
+from parsimon.kernels.form import sum_of_products
 from parsimon.statistician.components import component_findings, growing_sums, joined, split
 from parsimon.statistician.models import posterior_of
 from tests.statistician.questions import subject_of, table

@@ -3,7 +3,8 @@ import pytest
 
 from parsimon.gp import GPClassifier
 from parsimon.gp._memory import FailedFit
-from parsimon.kernels import Linear, Periodic, SquaredExponential, same_structure
+from parsimon.kernels import Linear, Periodic, SquaredExponential
+from parsimon.kernels.form import same_structure
 from parsimon.statistician.interactions import interaction_findings, separated
 from parsimon.statistician.variables import variable_findings
 from tests.statistician.questions import subject_of, table

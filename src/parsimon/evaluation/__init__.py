@@ -6,18 +6,11 @@ splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and `anova` say
 differ, and what that rests on.
 """
 
-from parsimon._partition import homogeneous_partition, nearest_neighbour_walk
-from parsimon.evaluation._honest_result import (
-    Fold,
-    HonestScore,
-    bootstrap_interval,
-    corrected_t_interval,
-)
+from parsimon.evaluation._honest_result import HonestScore, corrected_t_interval
 from parsimon.evaluation.compare import (
     Comparison,
     anova,
     corrected_t,
-    holm,
     mann_whitney,
     pairwise,
     wilcoxon_signed_rank,
@@ -27,19 +20,14 @@ from parsimon.evaluation.honest import honest_score
 
 __all__ = [
     "Comparison",
-    "Fold",
     "HomogeneousKFold",
     "HonestScore",
     "StratifiedHalves",
     "anova",
-    "bootstrap_interval",
     "corrected_t",
     "corrected_t_interval",
-    "holm",
-    "homogeneous_partition",
     "honest_score",
     "mann_whitney",
-    "nearest_neighbour_walk",
     "pairwise",
     "wilcoxon_signed_rank",
 ]

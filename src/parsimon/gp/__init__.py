@@ -6,25 +6,19 @@ the fits as functions of arrays, `parsimon.inference` the mathematics, `_beam` t
 """
 
 from parsimon.gp._candidates import Candidate, SearchHistory
-from parsimon.gp._estimator import LatentComponent
-from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_regressor, fit_softmax
-from parsimon.gp.classifier import GPClassifier, LeaveOneOut
-from parsimon.gp.regressor import GPRegressor, LeftOutTargets
+from parsimon.gp._process_fit import fit_classifier, fit_regressor
+from parsimon.gp.classifier import GPClassifier
+from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
 from parsimon.gp.sparse import SparseGPClassifier
 
 __all__ = [
     "Candidate",
-    "FittedProcess",
     "GPClassifier",
     "GPRegressor",
     "KernelSearch",
-    "LatentComponent",
-    "LeaveOneOut",
-    "LeftOutTargets",
     "SearchHistory",
     "SparseGPClassifier",
     "fit_classifier",
     "fit_regressor",
-    "fit_softmax",
 ]

@@ -220,12 +220,19 @@ _REASONS: dict[StoppedBy, str] = {
 class SearchHistory:
     """Everything that a search over kernels measured.
 
-    baseline: The constant kernel.
-    levels: All kernels of each depth, the best first.
-    path: The best of each level that improved on the one before; empty if nothing beat the
+    Parameters
+    ----------
+    baseline : Candidate
+        The constant kernel.
+    levels : tuple of tuples of Candidate
+        All kernels of each depth, the best first.
+    path : tuple of Candidate
+        The best of each level that improved on the one before; empty if nothing beat the
         baseline.
-    stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
-    guide: What was minimised.
+    stopped_by : {"depth", "no_improvement", "exhausted", "time_limit", "interrupt"}
+    guide : str
+        What was minimised.
+    task : {"classification", "regression"}
     """
 
     baseline: Candidate

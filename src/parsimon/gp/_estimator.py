@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import FittedProcess
-from parsimon.inference import LatentPosterior, LowRankPrior
+from parsimon.inference import LatentPosterior
+from parsimon.inference.prior import LowRankPrior
 from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
 
 

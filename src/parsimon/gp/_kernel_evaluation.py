@@ -18,17 +18,15 @@ import numpy as np
 from parsimon._typing import Array, Indices, Mask
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
 from parsimon.inference import (
-    EvidenceFit,
-    Latent,
     LatentPosterior,
     RegressionPosterior,
-    Sites,
     classification_evidence,
-    evidence_curvature,
-    leave_one_out_log_loss,
     maximise_evidence,
     regression_evidence,
 )
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature
+from parsimon.inference.likelihoods import leave_one_out_log_loss
+from parsimon.inference.posterior import Latent, Sites
 from parsimon.kernels import Kernel
 
 Task: TypeAlias = Literal["classification", "regression"]

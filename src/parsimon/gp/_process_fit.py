@@ -20,22 +20,19 @@ from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
-    DensePrior,
-    EvidenceFit,
-    Latent,
     LatentPosterior,
     RegressionPosterior,
-    Sites,
     SoftmaxPosterior,
     classification_evidence,
-    evidence_curvature,
     latent_prior,
     maximise_evidence,
     regression_evidence,
     softmax_evidence,
 )
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature
 from parsimon.inference.likelihoods import probit_tilted
-from parsimon.inference.prior import Form, LowRankPrior
+from parsimon.inference.posterior import Latent, Sites
+from parsimon.inference.prior import DensePrior, Form, LowRankPrior
 from parsimon.kernels import Kernel
 from parsimon.optimise import random_starts
 

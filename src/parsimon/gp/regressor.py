@@ -21,7 +21,8 @@ from parsimon.gp._estimator import (
 )
 from parsimon.gp._multiclass import in_order, left_out
 from parsimon.gp._process_fit import fit_regressor
-from parsimon.kernels import plain, sum_of_products
+from parsimon.kernels import plain
+from parsimon.kernels.form import sum_of_products
 
 
 class LeftOutTargets(NamedTuple):

@@ -7,7 +7,7 @@ into a fitted estimator.
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -218,8 +218,8 @@ class KernelSearch(FrontEstimator):
     front_variables_ : Front
         The same against the number of variables.
     best_index_ : int or None
-        The place of the best kernel on `front_`; None where the guide is another than the error
-        and the front has better ones.
+        The place of the best kernel on the front; None where it is not there, since another guide
+        than the error chose it.
     structure_found_ : bool
     problem_ : KernelProblem
         Rows, target (labels -1 and 1, or standardised numbers) and folds that every kernel was
@@ -366,7 +366,7 @@ class KernelSearch(FrontEstimator):
         if price == "kernels":
             return super().select(rule)
         front = self.front_variables_
-        return front.solution(_chosen(front, rule, self._figures_of(front)))
+        return front.solution(choose_from_front(front, rule, self._figures_of(front)))
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a data frame, one row for each kernel of the front, with all that is known of it.
@@ -533,20 +533,6 @@ class KernelSearch(FrontEstimator):
             beats_constant=structured if self.structure_found_ else None,
             constant="the constant kernel",
         )
-
-    def _index(self, rule: Rule) -> int:
-        return _chosen(self._front, rule, self._figures)
-
-
-def _chosen(front: Front, rule: Rule, figures: Figures) -> int:
-    """Return the place that a rule chooses on the whole front.
-
-    If that is the constant kernel's, a text chooses among the others: the constant is what a knee
-    is measured from, but no answer where there is a structure.
-    """
-    place = choose_from_front(front, rule, replace(figures, beats_constant=None))
-    better = figures.beats_constant
-    return place if better is None or better[place] else choose_from_front(front, rule, figures)
 
 
 def _standardised(y: AnyArray) -> Array:

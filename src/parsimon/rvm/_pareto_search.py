@@ -25,7 +25,7 @@ from parsimon._partition import homogeneous_partition
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import SparseSoftmax
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
 from parsimon.rvm._class_search import ClassProblem, class_search
 from parsimon.rvm._classes import fit_classes
 from parsimon.rvm._entry import entry_test

@@ -36,8 +36,9 @@ from parsimon._data import row_weights
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.inference.irls import logistic_modes
-from parsimon.inference.sparse_bayes import SparseBayes, SparseSoftmax, softmax_given
+from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax, softmax_given
 from parsimon.pareto import Front
 from parsimon.pareto import choose as choose_from_front
 from parsimon.pareto._criteria import KNEES, condition_mask, written_conditions

@@ -7,16 +7,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.gp import Candidate
-from parsimon.kernels import (
-    Constant,
-    Kernel,
-    Linear,
-    Periodic,
-    Product,
-    Sum,
-    canonical,
-    sum_of_products,
-)
+from parsimon.kernels import Constant, Kernel, Linear, Periodic, Product, Sum, canonical
+from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import ComponentFinding, Shape
 from parsimon.statistician.direction import direction_of, repeats
 from parsimon.statistician.models import model_of, posterior_of

@@ -7,8 +7,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from parsimon._typing import Array
-from parsimon.inference import Latent, LatentPosterior, RegressionPosterior
-from parsimon.kernels import Constant, Kernel, Linear, sum_of_products
+from parsimon.inference import LatentPosterior, RegressionPosterior
+from parsimon.inference.posterior import Latent
+from parsimon.kernels import Constant, Kernel, Linear
+from parsimon.kernels.form import sum_of_products
 from parsimon.report.figures import monotone_share
 from parsimon.report.findings import Shape
 

@@ -17,7 +17,8 @@ from parsimon.report.figures import (
     svg,
 )
 from parsimon.report.findings import Checks, Picture, Roc, Task
-from parsimon.roc import AucInterval, RocDisplay, RocPoints
+from parsimon.roc import AucInterval, RocDisplay
+from parsimon.roc.curve import RocPoints
 from parsimon.statistician.views import MOST_COLUMNS
 
 _DATA_ROWS = 400

@@ -10,7 +10,8 @@ from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
-from parsimon.inference import LatentPosterior, positive_probability
+from parsimon.inference import LatentPosterior
+from parsimon.inference.likelihoods import positive_probability
 from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
 from parsimon.report.findings import Interval, Model, Roc
 from parsimon.roc import auc_interval, roc_hull, roc_points

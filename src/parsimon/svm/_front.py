@@ -42,8 +42,9 @@ from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Box, Directions, History, SearchResult, hypervolume, nsga2
+from parsimon.pareto import Box, Directions, SearchResult, hypervolume, nsga2
 from parsimon.pareto._criteria import unit_scaled
+from parsimon.pareto.search import History
 from parsimon.svm._dual import Dual, solve
 from parsimon.svm._front_machine import (
     Basis,

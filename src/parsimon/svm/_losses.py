@@ -40,12 +40,13 @@ import numpy as np
 from parsimon._checks import check_count, check_positive, check_probability
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Mask
-from parsimon.pareto import Box, HybridMutation, SearchResult, UniformCrossover
+from parsimon.pareto import Box, SearchResult, UniformCrossover
 from parsimon.pareto._evaluation_pool import EvaluationPool
 from parsimon.pareto.nsga2 import NSGA2
 from parsimon.pareto.run import SearchOptions
 from parsimon.pareto.search import search_generations
 from parsimon.pareto.space import Space
+from parsimon.pareto.variation import HybridMutation
 
 # Weights that are sums in another order are equal.
 _ROUNDING = 1e-12

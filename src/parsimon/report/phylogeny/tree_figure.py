@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from parsimon._style import figure_style, new_axes
-from parsimon.phylo import AncestralStates, plot_tree
+from parsimon.phylo import plot_tree
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.figures import label
 
 if TYPE_CHECKING:

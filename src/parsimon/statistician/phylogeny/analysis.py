@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parsimon.phylo import AncestralStates, Tree
+from parsimon.phylo import Tree
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.document import Document
 from parsimon.report.phylogeny import TraitFindings
 from parsimon.statistician.analysis import Readable

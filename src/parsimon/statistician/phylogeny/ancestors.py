@@ -6,13 +6,9 @@ import numpy as np
 
 from parsimon._typing import Indices
 from parsimon.exceptions import ParsimonError
-from parsimon.phylo import (
-    AncestralStates,
-    Tree,
-    ancestral_predictions,
-    ancestral_states,
-)
+from parsimon.phylo import Tree, ancestral_predictions, ancestral_states
 from parsimon.phylo._editing import children_lists
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.phylogeny.findings import Ancestor, RootFinding
 from parsimon.statistician.phylogeny.models import Fitted, interval
 from parsimon.statistician.phylogeny.reading import Traits

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from parsimon.phylo import AncestralStates
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.phylogeny import TraitFindings
 from parsimon.report.phylogeny.figures import (
     draw_curves,
