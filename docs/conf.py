@@ -48,6 +48,7 @@ PACKAGES = (
     "statistician",
     "report.html",
     "report.sections",
+    "statistician.families",
     "pareto",
     "kernels",
     "inference",
@@ -86,6 +87,37 @@ def escape_bars(*event):
             lines[number] = re.sub(r"(?<!\\)\|(\S[^|]*)\|", r"\|\1\|", line)
 
 
+FIELD = re.compile(
+    r"^(?P<names>\w+(?:, \w+)*)(?: (?P<shape>\([^:]*\)))?: (?P<text>.+)", flags=re.MULTILINE
+)
+
+
+def list_fields(*event):
+    """Set a paragraph of fields, "name (shape): text", as numpydoc's attributes."""
+    kind, lines = event[1], event[-1]
+    if kind != "class":
+        return
+    paragraphs = re.split(r"\n\s*\n", "\n".join(lines).strip("\n"))
+    fields = [text for text in paragraphs if _is_fields(text)]
+    if not fields:
+        return
+    others = [text for text in paragraphs if not _is_fields(text)]
+    found = FIELD.sub(_attribute, "\n".join(fields))
+    lines[:] = "\n\n".join([*others, f"Attributes\n----------\n{found}", ""]).split("\n")
+
+
+def _is_fields(paragraph):
+    lines = paragraph.split("\n")
+    return bool(FIELD.fullmatch(lines[0])) and all(
+        line.startswith("    ") or FIELD.fullmatch(line) for line in lines
+    )
+
+
+def _attribute(field):
+    shape = f" : {field['shape']}" if field["shape"] else ""
+    return f"{field['names']}{shape}\n    {field['text']}"
+
+
 def plain_requests(*event):
     """Say in our words what scikit-learn's routing methods do; their own text links to its site."""
     kind, name, lines = event[1], event[2], event[-1]
@@ -104,5 +136,6 @@ def setup(app):
     """Register what is defined above."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("build-finished", check_reference)
+    app.connect("autodoc-process-docstring", list_fields, priority=50)
     app.connect("autodoc-process-docstring", escape_bars, priority=100)
     app.connect("autodoc-process-docstring", plain_requests, priority=900)

@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from package_map import package_map
 from phylo_figures import (
     ancestors,
     components_with_and_without,
@@ -63,6 +64,7 @@ def main():
         save_small(walk(), "svm-walk", "Five machines along a front")
         save_small(spectra(), "svm-spectra", "Eigenvalues of three kernels")
         save_small(moons(), "svm-moons", "Seven labels alone, and with rows without")
+        save_small(package_map(), "packages", "The packages in layers; imports point down")
         save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")
         if "PARSIMON_DATA" in os.environ:
             save_real_species()
@@ -299,12 +301,12 @@ def one_variable():
     """The posterior along one column, with the band of the latent function."""
     from parsimon.datasets import load
     from parsimon.gp import GPClassifier
-    from parsimon.report.figures import Points, posterior_1d
+    from parsimon.report.figures import ClassRows, posterior_1d
 
     data = load("pima_cleaned")
     X = data.data[["glucose"]].to_numpy()
     model = GPClassifier(n_restarts=0).fit(X, data.target)
-    points = Points(X, data.target == "yes", names=["glucose"], class_names=["no", "yes"])
+    points = ClassRows(X, data.target == "yes", names=["glucose"], class_names=["no", "yes"])
     return posterior_1d(latent_of(model), points)
 
 
@@ -313,28 +315,28 @@ def two_variables():
     from parsimon.datasets import load
     from parsimon.gp import GPClassifier
     from parsimon.kernels import SquaredExponential as SE
-    from parsimon.report.figures import Points, posterior_2d
+    from parsimon.report.figures import ClassRows, posterior_2d
 
     data = load("ripley")
     train = (data.split == "train").to_numpy()
     X, y = data.data.to_numpy()[train], data.target.to_numpy()[train]
     model = GPClassifier((SE(0) * SE(1)).start(X), n_restarts=0).fit(X, y)
-    points = Points(X, y == model.classes_[1], names=["x1", "x2"], class_names=["0", "1"])
+    points = ClassRows(X, y == model.classes_[1], names=["x1", "x2"], class_names=["0", "1"])
     return posterior_2d(latent_of(model), points, confidence=True)
 
 
 def parts_of_a_sum():
     """The exact posterior of each additive part of one model."""
     from parsimon.kernels import plain
-    from parsimon.report.figures import Component, Points, component_panels
+    from parsimon.report.figures import ClassRows, DrawnPart, component_panels
 
     data, model = pima_model()
     names = list(data.data.columns)
-    points = Points(
+    points = ClassRows(
         data.data.to_numpy(), data.target == "yes", names=names, class_names=["no", "yes"]
     )
     parts = [
-        Component(plain(part, names), part.columns, latent_of(model, place))
+        DrawnPart(plain(part, names), part.columns, latent_of(model, place))
         for place, part in enumerate(model.kernel_.terms)
     ]
     return component_panels(parts, points)
@@ -357,7 +359,7 @@ def way_of_a_search():
     """What a real search tried on the way to its result."""
     from parsimon.datasets import load
     from parsimon.gp import KernelSearch
-    from parsimon.statistician.search_pictures import draw_search
+    from parsimon.statistician.families.gp._kernel_figures import draw_search
 
     data = load("pima_cleaned")
     search = KernelSearch(depth=3, random_state=0).fit(data.data, data.target)

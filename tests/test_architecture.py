@@ -36,13 +36,11 @@ def not_allowed(uses):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="49 class names recur")
 def test_a_class_name_means_one_thing():
     found = house.recurring_classes(MODULES)
     assert len(found) <= 5, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="70 modules have a recurring name")
 def test_a_file_name_says_which_file():
     found = house.recurring_modules(MODULES)
     assert sum(map(len, found.values())) <= 40, listed(found)
@@ -107,7 +105,6 @@ def test_no_file_name_says_nothing():
     assert [m.name for m in MODULES.values() if m.path.stem.strip("_") in empty] == []
 
 
-@pytest.mark.xfail(strict=True, reason="index: phylo, svm; design: phylo, rvm, svm")
 @pytest.mark.parametrize("page", ["index.md", "explanation/design.md"])
 def test_the_documentation_knows_every_package(page):
     code = CODE.findall((house.ROOT / "docs" / page).read_text(encoding="utf-8"))

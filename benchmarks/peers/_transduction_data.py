@@ -45,8 +45,8 @@ def three_clusters(seed: int) -> tuple[Array, Indices, Indices]:
     return X, hidden(split, np.array([0, 1, 100, 101])), split
 
 
-def real_set(name: str) -> tuple[Array, Indices]:
-    """Return a bundled table with two classes: standardised features, and codes.
+def real_set(name: str, *, standardised: bool = True) -> tuple[Array, Indices]:
+    """Return a bundled table and the codes of its classes.
 
     Columns of texts become 0 and 1; rows with missing values are left out.
     """
@@ -59,14 +59,37 @@ def real_set(name: str) -> tuple[Array, Indices]:
     X = pd.get_dummies(pd.DataFrame(data.data), drop_first=True).to_numpy(dtype=np.float64)
     codes = np.unique(np.asarray(data.target), return_inverse=True)[1]
     complete = np.isfinite(X).all(axis=1)
-    return StandardScaler().fit_transform(X[complete]), codes[complete]
+    X, codes = X[complete], codes[complete]
+    return (StandardScaler().fit_transform(X) if standardised else X), codes
 
 
 def drawn_labels(codes: Indices, n_each: int, seed: int) -> Indices:
     """Return the labels with all but `n_each` of each class hidden."""
     rng = np.random.default_rng(seed)
-    rows = [rng.choice(np.flatnonzero(codes == code), n_each, replace=False) for code in (0, 1)]
+    rows = [
+        rng.choice(np.flatnonzero(codes == code), n_each, replace=False)
+        for code in np.unique(codes)
+    ]
     return hidden(codes, np.concatenate(rows))
+
+
+def drawn_rows(codes: Indices, n_labels: int, seed: int) -> Indices:
+    """Return the labels of rows drawn from all, hidden elsewhere; every class is there."""
+    rng = np.random.default_rng(seed)
+    classes = set(codes)
+    rows = rng.choice(len(codes), n_labels, replace=False)
+    while set(codes[rows]) != classes:
+        rows = rng.choice(len(codes), n_labels, replace=False)
+    return hidden(codes, rows)
+
+
+def digits() -> tuple[Array, Indices]:
+    """Return the first 400 of scikit-learn's handwritten digits from 0 to 3."""
+    from sklearn.datasets import load_digits
+
+    X, codes = load_digits(return_X_y=True)
+    few = np.flatnonzero(codes < 4)[:400]
+    return X[few], codes[few]
 
 
 def hidden(truth: Indices, labelled: Indices) -> Indices:

@@ -22,9 +22,9 @@ from parsimon.inference.sparse_bayes import sparse_classification
 from parsimon.kernels import MultiResolution
 from parsimon.roc import front_area, roc_points, undominated_rates
 from parsimon.rvm import ParetoRVC
-from parsimon.rvm._dictionary import Basis, make_basis
-from parsimon.rvm._search import Outcome, Problem, search
-from parsimon.rvm._selection import most_accurate
+from parsimon.rvm._dictionary import BasisFunctions, make_basis
+from parsimon.rvm._problem import RelevanceProblem
+from parsimon.rvm._search import ArchiveResult, ChosenColumns, search
 
 DEFAULT, FROM_RVM = "default", "EA fRVM init"
 # The source gives no step of its threshold grid; 0.01 is ours.
@@ -113,7 +113,7 @@ def _default(job: Job, split: Split, dictionary: MultiResolution) -> dict[str, A
     return {"choices": choices, "areas": [], "n_points": len(model.front_)}
 
 
-def _rvm(split: Split, basis: Basis) -> dict[str, Any]:
+def _rvm(split: Split, basis: BasisFunctions) -> dict[str, Any]:
     found = sparse_classification(basis.design(split.X_train), split.y_train)
     chosen = basis.columns(found.active)
     train, test = (chosen.design(X) @ found.mean for X in (split.X_train, split.X_test))
@@ -127,14 +127,14 @@ def _rvm(split: Split, basis: Basis) -> dict[str, Any]:
     return {"choices": {"printed": answer}, "areas": areas, "stopped_by": found.reason}
 
 
-def _front(job: Job, split: Split, basis: Basis) -> dict[str, Any]:
+def _front(job: Job, split: Split, basis: BasisFunctions) -> dict[str, Any]:
     design = basis.design(split.X_train)
-    problem = Problem(design, split.y_train, has_bias=True, inputs=split.X_train)
+    problem = RelevanceProblem(design, split.y_train, has_bias=True, inputs=split.X_train)
     settings = SETTINGS[job.scheme]
     if job.scheme == FROM_RVM:
         machine = sparse_classification(design, split.y_train)
-        settings = {**settings, "start": machine}
-    outcome = search(
+        settings = {**settings, "start": ChosenColumns(machine.active, machine.alpha)}
+    found = search(
         problem,
         **settings,
         max_iter=job.n_evaluations,
@@ -142,31 +142,33 @@ def _front(job: Job, split: Split, basis: Basis) -> dict[str, Any]:
         stall=job.stall,
         random_state=job.split,
     )
-    refitted = _refit(outcome, design, basis, split)
-    chosen = most_accurate(refitted.train_accuracy, outcome.values[:, 2], refitted.n_vectors)
+    refitted = _refit(found, design, basis, split)
+    # Ties go to the least complex, then to the fewest vectors.
+    accuracy = refitted.train_accuracy.round(12)
+    chosen = int(np.lexsort((refitted.n_vectors, found.values[:, 2], -accuracy))[0])
     fpr, tpr = refitted.train_rates
     kept = undominated_rates(fpr, tpr)
     areas = [front_area(*rates[:, kept]) for rates in (refitted.train_rates, refitted.test_rates)]
     return {
         "choices": {"printed": _answer(refitted, chosen)},
         "areas": areas,
-        "stopped_by": outcome.stopped_by,
-        "n_points": len(outcome.values),
-        "n_iter": outcome.n_iter,
-        "n_evaluations": outcome.n_evaluations,
+        "stopped_by": found.stopped_by,
+        "n_points": len(found.values),
+        "n_iter": found.n_iter,
+        "n_evaluations": found.n_evaluations,
     }
 
 
-def _refit(outcome: Outcome, design: Array, basis: Basis, split: Split) -> Refitted:
+def _refit(found: ArchiveResult, design: Array, basis: BasisFunctions, split: Split) -> Refitted:
     """Fit every model of the archive to all training rows and measure all of its points."""
-    used = np.unique(np.concatenate([model.active for model in outcome.models]))
+    used = np.unique(np.concatenate([model.active for model in found.models]))
     test_design = basis.columns(used).design(split.X_test)
-    n_points = len(outcome.cutoffs)
+    n_points = len(found.cutoffs)
     rates = np.empty((2, 2, n_points))
     accuracies = np.empty((2, n_points))
     n_vectors = np.empty(n_points)
-    for number, model in enumerate(outcome.models):
-        points = outcome.which == number
+    for number, model in enumerate(found.models):
+        points = found.which == number
         mode = logistic_mode(
             design[:, model.active], split.y_train, model.alpha, largest_score=30.0
         )
@@ -174,7 +176,7 @@ def _refit(outcome: Outcome, design: Array, basis: Basis, split: Split) -> Refit
         for part, (scores, labels) in enumerate(
             ((mode.scores, split.y_train), (test_scores, split.y_test))
         ):
-            positive = scores > outcome.cutoffs[points, None]
+            positive = scores > found.cutoffs[points, None]
             rates[part][:, points] = _rates(positive, labels > 0)
             accuracies[part, points] = np.mean(positive == (labels > 0), axis=1)
         n_vectors[points] = np.sum(model.active > 0)

@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -237,9 +237,8 @@ def machine_of(method: str, C: float, gamma: float) -> Any:
 
     if method == "libsvm":
         return SVC(C=C, gamma=gamma)
-    if method == "default":
-        return EvolutionarySVC(C=C, gamma=gamma, random_state=0)
-    return EvolutionarySVC(C=C, gamma=gamma, strategy=method, preset="printed", random_state=0)
+    make = partial(EvolutionarySVC, C=C, gamma=gamma, indefinite="native", random_state=0)
+    return make() if method == "default" else make(strategy=method, preset="printed")
 
 
 def gamma_of(name: str) -> float:

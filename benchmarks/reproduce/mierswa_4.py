@@ -120,7 +120,8 @@ def machine_of(method: str) -> Any:
         return SVC(kernel="precomputed", max_iter=1_000_000)
     make: Callable[..., Any] = partial(EvolutionarySVC, kernel="precomputed", random_state=0)
     if method == "printed":
-        return make(strategy="gaussian", preset="printed", max_iter=10_000, stall=10)
+        printed = {"strategy": "gaussian", "preset": "printed", "indefinite": "native"}
+        return make(**printed, max_iter=10_000, stall=10)
     return make(indefinite=method)
 
 
@@ -155,13 +156,13 @@ def objective_rows(case: str, K: Array, y: Indices, results: dict[str, Measured]
 def values_without_equality(K: Array, y: Indices) -> Array:
     """Return what the default strategy reaches in each fold if the equality is dropped."""
     from parsimon.svm._dual import Dual
-    from parsimon.svm._evolve import Settings, evolve
+    from parsimon.svm._evolve import EvolutionOptions, evolve
 
     found = []
     for train, _ in folds(K, y):
         inner, signs = K[np.ix_(train, train)], signs_of(y[train])
         dual = Dual(inner, signs, np.ones(len(train)), equality=False)
-        alpha = evolve(dual, Settings(), random_state=0).alpha
+        alpha = evolve(dual, EvolutionOptions(), random_state=0).alpha
         found.append(dual_value(inner, alpha * signs))
     return np.array(found)
 

@@ -1,7 +1,7 @@
 """What in Mierswa (2009), chapters 3 to 5, is an artefact: the numbers of the page of errata.
 
 Seven claims, computed with scikit-learn's libsvm and NumPy, so that no figure depends on a solver
-of ours; only the rows of "the printed search" run one, `ParetoSVC("dual", preset="printed")`. No
+of ours; only the rows of "the printed search" run one, `ParetoSVC("dual")`. No
 row has a bar: the page explains what they mean.
 """
 
@@ -159,7 +159,6 @@ def search_rows(sets: tuple[str, ...], generations: int) -> Iterator[Row]:
         search = ParetoSVC(
             "dual",
             gamma=GAMMA[name],
-            preset="printed",
             max_iter=generations,
             validation_fraction=0.0,
             random_state=0,

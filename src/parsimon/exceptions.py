@@ -32,3 +32,7 @@ class CheckpointError(ParsimonError, ValueError):
 
 class ConstantPredictionWarning(UserWarning):
     """Nothing that a search found beats one prediction for every row, so that is what is used."""
+
+
+class InvertedPredictionWarning(UserWarning):
+    """A model gets more of its own training rows wrong than right, so that guessing is better."""

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from parsimon.cli import main
 from parsimon.gp import GPClassifier, GPRegressor
 from parsimon.kernels import SquaredExponential as SE
-from parsimon.statistician.prepare.preparation import Preparer
-from parsimon.statistician.prepare.screening import Screener
+from parsimon.statistician.prepare.preparation import Preparer, Screener
 from parsimon.statistician.saving import save_model
 from parsimon.statistician.table_model import TableModel
 

@@ -18,8 +18,7 @@ from parsimon.cli import main
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 
-# The package has a function of the same name.
-STATISTICIAN = import_module("parsimon.statistician.analyse")
+STATISTICIAN = import_module("parsimon.statistician")
 REAL = inspect.signature(STATISTICIAN.analyse)
 
 

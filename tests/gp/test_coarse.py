@@ -70,8 +70,8 @@ def test_restarts_are_drawn_once_and_never_worse(table):
     far = SE(lengthscale=60.0, variance=0.01)
     options = {"inference": "laplace", "bounds": np.log([[0.05, 100.0], [1e-3, 400.0]])}
     alone = fit_classifier(far, X, y, **options)
-    more = fit_classifier(far, X, y, n_restarts=2, random_state=0, **options)
-    same = fit_classifier(far, X, y, n_restarts=2, random_state=0, **options)
+    more = fit_classifier(far, X, y, n_restarts=1, random_state=0, **options)
+    same = fit_classifier(far, X, y, n_restarts=1, random_state=0, **options)
     assert more.log_evidence >= alone.log_evidence - 1e-6
     assert more.kernel == same.kernel
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.datasets import make_crescent
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
@@ -14,15 +13,14 @@ from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
 from parsimon.kernels import Constant, Epanechnikov, Linear, Matern, SquaredExponential, plain
 from parsimon.kernels.form import same_structure
+from tests.contract import contract
 
 SE = SquaredExponential
 
 
-@parametrize_with_checks(
-    [
-        KernelSearch(depth=1, cv=2, task="classification"),
-        KernelSearch(depth=1, cv=2, task="regression"),
-    ]
+@contract(
+    [KernelSearch(depth=1, cv=2, task="classification")],
+    [KernelSearch(depth=1, cv=2, task="regression")],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

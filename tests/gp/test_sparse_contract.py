@@ -1,16 +1,13 @@
 """The sparse classifier keeps scikit-learn's contract."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
-
 from parsimon.gp.sparse import SparseGPClassifier
+from tests.contract import contract
 
 
 # Small batches in the second: its larger tables are fitted by mini-batches.
-@parametrize_with_checks(
-    [
-        SparseGPClassifier(n_inducing=5, tol=0.1, random_state=0),
-        SparseGPClassifier(n_inducing=5, batch_size=40, tol=0.05, random_state=0),
-    ]
+@contract(
+    [SparseGPClassifier(n_inducing=5, tol=0.1, random_state=0)],
+    [SparseGPClassifier(n_inducing=5, batch_size=40, tol=0.05, random_state=0)],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

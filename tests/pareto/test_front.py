@@ -3,6 +3,7 @@ import pickle
 
 import numpy as np
 import pytest
+import skops.io
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -282,3 +283,14 @@ def test_descriptions_read_aloud(front):
     assert Front([[1, 2], [2, 3]], ["error", "size"]).describe() == (
         "One solution is the best in every objective: error 1 and size 2."
     )
+
+
+def test_a_front_survives_pickle_and_skops():
+    front = Front([[1, 3], [2, 2], [3, 4]], ["a", "b"], solutions=["x", "y", "z"])
+    stored = skops.io.dumps(front)
+    types = skops.io.get_untrusted_types(data=stored)
+    for again in (pickle.loads(pickle.dumps(front)), skops.io.loads(stored, trusted=types)):
+        assert again == front
+        assert again.rows.tolist() == front.rows.tolist()
+        assert again.solution(1) == front.solution(1)
+        assert not again.values.flags.writeable

@@ -95,3 +95,23 @@ def test_different_rows_of_round_numbers_are_told_apart(scale):
     grid = np.stack(np.meshgrid(*[[0.0, scale]] * 12), axis=-1).reshape(-1, 12)
     assert not repeated_keys(row_keys(grid)).any()
     assert repeated_keys(row_keys(np.concatenate((grid, grid))))[4096:].all()
+
+
+def test_survivors_are_the_best_levels_and_the_least_crowded():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 3))
+    kept = select_survivors(values, np.zeros(60), 25)
+    assert len(set(kept.rows.tolist())) == 25
+    level = np.full(60, 99)
+    left, depth = list(range(60)), 0
+    while left:
+        best = [i for i in left if not any((values[j] <= values[i]).all() and j != i for j in left)]
+        level[best] = depth
+        left, depth = [i for i in left if i not in best], depth + 1
+    np.testing.assert_array_equal(kept.levels, level[kept.rows])
+    np.testing.assert_array_equal(kept.levels, np.sort(level)[:25])
+    last = np.flatnonzero(level == kept.levels[-1])
+    chosen = np.isin(last, kept.rows)
+    room = crowding_distance(values[last])
+    assert 0 < chosen.sum() < len(last)
+    assert room[chosen].min() >= room[~chosen].max()

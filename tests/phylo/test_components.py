@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from scipy.stats import matrix_normal, multivariate_normal
 from sklearn.decomposition import PCA
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import P3CA, PhyloPCA, brownian_traits, covariance, read_tree, yule_tree
+from tests.contract import contract
 
 
-@parametrize_with_checks([PhyloPCA(), PhyloPCA(mode="correlation"), P3CA(), P3CA(centre="sample")])
+@contract([PhyloPCA(), P3CA()], [PhyloPCA(mode="correlation"), P3CA(centre="sample")])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

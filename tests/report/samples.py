@@ -11,13 +11,13 @@ from parsimon.report.findings import (
     InteractionFinding,
     Interval,
     Joint,
-    Model,
+    KernelSearchFindings,
+    ModelFinding,
     OuterFold,
     Picture,
     Roc,
     RowFinding,
-    Run,
-    SearchFindings,
+    RunFindings,
     Study,
     TableFindings,
     Treatment,
@@ -45,14 +45,16 @@ def roc(lift: float = 0.4) -> Roc:
     )
 
 
-def model(symbols: str, words: str, variables: tuple[str, ...], size: int, error: float) -> Model:
-    return Model(
+def model(
+    symbols: str, words: str, variables: tuple[str, ...], size: int, error: float
+) -> ModelFinding:
+    return ModelFinding(
         expression=words,
         symbols=symbols,
         words=words,
         kind="constant" if not size else "smooth" if size == 1 else "additive",
         variables=variables,
-        n_kernels=size,
+        size=size,
         error=error,
         standard_error=0.012,
         log_loss=error * 2,
@@ -62,7 +64,7 @@ def model(symbols: str, words: str, variables: tuple[str, ...], size: int, error
     )
 
 
-def models(names: tuple[str, ...] = NAMES) -> tuple[Model, ...]:
+def models(names: tuple[str, ...] = NAMES) -> tuple[ModelFinding, ...]:
     glucose, bmi, pedigree, age = names
     return (
         model("C", "a constant", (), 0, 0.3439),
@@ -213,8 +215,8 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
         ),
         honest=honest(names),
         checks=checks(names),
-        search=SearchFindings(
-            n_kernels=72,
+        search=KernelSearchFindings(
+            n_candidates=72,
             n_cross_validated=24,
             depth=4,
             beam=2,
@@ -263,7 +265,7 @@ def findings(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Find
             picture="data",
         ),
         studies=(one,),
-        run=Run(
+        run=RunFindings(
             version="0.0.0",
             seed=0,
             seconds=61.2,

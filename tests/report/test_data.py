@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parsimon.report.data import as_data, to_json
-from parsimon.report.findings import Findings, Model, Study
+from parsimon.report.findings import Findings, ModelFinding, Study
 from tests.report import samples
 
 
@@ -28,14 +28,14 @@ def test_every_kind_of_findings_is_valid_json(make):
 
     data = json.loads(to_json(make()), parse_constant=refuse)
     assert data["format"] == "parsimon-findings"
-    assert data["format_version"] == 1
+    assert data["format_version"] == 2
 
 
 def test_every_field_is_there_in_its_order():
     data = json.loads(to_json(samples.findings()))
     assert list(data)[2:] == [field.name for field in fields(Findings)]
     assert list(data["studies"][0]) == [field.name for field in fields(Study)]
-    assert list(data["studies"][0]["front"][1]) == [field.name for field in fields(Model)]
+    assert list(data["studies"][0]["front"][1]) == [field.name for field in fields(ModelFinding)]
 
 
 def test_values_are_those_of_the_findings():

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, kruskal, spearmanr
 from parsimon._style import BLUE, GREEN, GREY, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Points,
+    ClassRows,
     SearchNode,
     axis_order,
     calibration_bins,
@@ -32,7 +32,7 @@ def table(n_rows=60, n_columns=4, *, n_classes=2, seed=0, **options):
     rng = np.random.default_rng(seed)
     y = np.arange(n_rows) % n_classes
     X = rng.normal(size=(n_rows, n_columns)) + np.outer(y, np.arange(n_columns))
-    return Points(X, y, **options)
+    return ClassRows(X, y, **options)
 
 
 def lines_by_class(ax):
@@ -64,9 +64,9 @@ def test_axes_begin_with_the_best_column_and_follow_rank_correlation(rng):
 
 def test_axis_order_does_not_depend_on_units_and_puts_constants_last():
     points = table(80, 4)
-    scaled = Points(np.exp(points.X) * [1, 100, 0.01, 7], points.y)
+    scaled = ClassRows(np.exp(points.X) * [1, 100, 0.01, 7], points.y)
     np.testing.assert_array_equal(axis_order(points), axis_order(scaled))
-    with_constant = Points(np.column_stack([np.ones(80), points.X]), points.y)
+    with_constant = ClassRows(np.column_stack([np.ones(80), points.X]), points.y)
     assert axis_order(with_constant)[-1] == 0
 
 
@@ -102,7 +102,7 @@ def test_thick_lines_join_the_medians_of_the_classes():
 
 def test_a_long_table_is_sampled_by_class_and_the_caption_says_so():
     X = np.random.default_rng(0).normal(size=(1000, 2))
-    points = Points(X, np.arange(1000) < 100)
+    points = ClassRows(X, np.arange(1000) < 100)
     ax = parallel_coordinates(points, most_rows=200, random_state=1)
     assert [len(c.get_segments()) for c in lines_by_class(ax)] == [180, 20]
     assert "200 of 1000 rows" in caption(ax)
@@ -117,7 +117,7 @@ def test_a_long_table_is_sampled_by_class_and_the_caption_says_so():
 def test_a_wide_table_keeps_the_columns_that_separate_best():
     X = np.random.default_rng(3).normal(size=(80, 20))
     X[:40, ::4] += 1.0
-    points = Points(X, np.arange(80) < 40)
+    points = ClassRows(X, np.arange(80) < 40)
     ax = parallel_coordinates(points, most_columns=5)
     best = {f"x{column + 1}" for column in np.argsort(-separation(points))[:5]}
     assert {text.get_text() for text in ax.get_xticklabels()} == best
@@ -172,7 +172,7 @@ def test_data_figures_draw_for_edge_cases(n_columns, case):
         y = [0] * 5
     if case == "one row":
         X, y = X[:1], y[:1]
-    ax = data_figure(Points(X, y))
+    ax = data_figure(ClassRows(X, y))
     ax.figure.canvas.draw()
     assert caption(ax)
 

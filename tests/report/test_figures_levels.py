@@ -5,8 +5,8 @@ from scipy.special import ndtr
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Component,
-    Points,
+    ClassRows,
+    DrawnPart,
     caption,
     component_panels,
     component_reach,
@@ -26,7 +26,7 @@ def _close():
 def table(n_rows=60):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 2, n_rows)])
-    return Points(X, X[:, 1] > 0, names=["age", "smoker"], class_names=["well", "ill"])
+    return ClassRows(X, X[:, 1] > 0, names=["age", "smoker"], class_names=["well", "ill"])
 
 
 def latent(X):
@@ -82,7 +82,7 @@ def test_a_curve_for_each_level():
 
 def test_two_columns_of_two_values_give_four_points():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]])
-    ax = posterior_by_level(latent, Points(X, [0, 1, 0, 1]), columns=[0, 1])
+    ax = posterior_by_level(latent, ClassRows(X, [0, 1, 0, 1]), columns=[0, 1])
     found = np.array([bars[0].get_ydata() for bars in ax.containers])
     np.testing.assert_allclose(found, ndtr(np.array([[-1, 0], [1, 2]])))
 
@@ -105,7 +105,7 @@ def test_slices_draw_points_where_a_column_has_two_values():
     ("columns", "n_lines", "n_bars"), [(["smoker"], 0, 1), (["smoker", "age"], 2, 0)]
 )
 def test_components_of_two_values_are_points_or_curves(columns, n_lines, n_bars):
-    part = Component("part", columns, latent)
+    part = DrawnPart("part", columns, latent)
     (ax,) = component_panels([part], table(), n_grid=9)
     assert len([line for line in ax.lines if line.get_linewidth() == 2.6]) == n_lines
     assert len(ax.containers) == n_bars
@@ -113,7 +113,7 @@ def test_components_of_two_values_are_points_or_curves(columns, n_lines, n_bars)
 
 def test_reach_and_target_of_components_are_kept():
     points = table()
-    part = Component("part", ["age"], latent)
+    part = DrawnPart("part", ["age"], latent)
     (ax,) = component_panels([part], points, reach=7.0, target="$pressure$", centred=True)
     assert ax.get_ylim() == pytest.approx((-7.35, 7.35))
     assert ax.get_ylabel() == r"part of \$pressure\$"

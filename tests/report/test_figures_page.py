@@ -13,22 +13,24 @@ from PIL import Image
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Points,
+    ClassRows,
     SearchNode,
     caption,
     data_figure,
     folds_sketch,
     isosurface_3d,
     label,
-    page,
     parallel_coordinates,
     posterior_1d,
     posterior_2d,
     search_tree,
     svg,
 )
-from parsimon.report.figures.page import compact, simplified
+from parsimon.report.figures import (
+    svg_text as page,
+)
 from parsimon.report.figures.points import number, percent
+from parsimon.report.figures.svg_text import compact, simplified
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -56,7 +58,7 @@ def linear(X):
 
 def table(n_rows=50, n_columns=2, **options):
     X = np.random.default_rng(0).normal(size=(n_rows, n_columns))
-    return Points(X, X[:, 0] > 0, **options)
+    return ClassRows(X, X[:, 0] > 0, **options)
 
 
 def ids(text):

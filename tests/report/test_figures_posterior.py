@@ -7,8 +7,8 @@ from scipy.special import expit, ndtr
 from parsimon._style import BLUE, GREY, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Component,
-    Points,
+    ClassRows,
+    DrawnPart,
     caption,
     component_panels,
     monotone_share,
@@ -32,7 +32,7 @@ def rising(X):
 
 def table(n_rows=40, n_columns=1, *, seed=0, **options):
     X = np.random.default_rng(seed).uniform(0, 4, (n_rows, n_columns))
-    return Points(X, X[:, 0] > 2, **options)
+    return ClassRows(X, X[:, 0] > 2, **options)
 
 
 def line_of(ax, width):
@@ -90,7 +90,7 @@ def test_frame_reaches_beyond_the_data_by_the_margin_and_is_dashed_there(margin)
 
 
 def test_rows_lie_in_the_strip_of_their_class_without_touching_ties():
-    points = Points(np.repeat([1.0, 2.0], 10), np.tile([0, 1], 10))
+    points = ClassRows(np.repeat([1.0, 2.0], 10), np.tile([0, 1], 10))
     ax = posterior_1d(rising, points)
     for code, low, high in ((0, -0.18, -0.03), (1, 1.03, 1.18)):
         x, heights = marks_of(ax, code).get_data()
@@ -109,7 +109,7 @@ def test_classes_differ_without_colour_and_positive_lies_on_top():
 
 
 def test_class_names_and_counts_stand_beside_the_strips():
-    points = Points([1.0, 2.0, 3.0], [0, 1, 1], class_names=["well", "ill"])
+    points = ClassRows([1.0, 2.0, 3.0], [0, 1, 1], class_names=["well", "ill"])
     ax = posterior_1d(rising, points, title="Dose")
     assert {text.get_text() for text in ax.texts} == {"well\n1 row", "ill\n2 rows"}
     assert ax.get_ylabel() == "probability of ill"
@@ -132,7 +132,7 @@ def test_other_columns_are_held_where_asked(hold, expected):
         asked.append(rows)
         return rows[:, 1], 0 * rows[:, 0]
 
-    ax = posterior_1d(posterior, Points(X, [0, 1, 1]), column="x2", hold=hold, n_grid=11)
+    ax = posterior_1d(posterior, ClassRows(X, [0, 1, 1]), column="x2", hold=hold, n_grid=11)
     np.testing.assert_allclose(np.vstack(asked)[:, 0], expected[0])
     assert len(np.unique(np.vstack(asked)[:, 1])) == 11
     assert f"x1 = {expected[0]:g}" in caption(ax)
@@ -225,7 +225,7 @@ def test_monotone_share_of_random_lines_is_the_normal_probability(rng):
 
 
 def test_monotonicity_colours_follow_the_gradient():
-    points = Points(np.linspace(0, 4, 41), np.arange(41) % 2)
+    points = ClassRows(np.linspace(0, 4, 41), np.arange(41) % 2)
     ax = monotonicity(lambda X: (-((X[:, 0] - 2) ** 2), 0 * X[:, 0]), points, ignored=0.1)
     runs = {line.get_label(): line for line in ax.lines if line.get_linewidth() == 2.8}
     step = 4 * 1.2 / 127
@@ -267,9 +267,9 @@ def test_draws_that_turn_are_said_to_turn_and_a_title_may_replace_the_verdict():
 def test_components_share_an_axis_and_maps_show_the_sum_over_two_columns():
     points = table(n_columns=3, names=["a", "b", "c"])
     parts = [
-        Component("big", ["a"], lambda X: (3 * X[:, 0] - 6, 0 * X[:, 0])),
-        Component("small", ["b"], lambda X: (0.1 * X[:, 1], 0.04 + 0 * X[:, 0])),
-        Component("both", [0, "c"], lambda X: (X[:, 0] - X[:, 2], 0 * X[:, 0])),
+        DrawnPart("big", ["a"], lambda X: (3 * X[:, 0] - 6, 0 * X[:, 0])),
+        DrawnPart("small", ["b"], lambda X: (0.1 * X[:, 1], 0.04 + 0 * X[:, 0])),
+        DrawnPart("both", [0, "c"], lambda X: (X[:, 0] - X[:, 2], 0 * X[:, 0])),
     ]
     panels = component_panels(parts, points, n_grid=21, margin=0.1)
     assert panels[0].get_ylim() == panels[1].get_ylim()
@@ -283,16 +283,16 @@ def test_components_share_an_axis_and_maps_show_the_sum_over_two_columns():
     with pytest.raises(InvalidInputError, match="no component"):
         component_panels([], points)
     with pytest.raises(InvalidInputError, match="names no column"):
-        component_panels([Component("C", [], rising)], points)
+        component_panels([DrawnPart("C", [], rising)], points)
 
 
 EDGE_CASES = {
-    "five rows": Points(np.arange(10.0).reshape(5, 2), [0, 1, 0, 1, 1]),
-    "one row": Points([[1.0, 2.0]], [1]),
-    "constant column": Points(np.column_stack([np.ones(6), np.arange(6.0)]), [0, 1] * 3),
-    "no positive row": Points(np.arange(10.0).reshape(5, 2), np.zeros(5)),
-    "no negative row": Points(np.arange(10.0).reshape(5, 2), np.ones(5)),
-    "huge numbers": Points(1e12 * np.arange(10.0).reshape(5, 2), [0, 1, 0, 1, 1]),
+    "five rows": ClassRows(np.arange(10.0).reshape(5, 2), [0, 1, 0, 1, 1]),
+    "one row": ClassRows([[1.0, 2.0]], [1]),
+    "constant column": ClassRows(np.column_stack([np.ones(6), np.arange(6.0)]), [0, 1] * 3),
+    "no positive row": ClassRows(np.arange(10.0).reshape(5, 2), np.zeros(5)),
+    "no negative row": ClassRows(np.arange(10.0).reshape(5, 2), np.ones(5)),
+    "huge numbers": ClassRows(1e12 * np.arange(10.0).reshape(5, 2), [0, 1, 0, 1, 1]),
 }
 
 
@@ -301,7 +301,7 @@ def test_figures_draw_for_edge_cases(points):
     def posterior(X):
         return np.tanh(X[:, 0] - 1), 1 + 0 * X[:, 0]
 
-    parts = [Component("c", [0, 1], posterior), Component("d", [1], posterior)]
+    parts = [DrawnPart("c", [0, 1], posterior), DrawnPart("d", [1], posterior)]
     for axes in (
         slices(posterior, points),
         posterior_2d(posterior, points, confidence=True, n_grid=15),
@@ -354,15 +354,15 @@ def test_errors_say_what_to_do(call, message):
 )
 def test_points_refuse_what_cannot_be_drawn(X, y, options, message):
     with pytest.raises(InvalidInputError, match=message):
-        Points(X, y, **options)
+        ClassRows(X, y, **options)
 
 
 def test_points_never_change():
     X = np.ones((3, 2))
-    points = Points(X, [0, 1, 1])
+    points = ClassRows(X, [0, 1, 1])
     X[0, 0] = 9
     assert points.X[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
         points.X[0, 0] = 3
     with pytest.raises(InvalidInputError, match="two classes"):
-        posterior_1d(rising, Points([1.0, 2.0, 3.0], [0, 1, 2]))
+        posterior_1d(rising, ClassRows([1.0, 2.0, 3.0], [0, 1, 2]))

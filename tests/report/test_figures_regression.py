@@ -4,7 +4,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
-    Numbers,
+    NumberRows,
     Step,
     caption,
     error_steps,
@@ -26,7 +26,7 @@ def table(n_rows=60, **options):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(n_rows, 2)), rng.integers(0, 2, n_rows)])
     names = ["age", "dose", "smoker"]
-    return Numbers(X, 3 * X[:, 0] + X[:, 2], names=names, target="effect", **options)
+    return NumberRows(X, 3 * X[:, 0] + X[:, 2], names=names, target="effect", **options)
 
 
 def function(X):

@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.special import ndtri
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures import Points, caption, isosurface, isosurface_3d, rotate
+from parsimon.report.figures import ClassRows, caption, isosurface, isosurface_3d, rotate
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_level_never_taken_has_no_surface(level):
 
 def space(n_rows=60, **options):
     X = np.random.default_rng(1).normal(size=(n_rows, 3)) * [1, 10, 100]
-    return Points(X, X[:, 0] > 0, **options)
+    return ClassRows(X, X[:, 0] > 0, **options)
 
 
 def linear(X):
@@ -150,9 +150,9 @@ def test_rotation_refuses_and_writes_nothing(tmp_path, name, options, message):
 @pytest.mark.parametrize(
     "points",
     [
-        Points(np.arange(15.0).reshape(5, 3), [0, 1, 0, 1, 1]),
-        Points(np.column_stack([np.ones(6), np.arange(6.0), np.arange(6.0) ** 2]), [0, 1] * 3),
-        Points(np.arange(15.0).reshape(5, 3), np.zeros(5)),
+        ClassRows(np.arange(15.0).reshape(5, 3), [0, 1, 0, 1, 1]),
+        ClassRows(np.column_stack([np.ones(6), np.arange(6.0), np.arange(6.0) ** 2]), [0, 1] * 3),
+        ClassRows(np.arange(15.0).reshape(5, 3), np.zeros(5)),
     ],
     ids=["five rows", "constant column", "no positive row"],
 )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Cell, Document, Heading, Link, Paragraph, Reference, Table
-from parsimon.report.figures import Points, data_figure, posterior_2d, svg
+from parsimon.report.figures import ClassRows, data_figure, posterior_2d, svg
 from parsimon.report.findings import Interval, Picture, Roc
 from parsimon.report.html import to_html
 from parsimon.report.html.page import checked_svg, embedded, explorer_data
@@ -261,7 +261,7 @@ def test_a_drawing_must_be_svg_without_prefixes(text):
 
 def test_figures_of_the_package_are_let_in():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    points = Points(X, X[:, 0] > 0, names=("<b>", "年"))
+    points = ClassRows(X, X[:, 0] > 0, names=("<b>", "年"))
     figures = [
         posterior_2d(lambda X: (X[:, 0], 1 + 0 * X[:, 0]), points)[0].figure,
         data_figure(points).figure,
@@ -297,7 +297,7 @@ def test_models_of_both_fronts_are_told_once():
     one = samples.study()
     data = explorer_data(replace(one, front_variables=one.front[::2]))
     assert len(data["models"]) == 4
-    assert (data["kernels"], data["variables"]) == ([0, 1, 2, 3], [0, 2])
+    assert (data["size"], data["variables"]) == ([0, 1, 2, 3], [0, 2])
     assert (data["knee"], data["chosen"]) == (1, 3)
 
 

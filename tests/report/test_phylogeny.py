@@ -6,17 +6,12 @@ from dataclasses import fields, replace
 
 import pytest
 
+from parsimon.report.data import to_json
 from parsimon.report.findings import Interval
+from parsimon.report.html import to_html
 from parsimon.report.markdown import to_markdown
-from parsimon.report.phylogeny import (
-    Feature,
-    LeftOut,
-    RootFinding,
-    summary_lines,
-    to_html,
-    to_json,
-    write,
-)
+from parsimon.report.sections import summary_lines, write
+from parsimon.report.trait_findings import Feature, LeftOut, RootFinding
 from parsimon.report.typst import to_pdf
 from tests.report import trait_samples as samples
 from tests.report.reading import figures, rows, tables, texts

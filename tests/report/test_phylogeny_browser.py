@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from parsimon.phylo import brownian_traits, yule_tree
-from parsimon.report.phylogeny import to_html, write
+from parsimon.report.html import to_html
+from parsimon.report.sections import write
 from parsimon.statistician import analyse_traits
 from tests.report import trait_samples as samples
 from tests.report.browser import Browser, executable

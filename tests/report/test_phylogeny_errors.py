@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.findings import Interval
-from parsimon.report.phylogeny import write
+from parsimon.report.sections import write
 from tests.report import trait_samples as samples
 from tests.report.reading import rows, tables
 from tests.report.trait_samples import said

@@ -4,17 +4,17 @@ import pytest
 
 from parsimon.phylo import Tree, ancestral_states, brownian_traits, read_tree, yule_tree
 from parsimon.report.figures import caption, svg
-from parsimon.report.findings import Interval, Picture
-from parsimon.report.html.page import checked_svg
-from parsimon.report.phylogeny import LambdaCurve
-from parsimon.report.phylogeny.figures import (
+from parsimon.report.figures.trait_figures import (
+    draw_ancestors,
     draw_curves,
     draw_errors,
     draw_features,
     draw_posterior,
     draw_predicted,
 )
-from parsimon.report.phylogeny.tree_figure import draw_ancestors
+from parsimon.report.findings import Interval, Picture
+from parsimon.report.html.page import checked_svg
+from parsimon.report.trait_findings import LambdaCurve
 from tests.report import trait_samples as samples
 
 

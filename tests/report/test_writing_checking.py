@@ -8,7 +8,11 @@ import pytest
 from parsimon.report.findings import CalibrationBin, Roc
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
-from parsimon.report.sections.checking import cheapest_threshold, coverage_sentence, operating_point
+from parsimon.report.sections.table.checking import (
+    cheapest_threshold,
+    coverage_sentence,
+    operating_point,
+)
 from tests.report import reading, samples
 from tests.report.samples import interval
 

@@ -7,7 +7,7 @@ import pytest
 from parsimon.report.document import Bullets
 from parsimon.report.findings import Variable
 from parsimon.report.sections import write
-from parsimon.report.sections.methods import cited, references
+from parsimon.report.sections.table.methods import cited, references
 from tests.report import reading, samples
 
 THIN = "\u202f"

@@ -17,7 +17,7 @@ from parsimon.report.sections._phrases import (
     points,
     spelled,
 )
-from parsimon.report.sections.structure import times, verdict, weight
+from parsimon.report.sections.table.structure import times, verdict, weight
 
 SHARES = st.floats(-2, 3, allow_nan=False)
 

@@ -297,7 +297,7 @@ def test_knee_and_best_may_be_one_row():
 
 def test_one_kernel_is_singular():
     found = samples.findings()
-    search = replace(found.studies[0].search, n_kernels=1, n_cross_validated=1)
+    search = replace(found.studies[0].search, n_candidates=1, n_cross_validated=1)
     table = reading.tables(write(reading.with_study(found, search=search)))["table-front"]
     assert table.note == "1 kernel was tried, 1 of them cross-validated."
 

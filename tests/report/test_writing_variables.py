@@ -7,7 +7,7 @@ import pytest
 
 from parsimon.report.findings import Treatment, Variable
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.structure import direction
+from parsimon.report.sections.table.structure import direction
 from tests.report import reading, samples
 
 THIN = "\u202f"

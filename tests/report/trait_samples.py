@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from parsimon.report.findings import Interval, Picture, Run
-from parsimon.report.phylogeny import (
+from parsimon.report.findings import Interval, Picture, RunFindings
+from parsimon.report.sections import write
+from parsimon.report.trait_findings import (
     Ancestor,
     CladeError,
     Coefficient,
@@ -18,7 +19,6 @@ from parsimon.report.phylogeny import (
     TraitFindings,
     TraitTable,
     Weight,
-    write,
 )
 from tests.report.reading import paragraphs, plain, sections
 
@@ -175,7 +175,7 @@ def findings(**changes):
         ),
         ancestors=(ancestor(), ancestor(1, "Iguania", 20), ancestor(2, "98", 12)),
         predictions=(SpeciesFinding(tip="z", observed=float("nan"), predicted=around(4.4)),),
-        run=Run(
+        run=RunFindings(
             version="1.0",
             seed=3,
             seconds=4.0,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parsimon.rvm._search import Problem
+from parsimon.rvm._problem import RelevanceProblem
 
 
 def small_problem(n=8, seed=0, **options):
@@ -12,7 +12,7 @@ def small_problem(n=8, seed=0, **options):
     labels = np.tile([0.0, 1.0], n)[:n]
     rng.shuffle(labels)
     design = np.hstack([np.ones((n, 1)), np.exp(-((x - x[:3].T) ** 2))])
-    return Problem(design, labels, has_bias=True, inputs=x, **options)
+    return RelevanceProblem(design, labels, has_bias=True, inputs=x, **options)
 
 
 def bumps(X, y, *widths):
@@ -20,7 +20,7 @@ def bumps(X, y, *widths):
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     columns = [np.exp(-squares / width**2) for width in widths]
     design = np.hstack([np.ones((len(X), 1)), *columns])
-    return Problem(design, y.astype(float), has_bias=True, inputs=X)
+    return RelevanceProblem(design, y.astype(float), has_bias=True, inputs=X)
 
 
 def banana(n, seed=0):

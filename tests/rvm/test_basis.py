@@ -22,7 +22,7 @@ from parsimon.kernels import SquaredExponential as SE
 from parsimon.rvm import RVC
 from parsimon.rvm import _dictionary as columns_module
 from parsimon.rvm._dictionary import choose_centres, make_basis, named_kernel
-from parsimon.rvm._fit import make_dictionary
+from parsimon.rvm._setup import make_dictionary
 
 X = np.random.default_rng(5).normal(size=(12, 3))
 NEW = np.random.default_rng(6).normal(size=(7, 3))

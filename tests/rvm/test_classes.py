@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
 from parsimon.pareto import nondominated
-from parsimon.rvm._class_search import ClassProblem, class_complexity, class_search
-from parsimon.rvm._entry import entry_test
-from parsimon.rvm._evaluate import Model
+from parsimon.rvm._archive import entry_test
+from parsimon.rvm._evaluators import class_complexity
+from parsimon.rvm._problem import RelevanceProblem
+from parsimon.rvm._search import ChosenColumns, search
 from parsimon.rvm._sweep import (
     ClassSweep,
     class_rates,
@@ -24,6 +24,7 @@ from parsimon.rvm._sweep import (
 )
 from parsimon.rvm.classifier import RVC
 from parsimon.rvm.pareto import ParetoRVC
+from tests.contract import contract
 
 
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 5), (3, 4), (4, 3), (6, 2)])
@@ -143,12 +144,12 @@ def stripes():
     x = rng.uniform(0, 3, size=60)
     codes = np.clip((x + 0.2 * rng.normal(size=60)).astype(int), 0, 2)
     design = np.column_stack([np.ones(60), x, x**2, rng.normal(size=60)])
-    return ClassProblem(design, codes, 3, True, np.ones(60), x[:, None])
+    return RelevanceProblem(design, codes, 3, True, np.ones(60), x[:, None])
 
 
 @pytest.mark.parametrize("scheme", [None, 3])
 def test_every_point_has_the_rates_of_its_model(stripes, scheme):
-    found = class_search(stripes, scheme=scheme, max_iter=40, random_state=0)
+    found = search(stripes, scheme=scheme, max_iter=40, random_state=0)
     assert found.values.shape[1] == 4
     assert nondominated(found.values * [-1, -1, -1, 1]).all()
     if scheme is None:
@@ -164,8 +165,8 @@ def test_every_point_has_the_rates_of_its_model(stripes, scheme):
 
 def test_held_out_rates_are_those_of_folds_fitted_by_hand(stripes):
     folds = np.arange(60) % 3
-    found = class_search(
-        stripes, scheme=folds, start=Model(np.array([0, 1]), np.ones(2)), max_iter=0
+    found = search(
+        stripes, scheme=folds, start=ChosenColumns(np.array([0, 1]), np.ones(2)), max_iter=0
     )
     scores = np.empty((60, 3))
     for fold in range(3):
@@ -181,7 +182,7 @@ def test_held_out_rates_are_those_of_folds_fitted_by_hand(stripes):
 
 
 def test_the_classes_can_be_told_apart_and_traded(stripes):
-    found = class_search(stripes, max_iter=150, random_state=0)
+    found = search(stripes, max_iter=150, random_state=0)
     rates = found.values[:, :3]
     assert rates.min(axis=1).max() > 0.8
     assert (rates.max(axis=0) == 1).all()
@@ -190,21 +191,21 @@ def test_the_classes_can_be_told_apart_and_traded(stripes):
 
 
 def test_the_same_seed_and_a_resumed_search_give_the_same_points(stripes, tmp_path):
-    whole = class_search(stripes, scheme=2, max_iter=60, random_state=3)
-    again = class_search(stripes, scheme=2, max_iter=60, random_state=3)
+    whole = search(stripes, scheme=2, max_iter=60, random_state=3)
+    again = search(stripes, scheme=2, max_iter=60, random_state=3)
     np.testing.assert_array_equal(whole.values, again.values)
     file = tmp_path / "classes.npz"
     for n in (25, 60):
-        resumed = class_search(stripes, scheme=2, max_iter=n, random_state=3, checkpoint=file)
+        resumed = search(stripes, scheme=2, max_iter=n, random_state=3, checkpoint=file)
     np.testing.assert_array_equal(resumed.values, whole.values)
     np.testing.assert_array_equal(resumed.cutoffs, whole.cutoffs)
-    other = class_search(stripes, scheme=2, max_iter=60, random_state=4)
+    other = search(stripes, scheme=2, max_iter=60, random_state=4)
     assert not np.array_equal(other.values, whole.values)
 
 
 def test_an_entry_test_refuses_points_and_can_be_resumed(stripes, tmp_path):
     plain, strict = (
-        class_search(
+        search(
             stripes,
             max_iter=60,
             random_state=0,
@@ -215,7 +216,7 @@ def test_an_entry_test_refuses_points_and_can_be_resumed(stripes, tmp_path):
     assert len(strict.values) < len(plain.values)
     test = entry_test(stripes.codes, 0.95, random_state=1)
     for n in (20, 60):
-        resumed = class_search(
+        resumed = search(
             stripes, max_iter=n, random_state=0, entry=test, checkpoint=tmp_path / "c.npz"
         )
     np.testing.assert_array_equal(resumed.values, strict.values)
@@ -223,14 +224,9 @@ def test_an_entry_test_refuses_points_and_can_be_resumed(stripes, tmp_path):
 
 @pytest.mark.parametrize("complexity", ["degrees_of_freedom", "trace", "gammas"])
 def test_other_complexities_are_searched(stripes, complexity):
-    found = class_search(stripes, complexity=complexity, max_iter=30, random_state=0)
+    found = search(stripes, complexity=complexity, max_iter=30, random_state=0)
     assert nondominated(found.values * [-1, -1, -1, 1]).all()
     assert not np.array_equal(found.values[:, 3], found.values[:, 3].round())
-
-
-def test_a_fixed_bias_stays(stripes):
-    found = class_search(stripes, fixed_bias=True, max_iter=40, random_state=0)
-    assert all(model.active[0] == 0 for model in found.models)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +236,6 @@ def test_a_fixed_bias_stays(stripes):
         ({"thresholds": 0.0}, "must be above 0 and at most 1"),
         ({"thresholds": 0.001}, "501,501 combinations for 3 classes"),
         ({"complexity": "size"}, 'complexity must be "active" or'),
-        ({"start": "svm"}, 'start must be "random"'),
         ({"scheme": 1}, "number of folds must be an integer of at least 2"),
         ({"scheme": np.arange(7)}, "There are 60 rows but the folds have shape"),
         ({"mutations": 0}, "mutations must be an integer"),
@@ -249,7 +244,7 @@ def test_a_fixed_bias_stays(stripes):
 )
 def test_options_that_cannot_be_used(stripes, options, message):
     with pytest.raises(InvalidInputError, match=message):
-        class_search(stripes, max_iter=1, **options)
+        search(stripes, max_iter=1, **options)
 
 
 @pytest.fixture(scope="module")
@@ -316,6 +311,6 @@ def test_what_is_for_two_classes_is_refused(iris, options):
         ParetoRVC(max_iter=2, **options).fit(*iris)
 
 
-@parametrize_with_checks([ParetoRVC(cv=2, max_iter=25, thresholds=0.1)])
+@contract([], [ParetoRVC(cv=2, max_iter=25, thresholds=0.1)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

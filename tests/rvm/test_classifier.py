@@ -361,7 +361,7 @@ def test_a_time_limit_gives_the_best_so_far(rng):
         ({"gamma": "wide"}, 'gamma must be "scale" or "auto" or "evidence"'),
         ({"gamma": 0.0}, "gamma must be positive"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
-        ({"tolerance": 0.0}, "tolerance must be a positive number"),
+        ({"tol": 0.0}, "tol must be a positive number"),
         ({"time_limit": -1}, "time_limit must be None or positive seconds"),
         ({"bias": "yes"}, "bias must be True or False"),
         ({"far_variance": 2}, "far_variance must be True or False"),

@@ -1,19 +1,17 @@
 """scikit-learn's own checks, on both estimators with every kind of option."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.rvm import RVC, RVR
+from tests.contract import contract
 
-ESTIMATORS = [
-    RVC(),
+VARIANTS = [
     RVC("features", response="plug_in", class_weight="balanced"),
-    RVC("features", algorithm="em"),
     RVC("features", algorithm="variational", far_variance=False),
     RVC(multi_class="multinomial", gamma=0.3),
-    RVC("precomputed", prior="smooth"),
+    RVC("precomputed", algorithm="em"),
+    RVC("features", prior="smooth"),
     RVC(centres=8, random_state=0),
-    RVR(),
     RVR("features", prior="smooth", smoothness="aic"),
     RVR("precomputed", noise=0.1),
     RVR("features", algorithm="em", bias=False),
@@ -30,7 +28,7 @@ def expected_failures(estimator):
     }
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@contract([RVC(), RVR()], VARIANTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

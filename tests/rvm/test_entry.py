@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import dominates
-from parsimon.rvm._entry import (
-    dominance_probability,
+from parsimon.rvm._archive import (
     entry_test,
     resampled_counts,
     resampled_rates,
@@ -17,12 +16,6 @@ from parsimon.rvm._entry import (
 def drawn_rows(counts):
     """Write each resample out as the rows that were drawn."""
     return [np.repeat(np.arange(counts.shape[1]), row.astype(int)) for row in counts]
-
-
-def objectives(predicted, y, rows, classes, complexity):
-    """Minimised objectives of one classifier on the rows that were drawn."""
-    wrong = [np.mean(predicted[rows][y[rows] == label] != label) for label in classes]
-    return np.round([*wrong, complexity], 12)
 
 
 def test_class_sizes_stay_and_rows_are_drawn_evenly():
@@ -53,25 +46,6 @@ def test_rates_are_those_of_the_rows_written_out(seed, n_classes):
         for code in range(n_classes):
             expected = correct[:, rows][:, codes[rows] == code].mean(axis=1)
             np.testing.assert_allclose(rates[:, code, b], expected, atol=1e-12)
-
-
-@given(st.integers(0, 10_000), st.integers(2, 3))
-def test_dominance_probability_by_brute_force(seed, n_classes):
-    rng = np.random.default_rng(seed)
-    labels = np.array(["a", "b", "c"])[:n_classes]
-    y = labels[np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=8)])]
-    predictions = np.where(rng.random((4, len(y))) < 0.7, y, rng.choice(labels, (4, len(y))))
-    complexity = rng.integers(0, 3, size=4)
-    found = dominance_probability(y, predictions, complexity, n_resamples=15, random_state=seed)
-    codes = np.unique(y, return_inverse=True)[1]
-    wins = np.zeros((4, 4))
-    for rows in drawn_rows(resampled_counts(codes, n_resamples=15, random_state=seed)):
-        values = [
-            objectives(one, y, rows, labels, size)
-            for one, size in zip(predictions, complexity, strict=True)
-        ]
-        wins += [[dominates(first, second) for second in values] for first in values]
-    np.testing.assert_allclose(found, wins / 15, atol=1e-12)
 
 
 @given(st.integers(0, 10_000))
@@ -164,12 +138,6 @@ def test_rows_that_stand_for_several_are_drawn_as_often():
     [
         (lambda: entry_test(np.array([0, 1]), 1.5), "entry must be between 0 and 1, got 1.5"),
         (lambda: entry_test(np.array([0, 1]), 0.5, n_resamples=0), "n_resamples must be"),
-        (
-            lambda: dominance_probability([0, 1], [[0, 1, 1]], [1]),
-            "a column for each of the 2 true classes",
-        ),
-        (lambda: dominance_probability([0, 1], [[0, 1]], [1, 2]), "a row for each of the 2"),
-        (lambda: dominance_probability([0, 1], [[0, 1]], [np.nan]), "complexity must be finite"),
     ],
 )
 def test_what_cannot_be_resampled_is_refused(call, message):

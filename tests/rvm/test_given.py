@@ -14,7 +14,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import laplace_evidence
 from parsimon.rvm import RVC
 from parsimon.rvm._dictionary import make_basis
-from parsimon.rvm._selection import classifier_with
+from parsimon.rvm.classifier import classifier_given
 
 LABELS = np.array(["no", "yes"])
 
@@ -32,7 +32,7 @@ def problem():
 
 def test_weights_are_the_mode_and_their_spread_is_laplaces(problem):
     X, codes, basis, alpha = problem
-    model = classifier_with(RVC(gamma=0.5), basis, X, codes, LABELS, alpha)
+    model = classifier_given(RVC(gamma=0.5), basis, X, codes, LABELS, alpha)
     active = [0, 3, 17, 40]
     design, own = basis.design(X)[:, active], alpha[active]
 
@@ -47,7 +47,7 @@ def test_weights_are_the_mode_and_their_spread_is_laplaces(problem):
     p = expit(design @ best)
     covariance = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + np.diag(own))
     sd = model.set_params(far_variance=False).latent(X, return_std=True)[1]
-    plain = classifier_with(
+    plain = classifier_given(
         RVC(gamma=0.5, far_variance=False), basis, X, codes, LABELS, alpha
     ).latent(X, return_std=True)[1]
     np.testing.assert_allclose(
@@ -63,9 +63,9 @@ def test_the_alpha_of_a_fit_gives_the_fit_back(problem):
     alpha = np.full(basis.n_columns, np.inf)
     alpha[0] = fitted.bias_alpha_
     alpha[1 + fitted.relevance_] = fitted.alpha_
-    model = classifier_with(RVC(gamma=0.5), basis, X, codes, LABELS, alpha, largest_score=np.inf)
+    model = classifier_given(RVC(gamma=0.5), basis, X, codes, LABELS, alpha, largest_score=np.inf)
     np.testing.assert_allclose(model.latent(X), fitted.latent(X), rtol=1e-4, atol=1e-4)
-    stopped = classifier_with(RVC(gamma=0.5), basis, X, codes, LABELS, alpha, largest_score=2.0)
+    stopped = classifier_given(RVC(gamma=0.5), basis, X, codes, LABELS, alpha, largest_score=2.0)
     assert abs(stopped.latent(X)).max() < abs(model.latent(X)).max()
     assert model.log_evidence_ == pytest.approx(fitted.log_evidence_, abs=1e-4)
     assert model.degrees_of_freedom_ == pytest.approx(fitted.degrees_of_freedom_, rel=1e-4)
@@ -74,9 +74,9 @@ def test_the_alpha_of_a_fit_gives_the_fit_back(problem):
 
 def test_a_cutoff_is_one_of_the_latent_mean(problem):
     X, codes, basis, alpha = problem
-    plain = classifier_with(RVC(), basis, X, codes, LABELS, alpha)
+    plain = classifier_given(RVC(), basis, X, codes, LABELS, alpha)
     cutoff = float(np.sort(plain.latent(X))[20])
-    model = classifier_with(
+    model = classifier_given(
         RVC(), basis, X, codes, LABELS, alpha, cutoff=cutoff, design=basis.design(X)
     )
     np.testing.assert_array_equal(model.predict(X) == "yes", plain.latent(X) > cutoff)
@@ -88,13 +88,13 @@ def test_a_cutoff_is_one_of_the_latent_mean(problem):
 def test_it_is_saved_cloned_and_refitted_like_any_other(problem):
     X, codes, basis, alpha = problem
     options = RVC(gamma=0.5, class_weight="balanced")
-    model = classifier_with(
+    model = classifier_given(
         options, basis, X, codes, LABELS, alpha, cutoff=0.2, feature_names=["a", "b"]
     )
     assert model.feature_names_in_.tolist() == ["a", "b"]
     assert model.n_features_in_ == 2
     assert options.get_params()["cutoff"] == 0.0
-    model = classifier_with(options, basis, X, codes, LABELS, alpha, cutoff=0.2)
+    model = classifier_given(options, basis, X, codes, LABELS, alpha, cutoff=0.2)
     saved = skops.io.dumps(model)
     loaded = skops.io.loads(saved, trusted=skops.io.get_untrusted_types(data=saved))
     for copy in (pickle.loads(pickle.dumps(model)), loaded):
@@ -109,8 +109,8 @@ def test_it_is_saved_cloned_and_refitted_like_any_other(problem):
 def test_weights_of_rows_count(problem):
     X, codes, basis, alpha = problem
     weights = np.arange(60) % 3
-    weighted = classifier_with(RVC(), basis, X, codes, LABELS, alpha, sample_weight=weights)
-    repeated = classifier_with(
+    weighted = classifier_given(RVC(), basis, X, codes, LABELS, alpha, sample_weight=weights)
+    repeated = classifier_given(
         RVC(), basis, np.repeat(X, weights, axis=0), np.repeat(codes, weights), LABELS, alpha
     )
     np.testing.assert_allclose(weighted.latent(X), repeated.latent(X), atol=1e-6)
@@ -122,14 +122,14 @@ def test_none_one_or_the_bias_alone(problem, active):
     X, codes, basis, _ = problem
     alpha = np.full(basis.n_columns, np.inf)
     alpha[active] = 1e-12
-    model = classifier_with(RVC(), basis, X, codes, LABELS, alpha)
+    model = classifier_given(RVC(), basis, X, codes, LABELS, alpha)
     assert np.isfinite(model.predict_proba(X)).all()
     if active == [0]:
         np.testing.assert_allclose(model.predict_proba(X)[:, 1], codes.mean(), atol=1e-4)
     if not active:
         np.testing.assert_array_equal(model.predict_proba(X), 0.5)
         assert model.log_evidence_ == pytest.approx(-60 * np.log(2))
-    three = classifier_with(RVC(), basis, X, np.arange(60) % 3, np.arange(3), alpha)
+    three = classifier_given(RVC(), basis, X, np.arange(60) % 3, np.arange(3), alpha)
     np.testing.assert_allclose(three.predict_proba(X).sum(axis=1), 1.0)
     assert three.predict(X).shape == (60,)
 
@@ -138,7 +138,7 @@ def test_hardly_any_prior_on_separable_rows_stays_finite():
     X = np.arange(10.0)[:, None]
     codes = (X[:, 0] > 4.5).astype(int)
     basis = make_basis("rbf", X, gamma=1.0)
-    model = classifier_with(RVC(), basis, X, codes, LABELS, np.full(11, 1e-12))
+    model = classifier_given(RVC(), basis, X, codes, LABELS, np.full(11, 1e-12))
     assert model.score(X, LABELS[codes]) == 1.0
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -147,7 +147,7 @@ def test_classes_share_their_precisions():
     data = load_iris()
     X, codes = data.data[::3, 2:], data.target[::3]
     basis = make_basis("features", X)
-    model = classifier_with(
+    model = classifier_given(
         RVC("features"), basis, X, codes, data.target_names, np.array([0.1, 0.5, np.inf])
     )
     assert model.coef_.shape == (3, 2)
@@ -155,7 +155,7 @@ def test_classes_share_their_precisions():
     np.testing.assert_array_equal(model.bias_alpha_, 0.1)
     assert model.score(X, data.target_names[codes]) > 0.9
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-    moved = classifier_with(
+    moved = classifier_given(
         RVC("features"),
         basis,
         X,
@@ -171,4 +171,4 @@ def test_classes_share_their_precisions():
 def test_precisions_that_cannot_be_used_are_refused(problem, alpha):
     X, codes, basis, _ = problem
     with pytest.raises(InvalidInputError, match="one precision, not negative, for each of 61"):
-        classifier_with(RVC(), basis, X, codes, LABELS, alpha)
+        classifier_given(RVC(), basis, X, codes, LABELS, alpha)

@@ -5,7 +5,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import (
+    ConstantPredictionWarning,
+    EmptyFrontError,
+    InvalidInputError,
+)
 from parsimon.inference.irls import logistic_modes
 from parsimon.pareto import Front, nondominated
 from parsimon.rvm.classifier import RVC
@@ -64,7 +68,7 @@ def test_the_classifiers_that_need_no_data_are_on_every_front(data, complexity, 
 
 
 def test_a_baseline_knows_the_class_frequencies(folded, data):
-    model = folded.select("best:fpr where complexity<=0")
+    model = folded.select(folded.front_.values.tolist().index([0.0, 0.0, 0.0]))
     share = np.mean(data[1] == "yes")
     np.testing.assert_allclose(model.predict_proba(data[0])[:, 1], share, atol=1e-6)
 
@@ -85,22 +89,22 @@ def test_with_folds_rates_are_means_over_what_was_held_out(data):
     order = np.argsort(parts, kind="stable")
     X, y, parts = X[order], y[order], np.repeat([0, 1, 2], 30)
     search.fit(X, y)
-    found = search._found
-    for index, (tpr, fpr, _) in enumerate(search.front_.values):
-        model, cutoff = found.models[found.which[index]], found.cutoffs[index]
-        if not len(model.active):
+    for index, (tpr, fpr, size) in enumerate(search.front_.values):
+        if size == 0:
             continue
-        design, per_fold = found.setting.basis.columns(model.active).design(X), []
+        model = search.select(index)
+        design, per_fold = model.basis_.design(X), []
+        alpha = np.append([model.bias_alpha_] * model.basis_.has_bias, model.alpha_)
         for part in range(3):
             held = parts == part
             weights = logistic_modes(
                 design[~held],
                 (y[~held] == "yes") * 1.0,
-                model.alpha,
+                alpha,
                 np.ones((1, 60)),
                 largest_score=30.0,
             ).weights[0]
-            positive = design[held] @ weights > cutoff
+            positive = design[held] @ weights > model.cutoff
             truth = y[held] == "yes"
             per_fold.append([positive[truth].mean(), positive[~truth].mean()])
         np.testing.assert_allclose((tpr, fpr), np.mean(per_fold, axis=0), atol=1e-9)
@@ -166,10 +170,14 @@ def test_choose_may_be_any_rule(data, rule):
 
 def test_a_default_that_gives_all_rows_to_one_class_has_finite_decisions(data):
     search = ParetoRVC(cv=None, choose="best:tpr where complexity<=0", max_iter=5, random_state=0)
-    decision = search.fit(*data).decision_function(data[0])
+    with pytest.warns(ConstantPredictionWarning, match="predicts one class for every row"):
+        search.fit(*data)
+    decision, frequent = search.decision_function(data[0]), np.mean(data[1] == "yes") > 0.5
     assert np.isfinite(decision).all()
-    assert (decision > 0).all()
-    np.testing.assert_array_equal(search.predict_proba(data[0])[:, 1], 1.0)
+    assert ((decision > 0) == frequent).all()
+    np.testing.assert_array_equal(search.predict_proba(data[0])[:, 1], float(frequent))
+    with pytest.raises(EmptyFrontError, match="beats one class for every row"):
+        search.select("accuracy where complexity<=0")
 
 
 def test_conditions_and_costs_choose_among_rates(trained):

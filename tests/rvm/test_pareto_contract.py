@@ -7,14 +7,12 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.rvm.pareto import ParetoRVC
+from tests.contract import contract
 
 
-@parametrize_with_checks(
-    [ParetoRVC(max_iter=30), ParetoRVC(cv=None, max_iter=30, choose="accuracy")]
-)
+@contract([ParetoRVC(max_iter=30)], [ParetoRVC(cv=None, max_iter=30, choose="accuracy")])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

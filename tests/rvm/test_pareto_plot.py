@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.roc import front_area
-from parsimon.rvm.plot import complexity_levels, plot_roc_levels, staircase
+from parsimon.rvm.pareto import complexity_levels, plot_roc_levels, staircase
 
 NAMES = ["tpr", "fpr", "complexity"]
 

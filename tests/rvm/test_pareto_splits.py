@@ -1,7 +1,5 @@
 """Rows merged and taken apart, folds of several kinds, cutoffs that survive a refit."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,14 +10,14 @@ from parsimon._data import merged_rows
 from parsimon._partition import homogeneous_partition
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.rvm._evaluate import Model
-from parsimon.rvm._pareto_search import (
+from parsimon.rvm._problem import (
     MOST_SINGLE_ROWS,
     given_split,
     homogeneous_split,
     single_rows,
 )
-from parsimon.rvm._selection import Labelled, held_out_rates, settled_cutoffs
+from parsimon.rvm._search import ArchiveResult, ChosenColumns
+from parsimon.rvm._solutions import TrainingTable, figures_of, refit, settled_cutoffs
 from parsimon.rvm.pareto import ParetoRVC
 
 
@@ -107,16 +105,18 @@ def test_settled_cutoffs_keep_the_rows_above_and_lie_between_scores(scores, cuto
 def test_rates_are_means_over_the_folds_in_which_a_class_occurs():
     rng = np.random.default_rng(0)
     codes = np.array([0, 0, 0, 0, 0, 1, 1, 1])
-    rows = Labelled(rng.normal(size=(8, 2)), codes, 2, np.ones(8))
+    design, alpha = rng.normal(size=(8, 2)), np.ones(2)
     folds = np.array([0, 0, 1, 1, 2, 0, 0, 1])  # the last fold has nothing of class 1
     held = (folds == np.arange(3)[:, None]) * 1.0
-    model, cutoffs = Model(np.array([0, 1]), np.ones(2)), np.array([-0.3, 0.1])
-    found = held_out_rates(model, rows, held, cutoffs)
+    model, which = ChosenColumns(np.array([0, 1]), alpha), np.zeros(2, dtype=int)
+    result = ArchiveResult(np.zeros((2, 3)), np.array([-0.3, 0.1]), which, (model,), 0, 0, "", None)
+    table = TrainingTable(design, design, codes, np.arange(2), np.ones(8), held)
+    found, _, cutoffs = refit(result, table)
     right = np.empty((2, 8))
     for fold in range(3):
         out = folds == fold
-        fit = logistic_mode(rows.design[~out], codes[~out] * 1.0, model.alpha)
-        positive = rows.design[out] @ fit.weights > cutoffs[:, None]
+        fit = logistic_mode(design[~out], codes[~out] * 1.0, alpha)
+        positive = design[out] @ fit.weights > cutoffs[:, None]
         right[:, out] = positive == (codes[out] == 1)
     for code, present in ((0, [0, 1, 2]), (1, [0, 1])):
         parts = [right[:, (folds == fold) & (codes == code)].mean(axis=1) for fold in present]
@@ -125,12 +125,17 @@ def test_rates_are_means_over_the_folds_in_which_a_class_occurs():
 
 def test_a_solution_is_no_more_accurate_than_on_the_rows_it_was_fitted_to():
     X, y = levels(60)
-    found = ParetoRVC(cv=2, max_iter=40, random_state=0).fit(X, y)._found
-    shares = found.setting.class_shares
-    lucky = replace(found, training_rates=0.5 * found.rates)
-    np.testing.assert_allclose(lucky.figures().accuracy, 0.5 * found.rates @ shares)
-    solid = replace(found, training_rates=np.ones_like(found.rates))
-    np.testing.assert_allclose(solid.figures().accuracy, found.rates @ shares)
+    front = ParetoRVC(cv=2, max_iter=40, random_state=0).fit(X, y).front_
+    tpr, fpr, complexity = front.values.T
+    rates = np.column_stack([1 - fpr, tpr])
+    shares = np.array([np.mean(~y), np.mean(y)])
+    table = TrainingTable(X, X, y.astype(int), np.array([False, True]), np.ones(60))
+    lucky = figures_of(front, 0.5 * rates, complexity, complexity, table)
+    np.testing.assert_allclose(lucky.judged["accuracy"], 0.5 * rates @ shares)
+    np.testing.assert_allclose(lucky.judged["error"], 1 - 0.5 * rates @ shares)
+    solid = figures_of(front, np.ones_like(rates), complexity, complexity, table)
+    np.testing.assert_allclose(solid.judged["accuracy"], rates @ shares)
+    np.testing.assert_allclose(solid.columns["accuracy"], rates @ shares)
 
 
 def levels(n, seed=0):

@@ -13,9 +13,14 @@ from scipy.special import expit
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Laplacian, Linear, Matern, MultiResolution, SquaredExponential
-from parsimon.rvm import _far_variance as far_variance
-from parsimon.rvm._far_variance import CallableColumn
-from parsimon.rvm._machine import FarVariance, latent_variance, moderated_probability, new_column
+from parsimon.rvm import _machine as machine_module
+from parsimon.rvm._machine import (
+    CallableColumn,
+    FarVariance,
+    latent_variance,
+    moderated_probability,
+    new_column,
+)
 
 means = st.floats(-30.0, 30.0)
 variances = st.floats(0.0, 1e4)
@@ -293,7 +298,7 @@ def test_blocks_of_new_rows_change_nothing(monkeypatch):
     model = Model(SquaredExponential())
     rows = np.random.default_rng(1).normal(size=(23, 2)) * 3
     whole = model.far().added(rows, model.columns(rows))
-    monkeypatch.setattr(far_variance, "MOST_ENTRIES", 150)
+    monkeypatch.setattr(machine_module, "MOST_ENTRIES", 150)
     np.testing.assert_allclose(model.far().added(rows, model.columns(rows)), whole, rtol=1e-12)
     assert model.far().added(rows[:0], model.columns(rows[:0])).shape == (0,)
 

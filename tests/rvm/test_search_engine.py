@@ -8,13 +8,12 @@ import pytest
 
 from parsimon import _compiled
 from parsimon.exceptions import CheckpointError, InvalidInputError
-from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.pareto import Checkpoint
-from parsimon.pareto.dominance import crowding_distance
-from parsimon.rvm._evaluate import Model, OneArchive
+from parsimon.rvm._archive import Elite
+from parsimon.rvm._evaluators import TwoClassEvaluator
 from parsimon.rvm._genome import Moves
-from parsimon.rvm._nsga import Population, survivors
-from parsimon.rvm._search import Ascent, Problem, search
+from parsimon.rvm._problem import RelevanceProblem
+from parsimon.rvm._search import ArchiveSearch, ChosenColumns, PopulationState, mate, search
 from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
 
 FAST = {"max_iter": 150, "stall": None, "random_state": 0}
@@ -28,7 +27,6 @@ VARIANTS = [
     {"complexity": "degrees_of_freedom", "thresholds": 0.01},
     {"complexity": "gammas"},
     {"mutations": 10},
-    {"fixed_bias": True},
     {"algorithm": "nsga2", "population_size": 20, "max_iter": 6},
     {"algorithm": "nsga2_crossover", "population_size": 20, "max_iter": 6, "scheme": 2},
 ]
@@ -105,9 +103,6 @@ def test_points_belong_to_models_within_the_rules(problem, options):
         assert len(model.active) == len(model.alpha) > 0
         assert (np.diff(model.active) > 0).all()
         assert ((model.alpha >= 1e-12 * 0.999) & (model.alpha <= 1e12 * 1.001)).all()
-        if options.get("fixed_bias"):
-            assert model.active[0] == 0
-            assert model.alpha[0] == pytest.approx(1e-12)
     assert ((found.values[:, :2] >= 0) & (found.values[:, :2] <= 1)).all()
     np.testing.assert_array_equal(
         found.n_active, [len(found.models[i].active) for i in found.which]
@@ -147,7 +142,7 @@ def test_a_population_and_an_archive_can_have_the_same_budget(problem):
 def test_callbacks_see_the_search_and_may_end_it(problem):
     seen = []
     found = search(problem, **{**FAST, "max_iter": 1000}, callback=seen.append)
-    assert [state.n_iter for state in seen] == list(range(100, 1001, 100))
+    assert [state.n_iter for state in seen] == list(range(0, 1001, 100))
     assert {state.stopped_by for state in seen} == {"running"}
     np.testing.assert_array_equal(seen[-1].values, found.values)
     ended = search(problem, **{**FAST, "max_iter": 1000}, callback=lambda s: s.n_iter >= 300)
@@ -176,8 +171,6 @@ def test_an_interrupted_search_keeps_the_best_so_far(problem, scheme, tmp_path):
 
 
 def test_an_interruption_between_two_steps_of_an_insertion_leaves_a_result(problem, monkeypatch):
-    from parsimon.rvm._evaluate import Elite
-
     count = Elite._count
     calls = []
 
@@ -194,11 +187,11 @@ def test_an_interruption_between_two_steps_of_an_insertion_leaves_a_result(probl
 
 
 def test_diversity_is_forced_after_twenty_idle_iterations(problem, monkeypatch):
-    trace, step = [], Ascent.step
+    trace, step = [], ArchiveSearch.step
 
-    def logged(self, rng):
+    def logged(self, state, rng, deadline):
         trace.append([self.n_idle, None])
-        step(self, rng)
+        return step(self, state, rng, deadline)
 
     def marked(name):
         move = getattr(Moves, name)
@@ -209,7 +202,7 @@ def test_diversity_is_forced_after_twenty_idle_iterations(problem, monkeypatch):
 
         return moved
 
-    monkeypatch.setattr(Ascent, "step", logged)
+    monkeypatch.setattr(ArchiveSearch, "step", logged)
     for name in ("perturb", "diversify"):
         monkeypatch.setattr(Moves, name, marked(name))
     search(problem, **{**FAST, "max_iter": 1500})
@@ -219,27 +212,21 @@ def test_diversity_is_forced_after_twenty_idle_iterations(problem, monkeypatch):
 
 def test_a_start_may_be_an_rvm(problem):
     active, alpha = np.array([0, 3, 17]), np.array([1e-20, 1.0, 5.0])
-    machine = SparseBayes(active, alpha, np.zeros(3), np.eye(3), None, 0.0, 0.0, 1, True, "")
     options = {"max_iter": 0, "random_state": 0}
-    for start in (machine, (active, alpha), Model(active, alpha)):
-        found = search(problem, start=start, **options)
-        (model,) = found.models
-        np.testing.assert_array_equal(model.active, active)
-        np.testing.assert_allclose(model.alpha, [1e-12, 1.0, 5.0])
+    found = search(problem, start=ChosenColumns(active, alpha), **options)
+    (model,) = found.models
+    np.testing.assert_array_equal(model.active, active)
+    np.testing.assert_allclose(model.alpha, [1e-12, 1.0, 5.0])
     (model,) = search(problem, **options).models
     assert len(model.active) == 1
     assert model.alpha[0] == pytest.approx(1e-12)
-    nothing = (np.array([], dtype=int), np.array([]))
+    nothing = ChosenColumns(np.array([], dtype=int), np.array([]))
     same(search(problem, start=nothing, **options), search(problem, **options))
-    fixed = search(problem, start=(active[1:], alpha[1:]), fixed_bias=True, **options)
-    np.testing.assert_array_equal(fixed.models[0].active, active)
 
 
 def test_a_start_that_is_no_part_of_the_design_is_refused(problem):
     with pytest.raises(InvalidInputError, match="must name columns below 81"):
-        search(problem, start=(np.array([81]), np.ones(1)))
-    with pytest.raises(InvalidInputError, match='start must be "random"'):
-        search(problem, start="rvm")
+        search(problem, start=ChosenColumns(np.array([81]), np.ones(1)))
 
 
 def test_options_are_checked(problem):
@@ -253,22 +240,20 @@ def test_options_are_checked(problem):
         search(problem, max_evaluations=0)
     with pytest.raises(InvalidInputError, match="one population"):
         search(problem, algorithm="nsga2", scheme="swap")
-    with pytest.raises(InvalidInputError, match="column 0 is the bias"):
-        search(Problem(np.eye(4), np.array([0.0, 1, 0, 1])), fixed_bias=True)
 
 
 def test_problems_are_checked():
     labels = np.array([0.0, 1, 0])
     with pytest.raises(InvalidInputError, match="one row of the design for each label"):
-        Problem(np.eye(4), labels)
+        RelevanceProblem(np.eye(4), labels)
     with pytest.raises(InvalidInputError, match="NaN or infinite"):
-        Problem(np.full((3, 2), np.nan), labels)
-    with pytest.raises(InvalidInputError, match="must be 0 or 1"):
-        Problem(np.eye(3), np.array([-1.0, 1, 1]))
-    with pytest.raises(InvalidInputError, match="Only one class"):
-        Problem(np.eye(3), labels, row_weights=np.array([1.0, 0, 1]))
+        RelevanceProblem(np.full((3, 2), np.nan), labels)
+    with pytest.raises(InvalidInputError, match="must be 0 to 1; encode the 2 classes"):
+        RelevanceProblem(np.eye(3), np.array([-1.0, 1, 1]))
+    with pytest.raises(InvalidInputError, match="Only 1 of 2 classes"):
+        RelevanceProblem(np.eye(3), labels, row_weights=np.array([1.0, 0, 1]))
     with pytest.raises(InvalidInputError, match="the bias alone"):
-        Problem(np.ones((3, 1)), labels, has_bias=True)
+        RelevanceProblem(np.ones((3, 1)), labels, has_bias=True)
 
 
 class Resampled:
@@ -321,14 +306,14 @@ def test_without_the_compiled_loops_the_archive_is_a_front_too(problem, monkeypa
 
 @pytest.mark.parametrize("algorithm", ["nsga2", "nsga2_crossover"])
 def test_a_population_with_room_for_all_keeps_the_front_of_everything(monkeypatch, algorithm):
-    seen, measure = [], OneArchive.measure
+    seen, evaluate = [], TwoClassEvaluator.evaluate
 
     def logged(self, genes, parent):
-        swept = measure(self, genes, parent)
+        swept = evaluate(self, genes, parent)
         seen.append(swept.values)
         return swept
 
-    monkeypatch.setattr(OneArchive, "measure", logged)
+    monkeypatch.setattr(TwoClassEvaluator, "evaluate", logged)
     found = search(
         bumps(*banana(24), 1.0), algorithm=algorithm, population_size=80, max_iter=5, random_state=0
     )
@@ -338,51 +323,29 @@ def test_a_population_with_room_for_all_keeps_the_front_of_everything(monkeypatc
 
 
 def test_mates_are_the_better_of_two():
-    population = Population(None, Moves(5), [], size=2)
-    population.values, population.owners = np.zeros((2, 3)), np.array([7, 9])
-    population.genomes = {7: "worse", 9: "better"}
+    genomes, owners = {7: "worse", 9: "better"}, np.array([7, 9])
     rng = np.random.default_rng(0)
     for levels, room in (([1, 0], [5.0, 1.0]), ([0, 0], [1.0, 2.0])):
-        population.levels, population.room = np.array(levels), np.array(room)
-        share = np.mean([population._mate(rng) == "better" for _ in range(2000)])
+        state = PopulationState(
+            np.zeros((2, 3)), np.zeros(2), owners, np.array(levels), np.array(room), genomes, 2
+        )
+        share = np.mean([mate(state, rng) == "better" for _ in range(2000)])
         assert share == pytest.approx(0.75, abs=0.05)
-
-
-def test_survivors_are_the_best_levels_and_the_least_crowded():
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(60, 3))
-    kept = survivors(values, 25)
-    assert len(set(kept.rows.tolist())) == 25
-    level = np.full(60, 99)
-    left, depth = list(range(60)), 0
-    while left:
-        best = [i for i in left if not any((values[j] <= values[i]).all() and j != i for j in left)]
-        level[best] = depth
-        left, depth = [i for i in left if i not in best], depth + 1
-    np.testing.assert_array_equal(kept.levels, level[kept.rows])
-    np.testing.assert_array_equal(kept.levels, np.sort(level)[:25])
-    last = np.flatnonzero(level == kept.levels[-1])
-    chosen = np.isin(last, kept.rows)
-    room = crowding_distance(values[last])
-    assert 0 < chosen.sum() < len(last)
-    assert room[chosen].min() >= room[~chosen].max()
 
 
 def test_small_problems_do_not_break():
     for labels in ([0.0, 1.0], [1.0, 0.0]):
-        pair = Problem(np.eye(2), np.array(labels))
+        pair = RelevanceProblem(np.eye(2), np.array(labels))
         found = search(pair, max_iter=50, random_state=0)
         assert found.values[:, 0].max() == 1
-    single = Problem(np.array([[1.0], [2.0], [0.5]]), np.array([1.0, 0, 1]))
+    single = RelevanceProblem(np.array([[1.0], [2.0], [0.5]]), np.array([1.0, 0, 1]))
     assert len(search(single, max_iter=20, random_state=0).models[0].active) == 1
-    constant = Problem(np.ones((4, 3)), np.array([1.0, 0, 1, 0]), has_bias=True)
+    constant = RelevanceProblem(np.ones((4, 3)), np.array([1.0, 0, 1, 0]), has_bias=True)
     found = search(constant, max_iter=50, random_state=0)
     assert best_of(found.values) == [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0)]
 
 
 def test_an_outcome_says_what_it_is():
     found = search(small_problem(), max_iter=5, random_state=0)
-    assert repr(found).startswith(f"Outcome: {len(found.values)} operating points of ")
+    assert repr(found).startswith(f"ArchiveResult: {len(found.values)} operating points of ")
     assert "5 iterations (6 evaluations), stopped by max_iter" in repr(found)
-    alpha = found.models[0].full_alpha(4)
-    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(alpha)), found.models[0].active)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from parsimon.pareto.dominance import nondominated_rows
-from parsimon.rvm._evaluate import Evaluator, OneArchive
-from parsimon.rvm._genome import Fitter, degrees_of_freedom
+from parsimon.rvm._evaluators import GenomeFitter, TwoClassEvaluator, degrees_of_freedom
 from parsimon.rvm._search import search
 from parsimon.rvm._sweep import ExactSweep, GridSweep
 from tests.rvm.search_problems import banana, bumps
@@ -33,9 +32,9 @@ def problem(request):
 
 def trick(problem, complexity, sweep):
     """Return the operating points of all columns but the bias at alpha = 1e11."""
-    evaluator = Evaluator(Fitter(problem.rows, complexity, problem.has_bias), sweep)
     everything = dict.fromkeys(range(1, problem.n_columns), 11.0)
-    return OneArchive(problem, evaluator).measure(everything, None).values
+    fitter = GenomeFitter(problem, sweep, complexity)
+    return TwoClassEvaluator(fitter).evaluate(everything, None).values
 
 
 def entering(members, candidates):

@@ -38,20 +38,6 @@ def test_diversity_flips_a_tenth_but_at_least_two_each_way(before, seed):
     assert all(after[c] == before[c] for c in set(after) & set(before))
 
 
-@given(genes, st.integers(0, 2**32 - 1))
-def test_a_fixed_bias_never_moves(before, seed):
-    rng = np.random.default_rng(seed)
-    before = {**before, 0: -12.0}
-    moves = Moves(10, most=10, fixed_bias=True)
-    for child in (
-        moves.perturb(before, rng),
-        moves.diversify(before, rng),
-        moves.cross(before, {0: -12.0, 3: 1.0}, rng),
-        *moves.singles(4, rng),
-    ):
-        assert child[0] == -12.0
-
-
 def test_the_three_moves_are_equally_likely_and_take_any_column():
     rng, moves = np.random.default_rng(0), Moves(6, most=1)
     before = {1: 0.0, 4: 1.0}

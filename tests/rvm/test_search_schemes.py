@@ -9,16 +9,16 @@ from parsimon._partition import homogeneous_partition
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
 from parsimon.rvm import _genome as genome_module
-from parsimon.rvm._evaluate import Evaluator, OneArchive, TwoArchives
-from parsimon.rvm._genome import Fitter, degrees_of_freedom
-from parsimon.rvm._problem import folds_for, halves_for
-from parsimon.rvm._search import Problem, search
+from parsimon.rvm._archive import TwoArchives
+from parsimon.rvm._evaluators import GenomeFitter, TwoClassEvaluator, degrees_of_freedom
+from parsimon.rvm._problem import RelevanceProblem, folds_for, halves_for
+from parsimon.rvm._search import ChosenColumns, search
 from parsimon.rvm._sweep import ExactSweep
 from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
 
 
-def evaluator(problem, complexity="active"):
-    return Evaluator(Fitter(problem.rows, complexity, problem.has_bias, 1e-9), ExactSweep())
+def precise_fitter(problem):
+    return GenomeFitter(problem, ExactSweep(), tol=1e-9)
 
 
 def scores_on(problem, active, alpha, chosen):
@@ -49,7 +49,7 @@ def two_levels(monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_archive_ends_as_the_front_of_all_genomes(two_levels, complexity, seed):
     problem = small_problem(seed=seed)
-    start = (np.array([1]), np.array([10.0 ** GRID[0]]))
+    start = ChosenColumns(np.array([1]), np.array([10.0 ** GRID[0]]))
     found = search(
         problem, complexity=complexity, start=start, max_iter=3000, stall=None, random_state=seed
     )
@@ -72,14 +72,14 @@ def test_the_archive_ends_as_the_front_of_all_genomes(two_levels, complexity, se
 @pytest.mark.parametrize("scheme", [None, 2, 3])
 @pytest.mark.parametrize("complexity", ["active", "degrees_of_freedom", "gammas"])
 def test_the_archive_is_the_front_of_everything_evaluated(monkeypatch, scheme, complexity):
-    seen, measure = [], OneArchive.measure
+    seen, evaluate = [], TwoClassEvaluator.evaluate
 
     def logged(self, genes, parent):
-        swept = measure(self, genes, parent)
+        swept = evaluate(self, genes, parent)
         seen.append(swept.values)
         return swept
 
-    monkeypatch.setattr(OneArchive, "measure", logged)
+    monkeypatch.setattr(TwoClassEvaluator, "evaluate", logged)
     problem = bumps(*banana(24), 1.0)
     found = search(
         problem, scheme=scheme, complexity=complexity, max_iter=400, stall=None, random_state=1
@@ -92,8 +92,8 @@ def test_the_archive_is_the_front_of_everything_evaluated(monkeypatch, scheme, c
 def test_rates_are_means_over_held_out_folds(n_folds):
     problem = bumps(*banana(30), 1.0)
     folds = folds_for(n_folds, problem, np.random.default_rng(0))
-    judge = OneArchive(problem, evaluator(problem), folds=folds)
-    values, cutoffs = judge.measure({0: -1.0, 3: 0.0, 7: 1.0, 20: -2.0}, None)[1:]
+    evaluator = TwoClassEvaluator(precise_fitter(problem), folds)
+    values, cutoffs = evaluator.evaluate({0: -1.0, 3: 0.0, 7: 1.0, 20: -2.0}, None)[2:]
     alpha = 10.0 ** np.array([-1.0, 0.0, 1.0, -2.0])
     held = [folds == k for k in range(n_folds)]
     scores = [scores_on(problem, [0, 3, 7, 20], alpha, ~rows) for rows in held]
@@ -214,19 +214,19 @@ def test_two_archives_do_what_the_printed_algorithm_does(swap, seed):
     halves = [np.isin(np.arange(20), rng.choice(20, 10, replace=False)) for _ in range(25)]
     plain = PlainTwoArchives(problem, halves, swap=swap)
     drawn = iter(halves)
-    judge = TwoArchives(problem, evaluator(problem), lambda _: next(drawn), swap=swap)
-    judge.begin(rng)
+    archives = TwoArchives(precise_fitter(problem), lambda _: next(drawn), swap=swap)
+    archives.begin(rng)
     for _ in range(24):
         columns = rng.choice(21, rng.integers(1, 6), replace=False).tolist()
         genes = dict(zip(columns, rng.uniform(-1, 1, len(columns)).tolist(), strict=True))
-        judge.consider(genes, None, rng)
+        archives.consider(genes, None, rng)
         plain.consider(genes)
-        np.testing.assert_array_equal(judge.first, plain.first)
-        for elite, archive in zip(judge.elites, (plain.training, plain.validation), strict=True):
+        np.testing.assert_array_equal(archives.first, plain.first)
+        for elite, archive in zip(archives.elites, (plain.training, plain.validation), strict=True):
             values = [value for value, _, _ in archive.members]
             assert sorted(digits(elite.members()[0])) == sorted(values)
     assert plain.events > 1
-    assert judge.n_evaluations == 24 if swap else judge.n_evaluations > 24
+    assert archives.n_evaluations == 24 if swap else archives.n_evaluations > 24
 
 
 def test_swap_fits_half_of_the_rows_and_reports_both_archives():
@@ -242,20 +242,20 @@ def test_swap_fits_half_of_the_rows_and_reports_both_archives():
 @pytest.mark.parametrize("scheme", ["swap", "shuffle", "stratified", "homogeneous"])
 def test_halves_have_rows_of_both_classes_and_equal_sizes(scheme):
     for labels in (np.arange(11) % 2.0, np.array([1.0, 1] + [0.0] * 9)):
-        problem = Problem(np.random.default_rng(0).normal(size=(11, 3)), labels)
+        problem = RelevanceProblem(np.random.default_rng(0).normal(size=(11, 3)), labels)
         draw, rng = halves_for(scheme, problem), np.random.default_rng(1)
         for _ in range(20):
             first = draw(rng)
             assert first.sum() in (5, 6)
             assert {0.0, 1.0} == set(labels[first]) == set(labels[~first])
-    alone = Problem(np.eye(4), np.array([0.0, 0, 0, 1]))
+    alone = RelevanceProblem(np.eye(4), np.array([0.0, 0, 0, 1]))
     with pytest.raises(InvalidInputError, match="one class has a single row"):
         halves_for(scheme, alone)
 
 
 def test_stratified_halves_share_each_class_and_homogeneous_ones_follow_a_walk():
     labels = np.append(np.zeros(14), np.ones(6))
-    problem = Problem(np.arange(20.0)[:, None], labels)
+    problem = RelevanceProblem(np.arange(20.0)[:, None], labels)
     rng = np.random.default_rng(0)
     stratified, walk, shuffle = (
         halves_for(scheme, problem) for scheme in ("stratified", "homogeneous", "shuffle")
@@ -277,7 +277,7 @@ def test_homogeneous_halves_are_those_of_the_partition_into_two():
 
 def test_a_walk_that_would_part_the_classes_is_taken_within_each():
     labels = np.arange(8) % 2.0
-    first = halves_for("homogeneous", Problem(np.arange(8.0)[:, None], labels))(
+    first = halves_for("homogeneous", RelevanceProblem(np.arange(8.0)[:, None], labels))(
         np.random.default_rng(0)
     )
     assert labels[first].sum() == labels[~first].sum() == 2
@@ -288,10 +288,12 @@ def test_rows_of_weight_zero_might_as_well_be_missing(scheme):
     X, y = banana(24)
     counted = np.arange(24) % 5 > 0
     full = bumps(X, y, 1.0)
-    weighted = Problem(
+    weighted = RelevanceProblem(
         full.design, full.labels, has_bias=True, row_weights=counted.astype(float), inputs=X
     )
-    missing = Problem(full.design[counted], full.labels[counted], has_bias=True, inputs=X[counted])
+    missing = RelevanceProblem(
+        full.design[counted], full.labels[counted], has_bias=True, inputs=X[counted]
+    )
     options = {"scheme": scheme, "max_iter": 120, "stall": None, "random_state": 0}
     one, other = search(weighted, **options), search(missing, **options)
     np.testing.assert_array_equal(one.values, other.values)
@@ -305,10 +307,10 @@ def test_repeated_rows_count_as_often_as_they_occur():
     y = np.arange(12) % 2
     times = rng.integers(1, 4, 12)
     weighted = bumps(X, y, 1.0)
-    weighted = Problem(
+    weighted = RelevanceProblem(
         weighted.design, weighted.labels, has_bias=True, row_weights=times.astype(float), inputs=X
     )
-    repeated = Problem(
+    repeated = RelevanceProblem(
         np.repeat(weighted.design, times, axis=0),
         np.repeat(weighted.labels, times),
         has_bias=True,

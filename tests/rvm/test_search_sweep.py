@@ -9,7 +9,7 @@ from scipy.special import expit
 from parsimon import _compiled
 from parsimon.exceptions import InvalidInputError
 from parsimon.rvm import _sweep as sweep
-from parsimon.rvm._sweep import ExactSweep, GridSweep, rates_at, sweep_of, view_of
+from parsimon.rvm._sweep import ExactSweep, GridSweep, rate_rows, rates_at, sweep_of
 from tests.rvm.search_problems import best_of, digits, rates
 
 
@@ -22,7 +22,7 @@ def loops(request, monkeypatch):
 
 
 def single_view(labels):
-    return view_of(labels[None], 1 - labels[None])
+    return rate_rows(labels[None], 1 - labels[None])
 
 
 def table(corners):
@@ -87,7 +87,7 @@ def test_mean_rates_over_folds_come_from_one_sort(loops):
     labels, folds = np.append([0.0, 1], rng.integers(0, 2, 21)), np.arange(23) % 4
     scores = rng.normal(size=(4, 23))
     held = folds == np.arange(4)[:, None]
-    view = view_of(held * labels, held * (1 - labels))
+    view = rate_rows(held * labels, held * (1 - labels))
     pooled = scores.ravel()[view.entries]
     naive = []
     for cutoff in [np.inf, -np.inf, *scores[held]]:
@@ -100,7 +100,7 @@ def test_mean_rates_over_folds_come_from_one_sort(loops):
 def test_folds_without_a_class_do_not_count_in_its_mean(loops):
     n_positive = np.array([[1.0, 1, 0, 0], [0, 0, 0, 0]])
     n_negative = np.array([[0.0, 0, 0, 0], [0, 0, 1, 1]])
-    view = view_of(n_positive, n_negative)
+    view = rate_rows(n_positive, n_negative)
     tpr, fpr = rates_at(np.array([3.0, 1.0, 2.0, 0.0]), view, np.array([1.5]))
     assert (tpr[0], fpr[0]) == (0.5, 0.5)
 

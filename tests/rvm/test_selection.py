@@ -4,18 +4,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto import Front
-from parsimon.rvm._selection import (
-    Figures,
-    choose,
-    error_knee,
-    most_accurate,
-    within_standard_error,
-)
+from parsimon.pareto import Directions, Front
+from parsimon.pareto.choose import Figures, choose
+from parsimon.pareto.front import restore
 
 solutions = st.lists(
     st.tuples(st.integers(0, 20), st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=25
 )
+
+
+def figures_with(accuracy, n_columns, n_rows=100, training_accuracy=None):
+    """Return figures as `ParetoRVC` makes them."""
+    training = accuracy if training_accuracy is None else training_accuracy
+    return Figures(
+        {"columns": n_columns, "accuracy": accuracy, "training_accuracy": training},
+        maximise=("accuracy", "training_accuracy"),
+        judged={"error": 1 - accuracy},
+        error="error",
+        size=("complexity", "columns"),
+        knee=("error", "complexity"),
+        n_rows=n_rows,
+    )
+
+
+def chosen_by(rule, accuracy, complexity, n_columns, n_rows=100):
+    """Return what a rule chooses among solutions in any order, dominated ones too."""
+    directions = Directions.of(["complexity"])
+    front = restore(directions, complexity[:, None], np.arange(len(complexity)), None)
+    return choose(front, rule, figures_with(accuracy, n_columns, n_rows))
+
+
+def most_accurate(accuracy, complexity, n_columns):
+    return chosen_by("accuracy", accuracy, complexity, n_columns)
+
+
+def within_standard_error(accuracy, complexity, n_columns, *, n_rows, n_errors):
+    return chosen_by(f"one_se:{n_errors!r}", accuracy, complexity, n_columns, n_rows)
+
+
+def error_knee(error, complexity, method="chord"):
+    return chosen_by(f"knee:{method}", 1 - error, complexity, complexity)
 
 
 def columns_of(rows):
@@ -113,7 +141,7 @@ def front():
 def figures(front):
     tpr, fpr, complexity = front.values.T
     training = np.array([0.5, 0.99, 0.9, 0.9, 0.8, 0.8, 0.5])
-    return Figures((tpr + 1 - fpr) / 2, training, complexity, complexity, 100)
+    return figures_with((tpr + 1 - fpr) / 2, complexity, 100, training)
 
 
 @pytest.mark.parametrize(
@@ -144,36 +172,36 @@ def figures(front):
     ],
 )
 def test_rules_as_texts(front, figures, rule, index):
-    assert choose(front, figures, rule) == index
+    assert choose(front, rule, figures) == index
 
 
 def test_a_knee_as_text_is_that_of_error_and_complexity(front, figures):
-    error = 1 - figures.accuracy
+    error, complexity = figures.judged["error"], front.values[:, 2]
     for method in ("chord", "gain", "tradeoff"):
-        expected = error_knee(error, figures.complexity, method=method)
-        assert choose(front, figures, f"knee:{method}") == expected
-    assert choose(front, figures, lambda front: front.knee()) == front.knee()
+        expected = error_knee(error, complexity, method=method)
+        assert choose(front, f"knee:{method}", figures) == expected
+    assert choose(front, lambda front: front.knee(), figures) == front.knee()
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("sideways", "There is no rule 'sideways'; the rules are accuracy, training_accuracy"),
-        ("best:size", "There is no objective 'size'"),
-        ("best:tpr where fpr=0.05", "A condition looks like fpr<=0.05"),
-        ("best:tpr where fpr<=low", "A condition looks like fpr<=0.05.*got 'fpr<=low'"),
-        ("best:tpr where size<=2", "There is no objective 'size'"),
-        ("one_se:few", "needs a number here, got 'few'"),
-        ("one_se:-1", "n_errors must be zero or a positive number"),
+        ("sideways", "There is no rule 'sideways'; the rules are knee, best.* columns, accuracy"),
+        ("best:size", "There is no column 'size'"),
+        ("best:tpr where fpr=0.05", "A condition looks like complexity<=0.05"),
+        ("best:tpr where fpr<=low", "A condition looks like complexity<=0.05.*got 'fpr<=low'"),
+        ("best:tpr where size<=2", "There is no column 'size'"),
+        ("one_se:few", "needs numbers, got 'few'"),
+        ("one_se:-1", "one_se must be zero or a positive number"),
         ("knee:guess", 'method must be "chord" or "gain" or "tradeoff"'),
         ("12", "There is no solution 12"),
     ],
 )
 def test_rules_that_cannot_be_followed(front, figures, rule, message):
     with pytest.raises(InvalidInputError, match=message):
-        choose(front, figures, rule)
+        choose(front, rule, figures)
 
 
 def test_conditions_that_nothing_meets(front, figures):
     with pytest.raises(EmptyFrontError, match="loosen the conditions"):
-        choose(front, figures, "accuracy where fpr<0")
+        choose(front, "accuracy where fpr<0", figures)

@@ -20,8 +20,14 @@ from parsimon.kernels import (
     RationalQuadratic,
     SquaredExponential,
 )
-from parsimon.rvm._width_families import KernelFamily, Problems, ResolutionFamily, kernel_box
-from parsimon.rvm._width_search import Part, evidence_slope
+from parsimon.rvm._width_evidence import (
+    ActiveColumns,
+    EvidenceProblems,
+    KernelFamily,
+    ResolutionFamily,
+    evidence_slope,
+    kernel_box,
+)
 from parsimon.rvm._widths import best_gamma, input_widths
 
 
@@ -68,11 +74,11 @@ def test_slopes_are_central_differences(name, task, weighted):
         rng.normal(size=(2, 25)) if task == "regression" else rng.integers(0, 2, (2, 25)) * 1.0
     )
     weights = rng.integers(1, 4, size=25) * 1.0 if weighted else None
-    problems = Problems(task, X, targets, weights, {})
+    problems = EvidenceProblems(task, X, targets, weights, {})
     # Columns with a precision of their own, and two that share one.
     groups = (np.arange(4), np.array([0, 1, 1, 2]))
     parts = [
-        Part(
+        ActiveColumns(
             chosen,
             group,
             rng.normal(size=group.max() + 1),
@@ -312,7 +318,7 @@ def test_options_reach_the_fits(prior):
 
 def test_limits_of_work_are_kept():
     X, y = planted(80, 3, task="regression")
-    short = best_gamma("rbf", X, y, task="regression", max_rounds=1, tolerance=0.0)
+    short = best_gamma("rbf", X, y, task="regression", max_rounds=1, tol=0.0)
     assert len(short.history) <= 3
     assert not short.converged or len(short.history) == 1
     hasty = best_gamma("rbf", X, y, task="regression", time_limit=1e-6)
@@ -320,7 +326,7 @@ def test_limits_of_work_are_kept():
     assert not hasty.converged
     hasty = input_widths("rbf", X, y, task="regression", time_limit=1e-6)
     assert hasty.input_relevance.shape == (3,)
-    rough = best_gamma("rbf", X, y, task="regression", tolerance=1e9)
+    rough = best_gamma("rbf", X, y, task="regression", tol=1e9)
     assert len(rough.history) <= 3
     assert rough.converged
 

@@ -31,8 +31,7 @@ def test_inputs_that_do_not_matter_get_small_relevance(task, kernel):
     assert (np.diff(found.history) > 0).all()
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("task", "seed"), [("regression", 0), ("classification", 1)])
 def test_bare_evidence_is_never_lower_than_with_one_width(task, seed):
     X, _ = planted(25, 2, task=task, seed=seed)
     # Nothing matters: there is nothing to gain but by overfitting.

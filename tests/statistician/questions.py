@@ -1,33 +1,41 @@
-"""A subject from a table and a target, for tests of everything that is made from one."""
+"""A question from a table and a target with a search that answers it, for tests of all of that."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from parsimon.gp import KernelSearch
-from parsimon.statistician.subject import Subject
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.gp import KernelResult
 
 
 def table(columns):
     return pd.DataFrame(columns, dtype=float)
 
 
-def subject_of(X, y, *, seed=0, rows=None, **options):
-    """Return the subject; the search sees `rows` alone if they are given."""
+def result_of(X, y, *, seed=0, rows=None, **options):
+    """Return what a search found; it sees `rows` alone if they are given."""
     y = np.asarray(y, dtype=float)
     rows = np.arange(len(y)) if rows is None else rows
     options = {"random_state": 0, "cv": 3} | options
     search = KernelSearch(**options).fit(X.iloc[rows], y[rows])
-    return Subject(
+    question = Question(
+        table=X,
         X=X,
         y=y,
+        values=y,
         task=search.task_,
         target="outcome",
         positive="yes",
         negative="no",
-        search=search,
-        model=search.best_estimator_,
-        table=X,
         rows=np.arange(1, len(y) + 1),
         key="outcome",
         seed=np.random.SeedSequence(seed),
     )
+    return KernelResult(question=question, search=search)
+
+
+def asked(result, **changes):
+    """Return the same result of another question."""
+    return replace(result, question=replace(result.question, **changes))

@@ -9,7 +9,8 @@ import pytest
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.data import to_json
 from parsimon.report.html import to_html
-from parsimon.statistician import analyse, answer
+from parsimon.statistician import analyse, question
+from parsimon.statistician.families.gp import _kernel_result as models
 
 
 def rows(n=60, seed=0):
@@ -69,7 +70,7 @@ def test_the_model_predicts_raw_tables(small):
     probability = model.predict_proba(table)
     np.testing.assert_allclose(probability.sum(axis=1), 1)
     assert np.mean(model.predict(table) == table["died"]) > 0.8
-    baseline = small.model("best:kernels").predict_proba(table)[:, 1]
+    baseline = small.model("best:size").predict_proba(table)[:, 1]
     assert np.ptp(baseline) < 1e-9
 
 
@@ -106,8 +107,8 @@ def test_a_number_is_measured_as_a_share_of_its_variance():
 
 
 def test_many_rows_are_searched_in_a_sample_and_fitted_whole(monkeypatch):
-    monkeypatch.setattr(answer, "SEARCHED_ROWS", 50)
-    monkeypatch.setattr(answer, "EXACT_ROWS", 100)
+    monkeypatch.setattr(question, "SEARCHED_ROWS", 50)
+    monkeypatch.setattr(models, "EXACT_ROWS", 100)
     analysis = analyse(rows(150), "died", depth=1, outer=2, n_jobs=1)
     kinds = {one.kind: one for one in analysis.findings.table.treatments}
     assert kinds["rows_sampled"].count == 50
@@ -157,7 +158,7 @@ def test_a_time_limit_is_kept_and_something_is_found(clock):
     clock.tick = 1.0
     study = analyse(rows(120), "died", outer=0, time_limit=30, n_jobs=1).findings.studies[0]
     assert study.search.stopped_by == "time_limit"
-    assert 0 < study.search.n_kernels < 30
+    assert 0 < study.search.n_candidates < 30
     assert study.structure_found
 
 

@@ -9,14 +9,13 @@ from sklearn.linear_model import LogisticRegression
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc
-from parsimon.statistician.checks import (
+from parsimon.statistician.measure import (
     OutsidePredictions,
     calibration_line,
     calibration_table,
     check_findings,
 )
-from parsimon.statistician.left_out import own_predictions
-from tests.statistician.questions import subject_of, table
+from tests.statistician.questions import result_of, table
 
 
 @pytest.fixture(scope="module")
@@ -24,22 +23,22 @@ def classes():
     rng = np.random.default_rng(0)
     X = table({"dose": rng.normal(size=70), "noise": rng.normal(size=70)})
     y = X["dose"] + 0.6 * rng.normal(size=70) > 0
-    return subject_of(X, y, depth=1)
+    return result_of(X, y, depth=1)
 
 
 @pytest.fixture(scope="module")
 def numbers():
     rng = np.random.default_rng(1)
     X = table({"dose": np.linspace(0, 6, 60)})
-    return subject_of(X, np.sin(X["dose"]) + 0.2 * rng.normal(size=60), depth=1)
+    return result_of(X, np.sin(X["dose"]) + 0.2 * rng.normal(size=60), depth=1)
 
 
 def test_without_outer_folds_rows_are_left_out_one_at_a_time(classes):
     found = check_findings(classes)
     probability = classes.model.leave_one_out().probability[:, 1]
     assert found.source == "leave-one-out"
-    assert found.brier == pytest.approx(np.mean((probability - classes.y) ** 2))
-    assert found.roc.auc.estimate == pytest.approx(auc(classes.y, probability))
+    assert found.brier == pytest.approx(np.mean((probability - classes.question.y) ** 2))
+    assert found.roc.auc.estimate == pytest.approx(auc(classes.question.y, probability))
     assert sum(one.n_rows for one in found.calibration) == 70
     assert found.coverage is None
     assert found.hull[0] == (0.0, 0.0)
@@ -55,8 +54,8 @@ def test_outer_folds_are_used_where_they_saw_the_row(classes):
     guess = np.where(seen, rng.random(70), np.nan)
     found = check_findings(classes, OutsidePredictions(guess, seen))
     assert found.source == "outer folds"
-    assert found.brier == pytest.approx(np.mean((guess[seen] - classes.y[seen]) ** 2))
-    assert found.roc.auc.estimate == pytest.approx(auc(classes.y[seen], guess[seen]))
+    assert found.brier == pytest.approx(np.mean((guess[seen] - classes.question.y[seen]) ** 2))
+    assert found.roc.auc.estimate == pytest.approx(auc(classes.question.y[seen], guess[seen]))
     assert sum(one.n_rows for one in found.calibration) == seen.sum()
     # Rows worth a look belong to the model that is described, not to those of the folds.
     assert found.surprising == check_findings(classes).surprising
@@ -77,7 +76,7 @@ def test_outside_predictions_of_other_rows_are_refused(classes):
 def test_numbers_have_coverage_and_no_curve(numbers):
     found = check_findings(numbers)
     without = numbers.model.leave_one_out()
-    inside = np.abs(numbers.y - without.mean) <= 1.959963984540054 * without.sd
+    inside = np.abs(numbers.question.y - without.mean) <= 1.959963984540054 * without.sd
     assert found.coverage == inside.mean()
     assert 0.85 < found.coverage <= 1
     assert (found.roc, found.brier, found.calibration, found.hull) == (None, None, (), ())
@@ -86,8 +85,8 @@ def test_numbers_have_coverage_and_no_curve(numbers):
 def test_a_model_of_some_rows_predicts_the_others_as_it_is():
     rng = np.random.default_rng(3)
     X = table({"dose": rng.normal(size=60)})
-    subject = subject_of(X, X["dose"] > 0.1, depth=1, rows=np.arange(40))
-    own = own_predictions(subject)
+    subject = result_of(X, X["dose"] > 0.1, depth=1, rows=np.arange(40))
+    own = subject.own_predictions()
     assert own.source == "training rows"
     np.testing.assert_allclose(own.value, subject.model.predict_proba(X)[:, 1])
     found = check_findings(subject)
@@ -97,9 +96,9 @@ def test_a_model_of_some_rows_predicts_the_others_as_it_is():
 
 
 def test_a_number_by_a_model_of_some_rows(numbers):
-    subject = replace(numbers, X=numbers.X.iloc[:30], y=numbers.y[:30], table=numbers.X.iloc[:30])
-    own = own_predictions(subject)
-    mean, sd = numbers.model.predict(subject.X, return_std=True, include_noise=True)
+    subject = replace(numbers, question=numbers.question.at(np.arange(30)))
+    own = subject.own_predictions()
+    mean, sd = numbers.model.predict(subject.question.X, return_std=True, include_noise=True)
     assert own.source == "training rows"
     np.testing.assert_allclose(own.value, mean)
     np.testing.assert_allclose(own.deviation, sd)

@@ -6,9 +6,9 @@ import pytest
 from parsimon.gp import Candidate, GPClassifier
 from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential, structure
 from parsimon.kernels.form import sum_of_products
-from parsimon.statistician.components import component_findings, growing_sums, joined, split
-from parsimon.statistician.models import posterior_of
-from tests.statistician.questions import subject_of, table
+from parsimon.statistician.families.gp._kernel_result import posterior_of
+from parsimon.statistician.families.gp._parts import component_findings, growing_sums, joined, split
+from tests.statistician.questions import result_of, table
 
 SE = SquaredExponential
 
@@ -19,7 +19,7 @@ def additive():
     rng = np.random.default_rng(1)
     X = table(rng.uniform(-1, 1, size=(60, 4))).set_axis(list("abcd"), axis=1)
     y = 50 + 10 * (2 * X["a"] + 2 * X["b"] ** 2 + 1.5 * X["c"] * X["d"])
-    subject = subject_of(X, y + rng.normal(size=60), depth=1)
+    subject = result_of(X, y + rng.normal(size=60), depth=1)
     search = subject.search
     search.best_candidate_ = search.judge((SE(0) + SE(1) + SE(2) * SE(3)).start(X.to_numpy()))
     return subject
@@ -52,7 +52,7 @@ def test_gains_add_up_from_the_baseline_to_the_whole(additive, found):
     assert found[0].alone == found[0].cumulative
     assert found[-1].cumulative.symbols == "SE_1 + SE_2 + SE_3 × SE_4"
     assert found[-1].cumulative.error == additive.search.best_candidate_.error
-    assert [one.cumulative.n_kernels for one in found][-1] == 4
+    assert [one.cumulative.size for one in found][-1] == 4
 
 
 def test_directions_and_strengths_are_those_of_the_full_model(additive, found):
@@ -61,23 +61,25 @@ def test_directions_and_strengths_are_those_of_the_full_model(additive, found):
     assert by_name["SE_2"].direction == "turning"
     assert by_name["SE_3 × SE_4"].direction == "unclear"
     posterior = posterior_of(additive.search, additive.search.best_candidate_)
-    rows = additive.X.to_numpy()
+    rows = additive.question.X.to_numpy()
     means = {
         str(part): posterior.component(part, rows).mean
         for part in sum_of_products(additive.search.best_candidate_.kernel)
     }
     np.testing.assert_allclose(sum(means.values()), posterior.latent(rows).mean, atol=1e-8)
     for name, one in by_name.items():
-        assert one.strength == pytest.approx(additive.y.std() * means[name].std())
+        assert one.strength == pytest.approx(additive.question.y.std() * means[name].std())
     # In units of the target: the sd of 20 a is 11.5.
-    assert by_name["SE_1"].strength == pytest.approx(20 * additive.X["a"].std(), rel=0.1)
+    assert by_name["SE_1"].strength == pytest.approx(20 * additive.question.X["a"].std(), rel=0.1)
 
 
 def test_all_parts_together_are_the_best_structure_itself(additive):
     """Multiplied out, a factored kernel has more free numbers, and would be another model."""
     search = additive.search
     before = search.best_candidate_
-    search.best_candidate_ = search.judge((SE(0) * (SE(1) + SE(2))).start(additive.X.to_numpy()))
+    search.best_candidate_ = search.judge(
+        (SE(0) * (SE(1) + SE(2))).start(additive.question.X.to_numpy())
+    )
     last = component_findings(additive)[-1].cumulative
     assert last.symbols == "SE_1 × (SE_2 + SE_3)"
     assert last.error == search.best_candidate_.error
@@ -88,7 +90,7 @@ def test_components_of_a_classifier_have_its_own_means():
     rng = np.random.default_rng(5)
     X = table(rng.normal(size=(80, 2))).set_axis(["a", "b"], axis=1)
     y = X["a"] - X["b"] + 0.4 * rng.normal(size=80) > 0
-    subject = subject_of(X, y, depth=1)
+    subject = result_of(X, y, depth=1)
     best = subject.search.judge(SE(0) + SE(1))
     subject.search.best_candidate_ = best
     found = component_findings(subject)
@@ -106,7 +108,7 @@ def test_a_line_keeps_its_height_and_a_curve_needs_none():
     rng = np.random.default_rng(5)
     X = table(rng.normal(size=(60, 2))).set_axis(["a", "b"], axis=1)
     y = X["a"] + 2 * X["b"] ** 2 + 0.4 * rng.normal(size=60) > 1.2
-    subject = subject_of(X, y, base=("se", "lin"), depth=1)
+    subject = result_of(X, y, base=("se", "lin"), depth=1)
     search = subject.search
     search.best_candidate_ = search.judge(Constant() + Linear(0) + SE(1))
     search.structure_found_ = True
@@ -122,7 +124,7 @@ def test_a_line_keeps_its_height_and_a_curve_needs_none():
 def test_a_periodic_part_is_called_so():
     x = np.linspace(0, 8, 80)
     y = np.sin(np.pi * x) + 0.2 * np.random.default_rng(0).normal(size=80)
-    subject = subject_of(table({"day": x}), y, base=("per",), depth=1)
+    subject = result_of(table({"day": x}), y, base=("per",), depth=1)
     [one] = component_findings(subject)
     assert isinstance(subject.search.best_kernel_, Periodic)
     assert one.direction == "periodic"
@@ -130,7 +132,7 @@ def test_a_periodic_part_is_called_so():
 
 def test_nothing_found_has_no_components():
     rng = np.random.default_rng(0)
-    subject = subject_of(table({"a": rng.normal(size=40)}), rng.integers(0, 2, 40), depth=1)
+    subject = result_of(table({"a": rng.normal(size=40)}), rng.integers(0, 2, 40), depth=1)
     assert component_findings(subject) == ()
 
 

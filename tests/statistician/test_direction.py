@@ -5,7 +5,7 @@ from scipy.stats import norm
 from parsimon.gp import fit_classifier, fit_regressor
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential
-from parsimon.statistician.direction import (
+from parsimon.statistician.families.gp._variables import (
     Direction,
     direction_of,
     drawn_direction,

@@ -5,9 +5,9 @@ from parsimon.gp import GPClassifier
 from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Linear, Periodic, SquaredExponential
 from parsimon.kernels.form import same_structure
-from parsimon.statistician.interactions import interaction_findings, separated
-from parsimon.statistician.variables import variable_findings
-from tests.statistician.questions import subject_of, table
+from parsimon.statistician.families.gp._parts import interaction_findings, separated
+from parsimon.statistician.families.gp._variables import variable_findings
+from tests.statistician.questions import result_of, table
 
 SE = SquaredExponential
 
@@ -18,7 +18,7 @@ def exclusive():
     rng = np.random.default_rng(0)
     corners = rng.choice([-1.0, 1.0], size=(64, 2))
     X = table(corners + 0.3 * rng.normal(size=(64, 2))).set_axis(["left", "right"], axis=1)
-    return subject_of(X, corners[:, 0] != corners[:, 1], depth=2)
+    return result_of(X, corners[:, 0] != corners[:, 1], depth=2)
 
 
 def test_exclusive_or_is_an_interaction_of_variables_that_say_nothing_alone(exclusive):
@@ -37,14 +37,16 @@ def test_the_gain_and_the_factor_are_differences_to_the_sum(exclusive):
     additive = exclusive.search.judge(SE(0) + SE(1))
     assert one.gain == additive.error - best.error == one.additive.error - best.error
     assert one.log_bayes_factor == best.log_evidence - additive.log_evidence
-    fitted = GPClassifier(additive.kernel, random_state=0).fit(exclusive.X, exclusive.y)
+    fitted = GPClassifier(additive.kernel, random_state=0).fit(
+        exclusive.question.X, exclusive.question.y
+    )
     assert additive.log_evidence == pytest.approx(fitted.log_evidence_, abs=0.05)
 
 
 def test_a_product_that_is_not_needed_has_a_factor_below_zero():
     rng = np.random.default_rng(2)
     X = table(rng.uniform(-1, 1, size=(60, 2))).set_axis(["a", "b"], axis=1)
-    subject = subject_of(X, 3 * X["a"] + np.sin(3 * X["b"]) + 0.1 * rng.normal(size=60), depth=1)
+    subject = result_of(X, 3 * X["a"] + np.sin(3 * X["b"]) + 0.1 * rng.normal(size=60), depth=1)
     subject.search.best_candidate_ = subject.search.judge((SE(0) * SE(1)).start(X.to_numpy()))
     [one] = interaction_findings(subject)
     assert one.log_bayes_factor < -3
@@ -54,7 +56,7 @@ def test_other_parts_stay_and_factors_that_are_there_are_not_added_again():
     rng = np.random.default_rng(2)
     X = table(rng.uniform(-1, 1, size=(40, 3))).set_axis(list("abc"), axis=1)
     y = X["a"] + X["b"] * X["c"] + 0.1 * rng.normal(size=40)
-    subject = subject_of(X, y, depth=1)
+    subject = result_of(X, y, depth=1)
     search = subject.search
     search.best_candidate_ = search.judge((SE(0) + SE(1) + SE(1) * SE(2)).start(X.to_numpy()))
     [one] = interaction_findings(subject)
@@ -70,7 +72,7 @@ def test_other_parts_stay_and_factors_that_are_there_are_not_added_again():
 def test_a_product_of_one_variable_is_no_interaction():
     x = np.linspace(0, 6, 50)
     y = np.sin(np.pi * x) * np.exp(-((x - 3) ** 2) / 4)
-    subject = subject_of(
+    subject = result_of(
         table({"day": x}), y + 0.1 * np.random.default_rng(0).normal(size=50), depth=1
     )
     subject.search.best_candidate_ = subject.search.judge(SE(0) * Periodic(0, period=2.0))
@@ -81,12 +83,12 @@ def test_a_product_of_one_variable_is_no_interaction():
 def test_without_structure_there_is_nothing_to_compare():
     rng = np.random.default_rng(0)
     X = table(rng.normal(size=(40, 2))).set_axis(["a", "b"], axis=1)
-    subject = subject_of(X, rng.integers(0, 2, 40), depth=1)
+    subject = result_of(X, rng.integers(0, 2, 40), depth=1)
     assert interaction_findings(subject) == ()
 
 
 def test_a_sum_that_cannot_be_fitted_is_left_out(exclusive, monkeypatch):
-    subject = subject_of(exclusive.X, exclusive.y, depth=1, cv=2)
+    subject = result_of(exclusive.question.X, exclusive.question.y, depth=1, cv=2)
     subject.search.best_candidate_ = subject.search.judge(SE(0) * SE(1))
     subject.search.structure_found_ = True
     monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: FailedFit("It broke."))

@@ -11,13 +11,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp import Candidate
 from parsimon.kernels import Constant, Linear, SquaredExponential
 from parsimon.roc import auc, auc_interval, roc_hull
-from parsimon.statistician.models import (
-    front_models,
-    model_of,
-    posterior_of,
-    roc_of,
-)
-from tests.statistician.questions import subject_of, table
+from parsimon.statistician.families.gp._kernel_result import model_of, posterior_of
+from parsimon.statistician.measure import front_models, roc_of
+from tests.statistician.questions import result_of, table
 
 SE = SquaredExponential
 NAMES = ("glucose", "age")
@@ -28,7 +24,7 @@ def labelled():
     rng = np.random.default_rng(2)
     X = table(rng.normal(size=(70, 3))).set_axis(["dose", "age", "day"], axis=1)
     y = X["dose"] + 0.8 * X["age"] + 0.5 * rng.normal(size=70) > 0.2
-    return subject_of(X, y, depth=2)
+    return result_of(X, y, depth=2)
 
 
 def test_a_model_has_the_words_and_numbers_of_its_candidate():
@@ -49,7 +45,7 @@ def test_a_model_has_the_words_and_numbers_of_its_candidate():
     assert model.words == "glucose alone, plus an interaction of glucose and age"
     assert model.kind == "additive"
     assert model.variables == NAMES
-    assert model.n_kernels == 3
+    assert model.size == 3
     assert (model.error, model.standard_error, model.log_loss) == (0.2, 0.01, 0.5)
     assert (model.negative_log_evidence, model.fold_negative_log_evidence) == (100.0, 75.0)
     assert model.roc is None
@@ -127,15 +123,17 @@ def test_too_few_points_are_refused():
 def test_posteriors_are_those_of_the_estimators(labelled):
     search = labelled.search
     posterior = posterior_of(search, search.best_candidate_)
-    expected = search.best_estimator_.latent(labelled.X)
-    np.testing.assert_allclose(posterior.latent(labelled.X.to_numpy()).mean, expected, atol=1e-5)
+    expected = search.best_estimator_.latent(labelled.question.X)
+    np.testing.assert_allclose(
+        posterior.latent(labelled.question.X.to_numpy()).mean, expected, atol=1e-5
+    )
 
 
 def test_the_posterior_of_a_number_is_that_of_its_standardised_target():
     rng = np.random.default_rng(0)
     X = table({"a": rng.normal(size=40)})
     y = 100 + 30 * X["a"] + 3 * rng.normal(size=40)
-    subject = subject_of(X, y, depth=1)
+    subject = result_of(X, y, depth=1)
     posterior = posterior_of(subject.search, subject.search.best_candidate_)
     mean = y.mean() + y.std(ddof=0) * posterior.latent(X.to_numpy()).mean
     np.testing.assert_allclose(mean, subject.model.predict(X), atol=1e-3)
@@ -147,7 +145,7 @@ def test_the_posterior_of_a_number_is_that_of_its_standardised_target():
 def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
     found = front_models(labelled)
     search = labelled.search
-    sizes = [model.n_kernels for model in found.front]
+    sizes = [model.size for model in found.front]
     assert sizes == sorted(sizes)
     assert sizes[0] == 0
     assert found.front[0].error == search.baseline_.error
@@ -156,7 +154,7 @@ def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
     errors = [model.error for model in found.front]
     assert errors == sorted(errors, reverse=True)
     knee = search.front_.values[search.front_.knee()]
-    assert [found.front[found.knee].error, found.front[found.knee].n_kernels] == knee.tolist()
+    assert [found.front[found.knee].error, found.front[found.knee].size] == knee.tolist()
     counts = [len(model.variables) for model in found.front_variables]
     assert counts == list(range(len(counts)))
     assert found.front_variables[0] == found.front[0]
@@ -166,7 +164,7 @@ def test_curves_of_the_front_come_from_leave_one_out(labelled):
     found = front_models(labelled)
     probability = labelled.model.leave_one_out().probability[:, 1]
     roc = found.front[found.chosen].roc
-    assert roc.auc.estimate == pytest.approx(auc(labelled.y, probability), abs=1e-9)
+    assert roc.auc.estimate == pytest.approx(auc(labelled.question.y, probability), abs=1e-9)
     assert found.front_variables[-1].roc == roc
 
 
@@ -175,10 +173,10 @@ def test_a_constant_ranks_no_row(labelled):
     assert (roc.fpr, roc.tpr) == ((0.0, 1.0), (0.0, 1.0))
     assert (roc.auc.low, roc.auc.estimate, roc.auc.high) == (0.5, 0.5, 0.5)
     constant = labelled.search.front_.solution(-1)
-    share = constant.predict_proba(labelled.X)[0, 1]
+    share = constant.predict_proba(labelled.question.X)[0, 1]
     assert roc.thresholds[1] == pytest.approx(share, abs=1e-6)
     # What leave-one-out would have said of the same constant.
-    assert auc(labelled.y, constant.leave_one_out().probability[:, 1]) == 0.0
+    assert auc(labelled.question.y, constant.leave_one_out().probability[:, 1]) == 0.0
 
 
 def test_a_chosen_model_off_the_front_joins_it_in_its_place(labelled):
@@ -188,14 +186,14 @@ def test_a_chosen_model_off_the_front_joins_it_in_its_place(labelled):
     before, after = front_models(labelled), front_models(moved)
     assert len(after.front) == len(before.front) + 1
     assert after.front[after.chosen].symbols == str(dominated.kernel)
-    sizes = [model.n_kernels for model in after.front]
+    sizes = [model.size for model in after.front]
     assert sizes == sorted(sizes)
     assert after.front[after.knee] == before.front[before.knee]
 
 
 def test_without_structure_the_baseline_is_chosen():
     rng = np.random.default_rng(0)
-    subject = subject_of(table({"a": rng.normal(size=40)}), rng.integers(0, 2, 40), depth=1)
+    subject = result_of(table({"a": rng.normal(size=40)}), rng.integers(0, 2, 40), depth=1)
     found = front_models(subject)
     assert not subject.search.structure_found_
     assert found.chosen == 0
@@ -204,8 +202,9 @@ def test_without_structure_the_baseline_is_chosen():
 
 def test_a_search_on_some_rows_gives_the_curves_of_those_rows(labelled):
     rows = np.arange(0, 70, 2)
-    subject = subject_of(labelled.X, labelled.y, depth=1, rows=rows)
-    roc = front_models(subject).front[-1].roc
+    subject = result_of(labelled.question.X, labelled.question.y, depth=1, rows=rows)
+    searched = replace(subject, question=subject.question.at(rows))
+    roc = front_models(searched).front[-1].roc
     assert roc.n_positive + roc.n_negative == 35
 
 

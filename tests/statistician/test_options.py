@@ -1,7 +1,7 @@
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.options import Options, as_base
+from parsimon.statistician.analyse import AnalysisOptions, as_base
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,17 @@ from parsimon.statistician.options import Options, as_base
 )
 def test_bad_options_are_refused(changes, message):
     with pytest.raises(InvalidInputError, match=message):
-        Options(**changes)
+        AnalysisOptions(**changes)
 
 
 def test_fast_means_a_shallow_search_without_outer_folds():
-    assert (Options().n_outer, Options().depth_for(9)) == (5, 4)
-    assert (Options(fast=True).n_outer, Options(fast=True).depth_for(9)) == (0, 2)
-    assert Options().depth_for(1) == 1
-    assert Options(depth=3, fast=True).depth_for(1) == 3
+    assert (AnalysisOptions().n_outer, AnalysisOptions().family.depth_for(9)) == (5, 4)
+    assert (AnalysisOptions(fast=True).n_outer, AnalysisOptions(fast=True).family.depth_for(9)) == (
+        0,
+        2,
+    )
+    assert AnalysisOptions().family.depth_for(1) == 1
+    assert AnalysisOptions(depth=3, fast=True).family.depth_for(1) == 3
 
 
 @pytest.mark.parametrize("base", ["se,rbf", "", ","])

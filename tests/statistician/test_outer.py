@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from parsimon.evaluation import corrected_t_interval
-from parsimon.statistician.outer import (
-    Measured,
+from parsimon.statistician.measure import (
+    FoldResult,
     honest_findings,
     joint_findings,
     outside_predictions,
@@ -14,7 +14,7 @@ def fold(number, test, prediction, *, n=8, question=0, baseline=0.25, **more):
     test = np.asarray(test)
     train = np.setdiff1d(np.arange(n), test)
     prediction = np.asarray(prediction, dtype=float)
-    return Measured(
+    return FoldResult(
         fold=number,
         question=question,
         train=train,

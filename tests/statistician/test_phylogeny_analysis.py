@@ -22,12 +22,13 @@ from parsimon.phylo import (
     yule_tree,
 )
 from parsimon.report.data import as_data
-from parsimon.report.phylogeny import write
-from parsimon.statistician.phylogeny import TraitAnalysis, analyse, analyse_traits, judging
-from parsimon.statistician.phylogeny.ancestors import list_ancestors
-from parsimon.statistician.phylogeny.judging import judge
-from parsimon.statistician.phylogeny.models import _whitened_share, fit
-from parsimon.statistician.phylogeny.reading import read_traits
+from parsimon.report.sections import write
+from parsimon.statistician import TraitAnalysis, analyse_traits
+from parsimon.statistician import traits as analyse
+from parsimon.statistician.families.phylo import _clades as judging
+from parsimon.statistician.families.phylo._clades import judge
+from parsimon.statistician.families.phylo._regressions import _whitened_share, fit, list_ancestors
+from parsimon.statistician.families.phylo._species import read_traits
 
 TREE = yule_tree(24, random_state=5)
 
@@ -54,7 +55,7 @@ def traits(table):
 @pytest.fixture
 def plain(monkeypatch):
     """Draw nothing: pictures take longer than small analyses."""
-    monkeypatch.setattr(analyse, "draw_pictures", lambda findings, _: findings)
+    monkeypatch.setattr(analyse, "draw_figures", lambda findings, _: findings)
 
 
 def scaled(model):

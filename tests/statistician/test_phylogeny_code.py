@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from parsimon.phylo import brownian_traits, yule_tree
+from parsimon.report import Readable
 from parsimon.report.data import as_data
 from parsimon.report.document import Code
-from parsimon.report.phylogeny import write
-from parsimon.statistician.analysis import Analysis, Readable
-from parsimon.statistician.phylogeny import TraitAnalysis, analyse, analyse_traits
+from parsimon.report.sections import write
+from parsimon.statistician import TraitAnalysis, analyse_traits
+from parsimon.statistician import traits as analyse
+from parsimon.statistician.analysis import Analysis
 from tests.report import trait_samples as samples
 from tests.report.reading import paragraphs
 
@@ -31,7 +33,7 @@ def table():
 @pytest.fixture(autouse=True)
 def plain(monkeypatch, tmp_path):
     """Draw nothing, and leave pages in a folder of their own."""
-    monkeypatch.setattr(analyse, "draw_pictures", lambda findings, _: findings)
+    monkeypatch.setattr(analyse, "draw_figures", lambda findings, _: findings)
     monkeypatch.chdir(tmp_path)
 
 

@@ -11,10 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from parsimon.evaluation import corrected_t_interval
 from parsimon.phylo import PGLS, CladeKFold, PhyRVM, brownian_traits, yule_tree
-from parsimon.statistician.phylogeny import analyse, analyse_traits
-from parsimon.statistician.phylogeny.judging import _over_folds, judge
-from parsimon.statistician.phylogeny.models import fit
-from parsimon.statistician.phylogeny.reading import read_traits
+from parsimon.statistician import analyse_traits
+from parsimon.statistician import traits as analyse
+from parsimon.statistician.families.phylo._clades import _over_folds, judge
+from parsimon.statistician.families.phylo._regressions import fit
+from parsimon.statistician.families.phylo._species import read_traits
 
 TREE = yule_tree(24, random_state=5)
 
@@ -31,7 +32,7 @@ def table():
 @pytest.fixture(scope="module")
 def analysis(table):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analyse, "draw_pictures", lambda findings, _: findings)
+        patch.setattr(analyse, "draw_figures", lambda findings, _: findings)
         return analyse_traits(table, TREE, "size", folds=3, seed=4)
 
 

@@ -7,9 +7,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree, brownian_traits, read_tree, yule_tree
-from parsimon.statistician.phylogeny.columns import redundant_columns
-from parsimon.statistician.phylogeny.matching import match_rows
-from parsimon.statistician.phylogeny.reading import read_traits
+from parsimon.statistician.families.phylo._species import match_rows, read_traits, redundant_columns
 
 TREE = read_tree("(((A_a:1,B:1):1,C:2):1,(D:2,(E:1,F:1):1)DEF:1);")
 

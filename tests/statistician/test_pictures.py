@@ -8,29 +8,33 @@ import pytest
 
 from parsimon.kernels import Constant, Linear
 from parsimon.kernels import SquaredExponential as SE
-from parsimon.report.findings import SearchFindings, Study
-from parsimon.statistician.checks import check_findings
-from parsimon.statistician.components import component_findings
-from parsimon.statistician.interactions import interaction_findings
-from parsimon.statistician.models import front_models, posterior_of
-from parsimon.statistician.pictures import MOST_VARIABLES, data_picture, study_pictures
-from parsimon.statistician.search_pictures import MOST_CHILDREN, draw_search, search_nodes
-from parsimon.statistician.variables import variable_findings
-from parsimon.statistician.views import View
-from tests.statistician.questions import subject_of, table
+from parsimon.report.findings import KernelSearchFindings, Study
+from parsimon.statistician.families.gp._kernel_figures import (
+    MOST_CHILDREN,
+    MOST_VARIABLES,
+    KernelView,
+    draw_search,
+    search_nodes,
+)
+from parsimon.statistician.families.gp._kernel_result import posterior_of
+from parsimon.statistician.families.gp._parts import component_findings, interaction_findings
+from parsimon.statistician.families.gp._variables import variable_findings
+from parsimon.statistician.measure import check_findings, front_models
+from parsimon.statistician.study import data_picture, study_figures
+from tests.statistician.questions import asked, result_of, table
 
 HOSTILE = "<script>$x$</script>"
 
 
 def study_of(subject):
     front, knee, chosen, by_variables = front_models(subject)
-    classes = subject.task == "classification"
+    classes = subject.question.task == "classification"
     return Study(
-        task=subject.task,
-        positive=subject.positive,
-        negative=subject.negative,
-        n_positive=int(np.sum(subject.y == 1)) if classes else 0,
-        n_negative=int(np.sum(subject.y == 0)) if classes else 0,
+        task=subject.question.task,
+        positive=subject.question.positive,
+        negative=subject.question.negative,
+        n_positive=int(np.sum(subject.question.y == 1)) if classes else 0,
+        n_negative=int(np.sum(subject.question.y == 0)) if classes else 0,
         structure_found=subject.search.structure_found_,
         model=front[chosen],
         baseline=front[0],
@@ -43,8 +47,8 @@ def study_of(subject):
         interactions=interaction_findings(subject),
         honest=None,
         checks=check_findings(subject),
-        search=SearchFindings(
-            n_kernels=len(subject.search.history_),
+        search=KernelSearchFindings(
+            n_candidates=len(subject.search.history_),
             n_cross_validated=1,
             depth=2,
             beam=2,
@@ -53,7 +57,7 @@ def study_of(subject):
             n_folds=3,
             stopped_by="depth",
             inference="ep",
-            n_rows=len(subject.y),
+            n_rows=len(subject.question.y),
         ),
     )
 
@@ -75,25 +79,25 @@ def rows(n_rows=80):
 def classes():
     X, f = rows()
     # Neither variable says anything alone, so that the search needs patience.
-    subject = subject_of(X, f > 0, depth=2, patience=2)
-    return replace(subject, positive="<b>ill</b> $y$")
+    subject = result_of(X, f > 0, depth=2, patience=2)
+    return asked(subject, positive="<b>ill</b> $y$")
 
 
 @pytest.fixture(scope="module")
 def numbers():
     X, f = rows(60)
-    subject = subject_of(X, 100 + 10 * f + 15 * X[HOSTILE], depth=2, patience=2)
-    return replace(subject, target=HOSTILE)
+    subject = result_of(X, 100 + 10 * f + 15 * X[HOSTILE], depth=2, patience=2)
+    return asked(subject, target=HOSTILE)
 
 
 @pytest.fixture(scope="module")
 def drawn_classes(classes):
-    return study_pictures(classes, study_of(classes))
+    return study_figures(classes, study_of(classes))
 
 
 @pytest.fixture(scope="module")
 def drawn_numbers(numbers):
-    return study_pictures(numbers, study_of(numbers))
+    return study_figures(numbers, study_of(numbers))
 
 
 def named(study):
@@ -152,10 +156,10 @@ def test_hostile_names_stand_literally_in_titles_and_captions(drawn_classes):
 def test_a_study_without_structure_has_pictures_of_what_was_tried():
     rng = np.random.default_rng(5)
     X = table({"noise": rng.normal(size=40), "more": rng.normal(size=40)})
-    subject = subject_of(X, np.arange(40) % 2, depth=1)
+    subject = result_of(X, np.arange(40) % 2, depth=1)
     assert not subject.search.structure_found_
     plt.close("all")
-    study, pictures = study_pictures(subject, study_of(subject))
+    study, pictures = study_figures(subject, study_of(subject))
     assert plt.get_fignums() == []
     assert study.components == ()
     assert {"outcome-search", "outcome-front", "outcome-variable-1"} <= {p.name for p in pictures}
@@ -164,7 +168,7 @@ def test_a_study_without_structure_has_pictures_of_what_was_tried():
 def test_a_first_part_that_is_a_variable_alone_is_not_drawn_twice():
     rng = np.random.default_rng(6)
     X = table({"dose": rng.normal(size=60)})
-    study, _ = study_pictures(subject := subject_of(X, X["dose"] > 0, depth=1), study_of(subject))
+    study, _ = study_figures(subject := result_of(X, X["dose"] > 0, depth=1), study_of(subject))
     assert study.components[0].cumulative.symbols == study.variables[0].model.symbols
     assert study.components[0].cumulative_picture == ""
     assert study.components[0].picture == "outcome-component-1"
@@ -173,22 +177,22 @@ def test_a_first_part_that_is_a_variable_alone_is_not_drawn_twice():
 def test_only_the_best_variables_get_pictures(classes):
     study = study_of(classes)
     many = replace(study, variables=study.variables * 5, components=(), interactions=())
-    drawn, _ = study_pictures(classes, many)
+    drawn, _ = study_figures(classes, many)
     assert [bool(one.picture) for one in drawn.variables] == [k < MOST_VARIABLES for k in range(15)]
 
 
 def test_dates_say_their_unit_and_searched_rows_are_counted():
     rng = np.random.default_rng(7)
     X = table({"visit": rng.uniform(0, 900, 60), "age": rng.normal(size=60)})
-    subject = subject_of(X, X["visit"] > 400, depth=1, rows=np.arange(45))
-    study = study_of(subject)
+    subject = result_of(X, X["visit"] > 400, depth=1, rows=np.arange(45))
+    study = study_of(replace(subject, question=subject.question.at(np.arange(45))))
     dated = tuple(
         replace(one, variable=replace(one.variable, kind="date"))
         if one.variable.name == "visit"
         else one
         for one in study.variables
     )
-    study, pictures = study_pictures(subject, replace(study, variables=dated))
+    study, pictures = study_figures(subject, replace(study, variables=dated))
     captions = {one.name: one.caption for one in pictures}
     assert "visit (days since the first)" in captions[study.variables[0].picture]
     assert "Fitted to the 45 rows of the search." in captions[study.variables[0].picture]
@@ -197,12 +201,12 @@ def test_dates_say_their_unit_and_searched_rows_are_counted():
 def test_a_part_is_shifted_to_mean_zero_with_the_band_of_the_shifted_part():
     rng = np.random.default_rng(8)
     X = table({"a": rng.normal(size=30), "b": rng.normal(size=30)})
-    subject = subject_of(X, X["a"] + X["b"] + 0.5 * rng.normal(size=30) > 0, depth=1)
+    subject = result_of(X, X["a"] + X["b"] + 0.5 * rng.normal(size=30) > 0, depth=1)
     part = SE(0, lengthscale=1.2, variance=2.0)
     candidate = replace(subject.search.best_candidate_, kernel=part + SE(1), columns=(0, 1))
     posterior = posterior_of(subject.search, candidate)
     grid = np.linspace(-2, 2, 5)
-    mean, variance = View(subject).part(posterior, part, [0])(grid[:, None])
+    mean, variance = KernelView(subject).part(posterior, part, [0])(grid[:, None])
     # The joint posterior of grid and rows, multiplied by the matrix that subtracts the mean.
     places = np.zeros((35, 2))
     places[:, 0] = np.concatenate([grid, X["a"]])
@@ -215,11 +219,13 @@ def test_a_part_is_shifted_to_mean_zero_with_the_band_of_the_shifted_part():
 def test_a_function_of_a_number_is_in_its_units(numbers):
     best = numbers.search.best_candidate_
     columns = list(best.columns)
-    mean, variance = View(numbers).function(best, columns)(numbers.X.iloc[:, columns].to_numpy())
-    expected, sd = numbers.search.best_estimator_.predict(numbers.X, return_std=True)
+    mean, variance = KernelView(numbers).function(best, columns)(
+        numbers.question.X.iloc[:, columns].to_numpy()
+    )
+    expected, sd = numbers.search.best_estimator_.predict(numbers.question.X, return_std=True)
     np.testing.assert_allclose(mean, expected, rtol=1e-6)
     # A low-rank prior may leave out a millionth of a variance, in squares of the target's unit.
-    np.testing.assert_allclose(variance, sd**2, rtol=0, atol=1e-6 * np.var(numbers.y))
+    np.testing.assert_allclose(variance, sd**2, rtol=0, atol=1e-6 * np.var(numbers.question.y))
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 5, 11])

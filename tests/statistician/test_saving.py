@@ -18,8 +18,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 from parsimon.kernels import Linear, Periodic
 from parsimon.kernels import SquaredExponential as SE
-from parsimon.statistician.prepare.preparation import Preparer
-from parsimon.statistician.prepare.screening import Screener
+from parsimon.statistician.prepare.preparation import Preparer, Screener
 from parsimon.statistician.saving import FORMAT_VERSION, load_model, restored, save_model, stored
 from parsimon.statistician.table_model import TableModel
 

@@ -6,15 +6,14 @@ import pytest
 
 from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
-from parsimon.statistician.left_out import own_predictions
-from parsimon.statistician.surprises import (
-    influence,
+from parsimon.statistician.families.gp._kernel_result import influence
+from parsimon.statistician.measure import (
     influential_rows,
     surprise,
     surprising_rows,
     written,
 )
-from tests.statistician.questions import subject_of, table
+from tests.statistician.questions import asked, result_of, table
 
 KERNEL = SE(0, lengthscale=0.8, variance=2.0) + SE(1, lengthscale=1.5)
 
@@ -86,46 +85,46 @@ def test_a_model_with_inducing_points_has_no_influence():
 def subject():
     X, y = rows(60)
     frame = table({"dose": X[:, 0], "weight = high": X[:, 1] > 0})
-    found = subject_of(frame, y > 0, depth=2, n_restarts=0)
+    found = result_of(frame, y > 0, depth=2, n_restarts=0)
     quoted = pd.DataFrame({"dose": [f"{x:.3f} mg" for x in X[:, 0]], "weight": 1})
-    return replace(found, table=quoted, rows=np.arange(101, 161), target="ill")
+    return asked(found, table=quoted, rows=np.arange(101, 161), target="ill")
 
 
 def test_surprise_is_the_bits_of_the_rows_own_label(subject):
-    own = own_predictions(subject)
+    own = subject.own_predictions()
     found = surprising_rows(subject, own)
     assert len(found) == 10
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     for one in found:
         place = one.row - 101
-        probability = own.value[place] if subject.y[place] else 1 - own.value[place]
+        probability = own.value[place] if subject.question.y[place] else 1 - own.value[place]
         assert one.score == pytest.approx(-np.log2(probability))
         assert one.probability == own.value[place]
-        assert one.label == ("yes" if subject.y[place] else "no")
-    assert found[0].score == pytest.approx(surprise(subject, own).max())
+        assert one.label == ("yes" if subject.question.y[place] else "no")
+    assert found[0].score == pytest.approx(surprise(subject.question, own).max())
     assert len(surprising_rows(subject, own, 3)) == 3
 
 
 def test_values_are_quoted_from_the_table_or_else_from_the_numbers(subject):
-    search = replace(subject.search.best_candidate_, columns=(0, 1))
-    both = replace(subject, search=type("Search", (), {"best_candidate_": search}))
-    first = surprising_rows(both, own_predictions(subject))[0]
+    judged = replace(subject.search.best_candidate_, columns=(0, 1))
+    both = replace(subject, search=type("Search", (), {"best_candidate_": judged}))
+    first = surprising_rows(both, subject.own_predictions())[0]
     place = first.row - 101
     assert first.values == (
-        ("dose", subject.table["dose"].iloc[place]),
-        ("weight = high", written(subject.X.iloc[place, 1])),
+        ("dose", subject.question.table["dose"].iloc[place]),
+        ("weight = high", written(subject.question.X.iloc[place, 1])),
     )
 
 
 def test_labels_are_quoted_from_the_table_if_it_has_them(subject):
-    named = subject.table.assign(ill=np.where(subject.y == 1, "very ill", "well"))
-    found = surprising_rows(replace(subject, table=named), own_predictions(subject))
+    named = subject.question.table.assign(ill=np.where(subject.question.y == 1, "very ill", "well"))
+    found = surprising_rows(asked(subject, table=named), subject.own_predictions())
     assert {one.label for one in found} <= {"very ill", "well"}
 
 
 def test_influential_rows_are_those_of_greatest_influence(subject):
     scores = influence(subject.model)
-    found = influential_rows(subject, own_predictions(subject))
+    found = influential_rows(subject, subject.own_predictions())
     assert [one.row - 101 for one in found] == np.argsort(-scores, kind="stable")[:10].tolist()
     assert found[0].score == scores.max()
 
@@ -135,8 +134,8 @@ def test_surprise_of_a_number_counts_standard_deviations():
     X = table({"dose": np.linspace(0, 6, 40)})
     y = np.sin(X["dose"]) + 0.1 * rng.normal(size=40)
     y[17] += 3
-    subject = subject_of(X, y, depth=1)
-    own = own_predictions(subject)
+    subject = result_of(X, y, depth=1)
+    own = subject.own_predictions()
     first = surprising_rows(subject, own)[0]
     assert first.row == 18
     assert first.score == pytest.approx(abs(y[17] - own.value[17]) / own.deviation[17])

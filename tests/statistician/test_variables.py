@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 from parsimon.gp import GPClassifier, GPRegressor
 from parsimon.report.findings import Variable
-from parsimon.statistician.variables import band_of, variable_findings
-from tests.statistician.questions import subject_of, table
+from parsimon.statistician.families.gp._variables import band_of, variable_findings
+from tests.statistician.questions import asked, result_of, table
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def searched():
         }
     )
     latent = 2.2 * X["a"] + 4 * (X["b"] ** 2 - 0.33) - 2.2 * (X["d"] - 0.5)
-    return subject_of(X, latent + 0.5 * rng.normal(size=n) > 0, depth=1)
+    return result_of(X, latent + 0.5 * rng.normal(size=n) > 0, depth=1)
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,15 @@ def test_numbers_are_measured_against_the_baseline(found, searched):
             -baseline.log_evidence - one.model.negative_log_evidence
         )
     assert [name for name, one in found.items() if one.in_model] == [
-        searched.names[column] for column in searched.search.best_candidate_.columns
+        searched.question.names[column] for column in searched.search.best_candidate_.columns
     ]
 
 
 def test_an_indicator_is_a_closed_form(found, searched):
     model = next(one for one in searched.search.first_layer_ if one.columns == (3,))
-    fitted = GPClassifier(model.kernel, optimise=False).fit(searched.X.to_numpy(), searched.y)
+    fitted = GPClassifier(model.kernel, optimise=False).fit(
+        searched.question.X.to_numpy(), searched.question.y
+    )
     posterior = fitted._model.fits[0].posterior
     rows = np.zeros((2, 5))
     rows[1, 3] = 1.0
@@ -79,14 +81,14 @@ def test_an_indicator_is_a_closed_form(found, searched):
     assert found["d"].rising + found["d"].falling == pytest.approx(1.0)
     assert found["d"].variable.kind == "indicator"
     assert found["d"].judged_between is None
-    low, high = searched.X["a"].min(), searched.X["a"].max()
+    low, high = searched.question.X["a"].min(), searched.question.X["a"].max()
     middle, reach = (low + high) / 2, 0.35 * (high - low)
     assert found["a"].judged_between == pytest.approx((middle - reach, middle + reach))
 
 
 def test_variables_are_described_by_their_numbers_or_as_they_are_known(found, searched):
     a = found["a"].variable
-    values = searched.X["a"]
+    values = searched.question.X["a"]
     assert (a.kind, a.column) == ("number", "a")
     assert (a.minimum, a.maximum) == (values.min(), values.max())
     assert (a.mean, a.deviation) == pytest.approx((values.mean(), values.std(ddof=0)))
@@ -101,7 +103,7 @@ def test_variables_are_described_by_their_numbers_or_as_they_are_known(found, se
 def test_the_same_seed_gives_the_same_draws(found, searched):
     again = {one.variable.name: one for one in variable_findings(searched)}
     assert again == found
-    other = replace(searched, seed=np.random.SeedSequence(1))
+    other = asked(searched, seed=np.random.SeedSequence(1))
     different = {one.variable.name: one for one in variable_findings(other)}
     assert different != found
     for name, one in found.items():
@@ -129,7 +131,7 @@ def test_bands_include_their_lower_edge(ratio, band):
 
 def test_a_period_is_found_and_said():
     x = np.sort(np.random.default_rng(0).uniform(0, 8, 80))
-    subject = subject_of(
+    subject = result_of(
         table({"day": x}), np.sin(2 * np.pi * x / 2.0) > 0, base=("se", "per"), depth=1
     )
     [one] = variable_findings(subject)
@@ -140,7 +142,7 @@ def test_a_period_is_found_and_said():
 
 def test_a_period_longer_than_the_data_is_not_claimed():
     x = np.linspace(0, 2.6, 60)
-    subject = subject_of(table({"day": x}), np.sin(2 * np.pi * x / 2.0) > 0, base=("per",), depth=1)
+    subject = result_of(table({"day": x}), np.sin(2 * np.pi * x / 2.0) > 0, base=("per",), depth=1)
     [one] = variable_findings(subject)
     assert one.period is not None
     assert one.shape != "periodic"
@@ -151,7 +153,7 @@ def test_a_line_is_found_and_its_slope_is_that_of_the_latent_mean(sign):
     rng = np.random.default_rng(3)
     x = rng.normal(size=80)
     labels = sign * x + 0.7 * rng.normal(size=80) > 0.3
-    subject = subject_of(table({"dose": 10 * x}), labels, base=("se", "lin"), depth=1, guide="nlml")
+    subject = result_of(table({"dose": 10 * x}), labels, base=("se", "lin"), depth=1, guide="nlml")
     [one] = variable_findings(subject)
     assert one.shape == "linear"
     assert one.model.kind == "linear"
@@ -166,7 +168,7 @@ def test_a_line_with_less_evidence_than_a_curve_is_not_called_linear():
     x = np.linspace(-1, 1, 60)
     y = 100 + 20 * x + 30 * x**3
     y = y + np.random.default_rng(0).normal(size=60)
-    subject = subject_of(table({"x": x}), y, base=("se", "lin"), depth=1)
+    subject = result_of(table({"x": x}), y, base=("se", "lin"), depth=1)
     line = next(one for one in subject.search.first_layer_ if str(one.kernel) == "LIN_1")
     history = subject.search.history_
     forced = replace(line, guide=0.0, error=0.0)
@@ -182,18 +184,18 @@ def test_a_line_and_a_period_are_compared_with_a_curve_that_the_search_did_not_t
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 8, size=60)
     noise = 0.2 * rng.normal(size=60)
-    [line] = variable_findings(subject_of(table({"x": x}), 3 * x + noise, base="lin", depth=1))
+    [line] = variable_findings(result_of(table({"x": x}), 3 * x + noise, base="lin", depth=1))
     assert line.shape == "linear"
     assert line.slope == pytest.approx(3.0, rel=1e-2)
-    [bent] = variable_findings(subject_of(table({"x": x}), x**2 + noise, base="lin", depth=1))
+    [bent] = variable_findings(result_of(table({"x": x}), x**2 + noise, base="lin", depth=1))
     assert bent.model.symbols == "LIN_1"
     assert bent.shape == "rising"
     [wave] = variable_findings(
-        subject_of(table({"x": x}), np.sin(np.pi * x) + noise, base="per", depth=1)
+        result_of(table({"x": x}), np.sin(np.pi * x) + noise, base="per", depth=1)
     )
     assert wave.shape == "periodic"
     [chirp] = variable_findings(
-        subject_of(table({"x": x}), np.sin(0.35 * x**2) + noise, base="per", depth=1)
+        result_of(table({"x": x}), np.sin(0.35 * x**2) + noise, base="per", depth=1)
     )
     assert chirp.model.symbols == "PER_1"
     assert chirp.shape == "turning"
@@ -203,7 +205,7 @@ def test_a_number_has_shares_of_variance_and_slopes_in_its_units():
     rng = np.random.default_rng(1)
     X = table({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     y = 500 - 40 * X["a"] + 20 * rng.normal(size=60)
-    subject = subject_of(X, y, base=("se", "lin"), depth=1, guide="nlml")
+    subject = result_of(X, y, base=("se", "lin"), depth=1, guide="nlml")
     first, second = variable_findings(subject)
     assert first.variable.name == "a"
     assert first.shape == "linear"
@@ -227,9 +229,9 @@ def test_a_column_that_was_only_fitted_is_cross_validated_and_one_that_failed_is
     changed = replace(history, levels=(tuple(layer),))
     search = _with_history(searched.search, changed)
     names = {one.variable.name: one for one in variable_findings(replace(searched, search=search))}
-    half_known = searched.names[layer[0].columns[0]]
+    half_known = searched.question.names[layer[0].columns[0]]
     assert names[half_known].model.error == history.first_layer[0].error
-    assert searched.names[layer[-1].columns[0]] not in names
+    assert searched.question.names[layer[-1].columns[0]] not in names
     assert len(names) == 3
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential
 from parsimon.svm import _dual as smo
 from parsimon.svm._dual import Dual, solve
@@ -38,7 +38,7 @@ def iris():
 def test_it_is_svc_on_definite_kernels(moons, kernel, C):
     X, y = moons
     options = {"C": C, "kernel": kernel, "degree": 2, "coef0": 1.0, "gamma": 0.7}
-    ours = EvolutionarySVC(**options, tolerance=1e-7).fit(X, y)
+    ours = EvolutionarySVC(**options, tol=1e-7).fit(X, y)
     theirs = SVC(**options, tol=1e-7).fit(X, y)
     new = X[:30] + 0.1
     np.testing.assert_allclose(
@@ -58,7 +58,7 @@ def test_three_classes_are_those_of_svc(iris, shape):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     options = {"C": 2.0, "gamma": 0.5, "decision_function_shape": shape}
-    ours = EvolutionarySVC(**options, tolerance=1e-7).fit(X, names)
+    ours = EvolutionarySVC(**options, tol=1e-7).fit(X, names)
     theirs = SVC(**options, break_ties=shape == "ovr", tol=1e-7).fit(X, names)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -90,9 +90,9 @@ def test_votes_come_before_margins(seed, n_classes):
 
 def test_the_objective_is_that_of_the_dual(moons):
     X, y = moons
-    model = EvolutionarySVC(3.0, gamma=0.7, tolerance=1e-6).fit(X, y)
+    model = EvolutionarySVC(3.0, gamma=0.7, tol=1e-6).fit(X, y)
     K = SquaredExponential(lengthscale=(2 * 0.7) ** -0.5).gram(X)
-    optimum = solve(Dual(K, 2.0 * y - 1, np.full(len(y), 3.0)), tolerance=1e-8)
+    optimum = solve(Dual(K, 2.0 * y - 1, np.full(len(y), 3.0)), tol=1e-8)
     assert model.objective_ == pytest.approx(optimum.objective, rel=1e-7)
     assert 0 < model.gap_ < 1e-6
 
@@ -116,21 +116,19 @@ def test_options_of_the_evolution_reach_it(moons):
     X, y = moons
     short = EvolutionarySVC(strategy="hybrid", max_iter=3, random_state=0).fit(X, y)
     assert (short.n_iter_, short.stopped_by_) == (4, "max_iter")
-    few = EvolutionarySVC(
-        kernel="sigmoid", coef0=-1.0, population_size=2, stall=1, random_state=0
-    ).fit(X, y)
-    many = EvolutionarySVC(
-        kernel="sigmoid", coef0=-1.0, population_size=6, stall=8, random_state=0
-    ).fit(X, y)
+    sigmoid = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
+    few = EvolutionarySVC(**sigmoid, population_size=2, stall=1, random_state=0).fit(X, y)
+    many = EvolutionarySVC(**sigmoid, population_size=6, stall=8, random_state=0).fit(X, y)
     assert many.n_iter_ > few.n_iter_
     assert many.objective_ >= few.objective_ - 1e-6
-    loose = EvolutionarySVC(tolerance=0.1).fit(X, y)
+    loose = EvolutionarySVC(tol=0.1).fit(X, y)
     assert 1e-3 < loose.gap_ < 0.1
 
 
 def test_a_time_limit_keeps_a_model_and_says_so(moons):
     X, y = moons
-    model = EvolutionarySVC(kernel="sigmoid", coef0=-1.0, time_limit=1e-9, random_state=0)
+    options = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
+    model = EvolutionarySVC(**options, time_limit=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model.fit(X, y)
     assert model.stopped_by_ == "time_limit"
@@ -168,7 +166,7 @@ def test_weights_of_classes_and_rows_are_those_of_svc(moons, class_weight):
     X, y = X[20:], y[20:]
     weights = np.linspace(0.5, 2.0, len(y))
     options = {"gamma": 1.0, "C": 2.0, "class_weight": class_weight}
-    ours = EvolutionarySVC(**options, tolerance=1e-7)
+    ours = EvolutionarySVC(**options, tol=1e-7)
     theirs = SVC(**options, tol=1e-7)
     if class_weight == "balanced":  # ours balances weights, theirs counts of rows
         weights = np.ones(len(y))
@@ -187,14 +185,14 @@ def test_the_heuristic_is_one_over_the_mean_self_similarity(moons):
     assert pytest.approx(1.0) == EvolutionarySVC("heuristic").fit(X, y).C_
     K = -np.eye(4)
     with pytest.raises(InvalidInputError, match="which is -4 here"):
-        EvolutionarySVC("heuristic", "precomputed").fit(K, [0, 1, 0, 1])
+        EvolutionarySVC("heuristic", "precomputed", indefinite="native").fit(K, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("how", ["clip", "flip", "shift"])
 def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
     X, y = moons
     kernel = Multiquadric(width=2.0)
-    model = EvolutionarySVC(kernel=kernel, indefinite=how, tolerance=1e-6).fit(X, y)
+    model = EvolutionarySVC(kernel=kernel, indefinite=how, tol=1e-6).fit(X, y)
     repair = repaired(kernel.gram(X), how)
     theirs = SVC(kernel="precomputed", tol=1e-6).fit(repair.train, y)
     new = X[:10] + 0.05
@@ -211,7 +209,9 @@ def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
 def test_native_says_what_it_did_and_is_no_worse_than_libsvm(moons):
     X, y = moons
     kernel = Multiquadric(width=2.0)
-    model = EvolutionarySVC(kernel=kernel, random_state=0).fit(X, y)
+    model = EvolutionarySVC(kernel=kernel, indefinite="native", random_state=0)
+    with pytest.warns(InvertedPredictionWarning, match="worse than guessing"):
+        model.fit(X, y)
     lib = solve(Dual(kernel.gram(X), 2.0 * y - 1, np.ones(len(y))))
     assert model.objective_ >= lib.objective - 1e-9
     assert (model.repair_, model.stopped_by_) == ("native", "stall")
@@ -220,6 +220,20 @@ def test_native_says_what_it_did_and_is_no_worse_than_libsvm(moons):
     assert "The kernel matrix is indefinite: " in text
     assert "it was used as it is" in text
     assert f"the smallest {model.smallest_eigenvalue_:.3g}" in text
+
+
+def test_by_default_an_indefinite_kernel_is_no_worse_than_guessing(moons):
+    X, y = moons
+    kernel = Multiquadric(width=2.0)
+    model = EvolutionarySVC(kernel=kernel, random_state=0).fit(X, y)
+    assert (model.repair_, model.inverted_) == ("flip", False)
+    assert model.score(X, y) > 0.8
+    native = EvolutionarySVC(kernel=kernel, indefinite="native", random_state=0)
+    with pytest.warns(InvertedPredictionWarning, match='use indefinite="flip"'):
+        native.fit(X, y)
+    assert native.converged_
+    assert native.inverted_
+    assert native.score(X, y) < 0.5
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
@@ -239,14 +253,14 @@ def test_precomputed_similarities_are_those_of_the_kernel(moons):
     weights = np.where(np.arange(90) % 7 == 0, 0.0, 1.0)
     kernel = SquaredExponential(lengthscale=0.5)
     K, new = kernel.gram(X), kernel.gram(X + 0.1, X)
-    matrix = EvolutionarySVC(kernel="precomputed", tolerance=1e-8).fit(K, y, sample_weight=weights)
-    rows = EvolutionarySVC(kernel=kernel, tolerance=1e-8).fit(X, y, sample_weight=weights)
+    matrix = EvolutionarySVC(kernel="precomputed", tol=1e-8).fit(K, y, sample_weight=weights)
+    rows = EvolutionarySVC(kernel=kernel, tol=1e-8).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(
         matrix.decision_function(new), rows.decision_function(X + 0.1), atol=1e-6
     )
     np.testing.assert_array_equal(matrix.support_, rows.support_)
     assert matrix.support_vectors_.shape[0] == 0
-    called = EvolutionarySVC(kernel=kernel.gram, tolerance=1e-8).fit(X, y, sample_weight=weights)
+    called = EvolutionarySVC(kernel=kernel.gram, tol=1e-8).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(called.decision_function(X), rows.decision_function(X), atol=1e-6)
 
 
@@ -254,7 +268,7 @@ def test_a_repaired_precomputed_matrix_maps_new_rows(moons):
     X, y = moons
     kernel = Multiquadric(width=2.0)
     weights = np.where(np.arange(90) % 7 == 0, 0.0, 1.0)
-    options = {"indefinite": "clip", "tolerance": 1e-8}
+    options = {"indefinite": "clip", "tol": 1e-8}
     matrix = EvolutionarySVC(kernel="precomputed", **options)
     matrix.fit(kernel.gram(X), y, sample_weight=weights)
     rows = EvolutionarySVC(kernel=kernel, **options).fit(X, y, sample_weight=weights)
@@ -267,9 +281,11 @@ def test_a_repaired_precomputed_matrix_maps_new_rows(moons):
 
 def test_the_result_does_not_depend_on_jobs(iris):
     X, y = iris
-    options = {"kernel": "sigmoid", "gamma": 0.1, "stall": 2, "random_state": 3}
-    first = EvolutionarySVC(**options).fit(X, y)
-    with parallel_config(backend="threading"):
+    options = {"kernel": "sigmoid", "gamma": 0.1, "indefinite": "native", "stall": 2}
+    options["random_state"] = 3
+    with pytest.warns(InvertedPredictionWarning):
+        first = EvolutionarySVC(**options).fit(X, y)
+    with parallel_config(backend="threading"), pytest.warns(InvertedPredictionWarning):
         second = EvolutionarySVC(**options, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
@@ -393,5 +409,5 @@ def test_it_reaches_the_optimum_on_many_problems():
         X, y = make_classification(150, 6, n_informative=4, flip_y=0.1, random_state=seed)
         model = EvolutionarySVC().fit(X, y)
         K = SquaredExponential(lengthscale=(X.shape[1] * X.var() / 2) ** 0.5).gram(X)
-        optimum = solve(Dual(K, 2.0 * y - 1, np.ones(150)), tolerance=1e-8).objective
+        optimum = solve(Dual(K, 2.0 * y - 1, np.ones(150)), tol=1e-8).objective
         assert 0.99999 < model.objective_ / optimum < 1 + 1e-9

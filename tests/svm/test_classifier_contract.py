@@ -1,12 +1,11 @@
 """scikit-learn's own checks, on the classifier with every kind of option."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.svm.classifier import EvolutionarySVC
+from tests.contract import contract
 
-ESTIMATORS = [
-    EvolutionarySVC(probability=True),
+VARIANTS = [
     EvolutionarySVC(kernel="sigmoid", coef0=-1.0, stall=2, population_size=3),
     EvolutionarySVC(kernel="precomputed", indefinite="clip"),
     EvolutionarySVC(strategy="hybrid", preset="printed"),
@@ -22,7 +21,7 @@ def expected_failures(estimator):
     }
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@contract([EvolutionarySVC(probability=True)], VARIANTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

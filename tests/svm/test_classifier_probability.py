@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 from sklearn.datasets import make_classification, make_moons
 
-from parsimon.svm._evolve import Settings
+from parsimon.svm._evolve import EvolutionOptions
 from parsimon.svm._pairs import Slopes, agreeing, coupled, cross_fitted, fit_slopes, pairs_of
 from parsimon.svm.classifier import EvolutionarySVC
 from tests.svm.duals import random_dual
@@ -189,7 +189,7 @@ def test_there_are_none_unless_asked_for():
 def test_decisions_for_calibration_come_from_machines_that_have_not_seen_the_row():
     dual = random_dual(0, n=30, C=1e6)
     seen = dual.scores(cross_alpha(dual))
-    held_out = cross_fitted(dual, Settings(), True, np.random.SeedSequence(0))
+    held_out = cross_fitted(dual, EvolutionOptions(), True, np.random.SeedSequence(0))
     # Labels are random here: a machine with a large C has learnt them by heart.
     assert (np.sign(seen) == dual.signs).mean() > 0.95
     assert (np.sign(held_out) == dual.signs).mean() < 0.8

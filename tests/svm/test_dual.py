@@ -38,7 +38,7 @@ def test_a_population_is_evaluated_as_its_points(seed, linear):
 @given(seeds, st.booleans())
 def test_the_gap_bounds_what_any_feasible_step_can_gain(seed, equality):
     dual = random_dual(seed, n=8, equality=equality)
-    optimum = solve(dual, tolerance=1e-9)
+    optimum = solve(dual, tol=1e-9)
     assert dual.gap(optimum.alpha) < 1e-8
     start = np.zeros(8)
     assert dual.gap(start) > 0.5
@@ -57,7 +57,7 @@ def test_the_bias_is_that_of_libsvm(C, rng):
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0.3, 1.0, -1.0)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=-1))
     theirs = SVC(C=C, kernel="precomputed", tol=1e-8).fit(K, y)
-    found = solve(Dual(K, y, np.full(40, C)), tolerance=1e-8)
+    found = solve(Dual(K, y, np.full(40, C)), tol=1e-8)
     # libsvm keeps the matrix in single precision.
     assert found.bias == pytest.approx(theirs.intercept_[0], abs=1e-4)
     np.testing.assert_allclose(

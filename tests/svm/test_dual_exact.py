@@ -18,8 +18,8 @@ seeds = st.integers(0, 10_000)
 @given(seeds, st.sampled_from([0.1, 2.0, 50.0]))
 def test_the_climb_ends_where_libsvm_does(seed, C):
     dual = random_dual(seed, n=30, C=C)
-    theirs = solve(dual, tolerance=1e-6)
-    ours = climb(dual, np.zeros(30), tolerance=1e-6)
+    theirs = solve(dual, tol=1e-6)
+    ours = climb(dual, np.zeros(30), tol=1e-6)
     assert ours.converged
     assert dual.objective(ours.alpha) == pytest.approx(theirs.objective, rel=1e-6)
     assert dual.gap(ours.alpha) <= 1e-6
@@ -49,7 +49,7 @@ def test_every_step_raises_the_objective(seed, equality):
 @given(seeds, st.booleans())
 def test_without_the_equality_it_is_the_maximum_of_the_box(seed, linear):
     dual = random_dual(seed, n=10, equality=False, linear=linear)
-    found = solve(dual, tolerance=1e-8)
+    found = solve(dual, tol=1e-8)
     theirs = minimize(
         lambda alpha: -dual.objective(alpha),
         np.zeros(10),
@@ -66,7 +66,7 @@ def test_without_the_equality_it_is_the_maximum_of_the_box(seed, linear):
 def test_small_problems_are_solved_as_by_enumeration(equality, linear):
     for seed in range(4):
         dual = random_dual(seed, n=5, equality=equality, linear=linear)
-        found = solve(dual, tolerance=1e-9)
+        found = solve(dual, tol=1e-9)
         assert found.objective == pytest.approx(highest_value(dual), rel=1e-8)
 
 
@@ -87,16 +87,16 @@ def test_compiled_and_plain_loops_do_the_same(seed, equality, indefinite):
 
 def test_the_climb_is_the_same_without_numba(monkeypatch):
     dual = random_dual(1, n=25)
-    compiled = climb(dual, np.zeros(25), tolerance=1e-8)
+    compiled = climb(dual, np.zeros(25), tol=1e-8)
     monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
-    plain = climb(dual, np.zeros(25), tolerance=1e-8)
+    plain = climb(dual, np.zeros(25), tol=1e-8)
     np.testing.assert_allclose(plain.alpha, compiled.alpha, atol=1e-6)
 
 
 def test_a_warm_start_needs_fewer_steps():
     dual = random_dual(0, n=40)
-    cold = solve(dual, start=np.zeros(40), tolerance=1e-6)
-    warm = solve(dual, start=cold.alpha, tolerance=1e-6)
+    cold = solve(dual, start=np.zeros(40), tol=1e-6)
+    warm = solve(dual, start=cold.alpha, tol=1e-6)
     assert warm.n_steps <= cold.n_steps // 5
     assert warm.objective == pytest.approx(cold.objective)
 
@@ -104,10 +104,10 @@ def test_a_warm_start_needs_fewer_steps():
 def test_too_few_steps_are_reported():
     dual = random_dual(0, n=40)
     for start in (None, np.zeros(40)):
-        found = solve(dual, start=start, tolerance=1e-9, max_steps=3)
+        found = solve(dual, start=start, tol=1e-9, max_steps=3)
         assert not found.converged
         assert found.gap > 1e-9
-        assert solve(dual, start=start, tolerance=1e-9).converged
+        assert solve(dual, start=start, tol=1e-9).converged
 
 
 def test_a_deadline_ends_a_climb_after_its_first_chunk(monkeypatch):
@@ -142,19 +142,19 @@ def test_one_class_has_only_zero():
 def test_rows_without_room_stay_at_zero():
     dual = random_dual(2, n=10)
     upper = np.where(np.arange(10) < 2, 0.0, dual.upper)
-    found = solve(Dual(dual.kernel, dual.signs, upper), tolerance=1e-8)
+    found = solve(Dual(dual.kernel, dual.signs, upper), tol=1e-8)
     np.testing.assert_array_equal(found.alpha[:2], 0.0)
     rest = Dual(dual.kernel[2:, 2:], dual.signs[2:], upper[2:])
-    assert found.objective == pytest.approx(solve(rest, tolerance=1e-8).objective)
+    assert found.objective == pytest.approx(solve(rest, tol=1e-8).objective)
 
 
 def test_a_singular_kernel_matrix_is_no_obstacle():
     rows = np.repeat([[0.0], [1.0]], 5, axis=0)
     signs = np.repeat([-1.0, 1.0], 5)
     dual = Dual(rows @ rows.T, signs, np.ones(10))
-    found = solve(dual, start=np.zeros(10), tolerance=1e-9)
+    found = solve(dual, start=np.zeros(10), tol=1e-9)
     assert found.objective == pytest.approx(2.0)
-    assert found.objective == pytest.approx(solve(dual, tolerance=1e-9).objective)
+    assert found.objective == pytest.approx(solve(dual, tol=1e-9).objective)
 
 
 def test_a_huge_scale_ends():
@@ -164,11 +164,11 @@ def test_a_huge_scale_ends():
     assert found.converged
     small = Dual(dual.kernel, dual.signs, 1e14 * dual.upper)
     assert 1e14 * found.objective == pytest.approx(
-        solve(small, start=np.zeros(20), tolerance=1e-9).objective, rel=1e-3
+        solve(small, start=np.zeros(20), tol=1e-9).objective, rel=1e-3
     )
 
 
 def test_wrong_options_are_refused():
     dual = random_dual(0)
-    with pytest.raises(InvalidInputError, match="tolerance must be a positive number"):
-        solve(dual, tolerance=0.0)
+    with pytest.raises(InvalidInputError, match="tol must be a positive number"):
+        solve(dual, tol=0.0)

@@ -6,12 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.run import SearchOptions, run
 from parsimon.svm._dual import Dual, climb, solve
 from parsimon.svm._evolve import (
     STRATEGIES,
-    Population,
-    Settings,
-    _Run,
+    DualPoints,
+    EvolutionOptions,
+    MemeticEvolution,
     evolve,
     random_points,
     rebalance,
@@ -34,7 +35,7 @@ def assert_feasible(dual, alpha):
 def test_the_incremental_population_equals_the_recomputed_one(seed, n_changed, n_generations):
     dual = random_dual(seed, n=9, indefinite=True, linear=True)
     rng = np.random.default_rng(seed)
-    population = Population.of(dual, dual.upper * rng.random((3, 9)))
+    population = DualPoints.of(dual, dual.upper * rng.random((3, 9)))
     for _ in range(n_generations):
         parents = rng.integers(len(population), size=4)
         alpha = population.alpha[parents]
@@ -42,7 +43,7 @@ def test_the_incremental_population_equals_the_recomputed_one(seed, n_changed, n
             places = rng.choice(9, size=n_changed, replace=False)
             child[places] = dual.upper[places] * rng.random(n_changed)
         population = population.changed(dual, parents, alpha)
-        fresh = Population.of(dual, population.alpha)
+        fresh = DualPoints.of(dual, population.alpha)
         np.testing.assert_allclose(population.products, fresh.products, atol=1e-12)
         np.testing.assert_allclose(population.values, dual.objective(alpha), atol=1e-10)
 
@@ -56,7 +57,7 @@ def test_few_changes_read_few_rows_of_the_kernel():
             return np.asarray(self)[key]
 
     dual = random_dual(0, n=40)
-    population = Population.of(dual, np.zeros((2, 40)))
+    population = DualPoints.of(dual, np.zeros((2, 40)))
     counting = Dual(dual.kernel.view(Counted), dual.signs, dual.upper)
     alpha = np.zeros((3, 40))
     alpha[0, :2], alpha[1, 5], alpha[2, 7:9] = 0.5, 0.5, 0.25
@@ -67,7 +68,7 @@ def test_few_changes_read_few_rows_of_the_kernel():
 
 def test_populations_are_joined_and_chosen():
     dual = random_dual(0, n=4)
-    population = Population.of(dual, np.diag(dual.upper))
+    population = DualPoints.of(dual, np.diag(dual.upper))
     both = population.chosen(np.array([3, 1])).joined(population)
     assert len(both) == 6
     np.testing.assert_array_equal(both.values[:2], population.values[[3, 1]])
@@ -113,9 +114,9 @@ def test_the_default_finds_the_highest_point_where_a_single_climb_falls_short(
 ):
     dual = random_dual(seed, n=6, indefinite=True, equality=equality, linear=linear)
     best = highest_value(dual)
-    single = climb(dual, np.zeros(6), tolerance=1e-8)
+    single = climb(dual, np.zeros(6), tol=1e-8)
     assert dual.objective(single.alpha) < best - 1e-6
-    found = evolve(dual, Settings(tolerance=1e-8), random_state=0)
+    found = evolve(dual, EvolutionOptions(tol=1e-8), random_state=0)
     assert found.history[-1] == pytest.approx(best, rel=1e-7)
     assert dual.objective(found.alpha) == pytest.approx(best, rel=1e-7)
 
@@ -124,7 +125,7 @@ def test_the_default_finds_the_highest_point_where_a_single_climb_falls_short(
 @given(seeds)
 def test_on_an_indefinite_kernel_it_is_never_below_libsvm(seed):
     dual = random_dual(seed, n=20, indefinite=True)
-    found = evolve(dual, Settings(population_size=3, stall=2), random_state=seed)
+    found = evolve(dual, EvolutionOptions(population_size=3, stall=2), random_state=seed)
     assert found.history[-1] >= solve(dual).objective - 1e-9
     assert (np.diff(found.history) >= 0).all()
     assert_feasible(dual, found.alpha)
@@ -134,22 +135,22 @@ def test_on_an_indefinite_kernel_it_is_never_below_libsvm(seed):
 
 def test_a_concave_problem_is_one_climb():
     dual = random_dual(0, n=40)
-    found = evolve(dual, Settings(tolerance=1e-6), concave=True)
+    found = evolve(dual, EvolutionOptions(tol=1e-6), concave=True)
     assert found.stopped_by == "concave"
     assert (found.n_generations, found.n_evaluations, len(found.history)) == (0, 1, 1)
     assert found.n_steps > 10
-    assert found.history[0] == pytest.approx(solve(dual, tolerance=1e-8).objective, rel=1e-6)
+    assert found.history[0] == pytest.approx(solve(dual, tol=1e-8).objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("strategy", PLAIN)
 @pytest.mark.parametrize("preset", [None, "printed"])
 def test_the_plain_strategies_climb_and_stay_feasible(strategy, preset):
     dual = random_dual(3, n=15, equality=preset is None)
-    found = evolve(dual, Settings.of(strategy, preset=preset), random_state=0)
+    found = evolve(dual, EvolutionOptions.of(strategy, preset=preset), random_state=0)
     assert (np.diff(found.history) >= 0).all()
     assert_feasible(dual, found.alpha)
     assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
-    optimum = solve(dual, tolerance=1e-8).objective
+    optimum = solve(dual, tol=1e-8).objective
     assert 0.3 * optimum < found.history[-1] <= optimum + 1e-9
     assert found.history[-1] > found.history[0]
     assert found.n_evaluations > found.n_generations
@@ -161,9 +162,12 @@ def test_more_patience_than_printed_comes_closer():
     gains = []
     for strategy in PLAIN:
         printed = [
-            evolve(dual, Settings.of(strategy, preset="printed"), random_state=k) for k in range(3)
+            evolve(dual, EvolutionOptions.of(strategy, preset="printed"), random_state=k)
+            for k in range(3)
         ]
-        patient = [evolve(dual, Settings.of(strategy, stall=100), random_state=k) for k in range(2)]
+        patient = [
+            evolve(dual, EvolutionOptions.of(strategy, stall=100), random_state=k) for k in range(2)
+        ]
         gains.append(
             np.mean([run.history[-1] for run in patient])
             - np.mean([run.history[-1] for run in printed])
@@ -176,7 +180,7 @@ def test_more_patience_than_printed_comes_closer():
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_same_seed_same_result(strategy):
     dual = random_dual(1, n=20, indefinite=True)
-    short = Settings.of(strategy, max_iter=10)
+    short = EvolutionOptions.of(strategy, max_iter=10)
     first, second = (evolve(dual, short, random_state=5) for _ in range(2))
     np.testing.assert_array_equal(first.alpha, second.alpha)
     np.testing.assert_array_equal(first.history, second.history)
@@ -184,7 +188,7 @@ def test_same_seed_same_result(strategy):
 
 def test_other_seeds_take_other_ways():
     dual = random_dual(1, n=20)
-    short = Settings.of("hybrid", max_iter=5)
+    short = EvolutionOptions.of("hybrid", max_iter=5)
     first, second = (evolve(dual, short, random_state=seed) for seed in (1, 2))
     assert (first.alpha != second.alpha).any()
 
@@ -192,11 +196,11 @@ def test_other_seeds_take_other_ways():
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_runs_end_for_the_reason_they_state(strategy):
     dual = random_dual(1, n=20, indefinite=True)
-    short = evolve(dual, Settings.of(strategy, max_iter=2, stall=50), random_state=0)
+    short = evolve(dual, EvolutionOptions.of(strategy, max_iter=2, stall=50), random_state=0)
     assert (short.stopped_by, short.n_generations, len(short.history)) == ("max_iter", 2, 3)
-    stalled = evolve(dual, Settings.of(strategy, stall=3), random_state=0)
+    stalled = evolve(dual, EvolutionOptions.of(strategy, stall=3), random_state=0)
     assert stalled.stopped_by == "stall"
-    timed = evolve(dual, Settings.of(strategy, time_limit=1e-9), random_state=0)
+    timed = evolve(dual, EvolutionOptions.of(strategy, time_limit=1e-9), random_state=0)
     assert timed.stopped_by == "time_limit"
     assert_feasible(dual, timed.alpha)
 
@@ -205,30 +209,58 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Run, "children", interrupt)
+    monkeypatch.setattr(MemeticEvolution, "children", interrupt)
     dual = random_dual(1, n=20, indefinite=True)
-    found = evolve(dual, Settings(), random_state=0)
+    found = evolve(dual, EvolutionOptions(), random_state=0)
     assert found.stopped_by == "interrupt"
     assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
 
 
 def test_the_population_keeps_the_best_distinct_points():
     dual = random_dual(2, n=40, indefinite=True)
-    run = _Run(dual, Settings(population_size=3), np.random.default_rng(0))
-    run.keep(run.climbed(run.others()))
-    run.keep(run.population)
-    assert len(run.population) == 3
-    gaps = -np.diff(run.population.values)
-    assert (gaps > 1e-6 * np.abs(run.population.values[:-1])).all()
+    process = MemeticEvolution(dual, EvolutionOptions(population_size=3), concave=False)
+    begun = process.begin(np.random.default_rng(0))
+    points = process.joined(begun, begun.points).points
+    assert len(points) == 3
+    gaps = -np.diff(points.values)
+    assert (gaps > 1e-6 * np.abs(points.values[:-1])).all()
+
+
+def test_an_interrupt_before_the_first_generation_keeps_the_first_point(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemeticEvolution, "others", interrupt)
+    dual = random_dual(1, n=20, indefinite=True)
+    found = evolve(dual, EvolutionOptions(), random_state=0)
+    assert (found.stopped_by, found.n_evaluations, len(found.history)) == ("interrupt", 1, 1)
+    assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_an_evolution_goes_on_from_a_checkpoint_to_the_same_bits(cut, tmp_path):
+    dual = random_dual(1, n=20, indefinite=True)
+    process = MemeticEvolution(dual, EvolutionOptions(), concave=False)
+    whole = run(process, SearchOptions(5, random_state=4))
+    file = tmp_path / "evolution.npz"
+    run(process, SearchOptions(cut, checkpoint=file, random_state=4))
+    resumed = run(process, SearchOptions(5, checkpoint=file, random_state=4))
+    np.testing.assert_array_equal(resumed.alpha, whole.alpha)
+    np.testing.assert_array_equal(resumed.history, whole.history)
+    assert (resumed.n_steps, resumed.n_evaluations) == (whole.n_steps, whole.n_evaluations)
 
 
 def test_settings_come_from_the_strategy_and_the_preset():
-    assert Settings.of() == Settings("memetic", False, 8, 200, 10)
-    assert Settings.of("swarm") == Settings("swarm", False, 10, 1000, 50)
-    assert Settings.of("gaussian", preset="printed") == Settings("gaussian", True, 10, 1000, 5)
-    own = Settings.of("hybrid", preset="printed", max_iter=10_000, stall=10, population_size=4)
-    assert own == Settings("hybrid", True, 4, 10_000, 10)
-    assert Settings.of(tolerance=0.1, time_limit=2).tolerance == 0.1
+    assert EvolutionOptions.of() == EvolutionOptions("memetic", False, 8, 200, 10)
+    assert EvolutionOptions.of("swarm") == EvolutionOptions("swarm", False, 10, 1000, 50)
+    assert EvolutionOptions.of("gaussian", preset="printed") == EvolutionOptions(
+        "gaussian", True, 10, 1000, 5
+    )
+    own = EvolutionOptions.of(
+        "hybrid", preset="printed", max_iter=10_000, stall=10, population_size=4
+    )
+    assert own == EvolutionOptions("hybrid", True, 4, 10_000, 10)
+    assert EvolutionOptions.of(tol=0.1, time_limit=2).tol == 0.1
 
 
 @pytest.mark.parametrize(
@@ -240,10 +272,10 @@ def test_settings_come_from_the_strategy_and_the_preset():
         ({"population_size": 1}, "population_size must be an integer of at least 2"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"stall": 0}, "stall must be an integer of at least 1"),
-        ({"tolerance": 0.0}, "tolerance must be a positive number"),
+        ({"tol": 0.0}, "tol must be a positive number"),
         ({"time_limit": -1.0}, "time_limit must be None or positive seconds"),
     ],
 )
 def test_wrong_settings_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
-        Settings.of(**options)
+        EvolutionOptions.of(**options)

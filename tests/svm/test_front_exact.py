@@ -12,9 +12,15 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, NuSVC
 
 from parsimon.datasets import make_banana
+from parsimon.exceptions import CheckpointError
 from parsimon.pareto import hypervolume
-from parsimon.svm._front import evolve, exact_path, nu_prices, nus
-from parsimon.svm._losses import Training, dual_objectives, evolve_printed
+from parsimon.svm._front import (
+    MarginProblem,
+    dual_objectives,
+    evolve_front,
+    evolve_printed,
+    exact_path,
+)
 
 
 def tiny(n=7, *, seed=0, weighted=False):
@@ -23,13 +29,13 @@ def tiny(n=7, *, seed=0, weighted=False):
     signs = np.where(rows[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
     signs[:2] = 1.0, -1.0
     weights = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
-    return Training(rbf_kernel(rows, gamma=0.7), signs, weights)
+    return MarginProblem(rbf_kernel(rows, gamma=0.7), signs, weights)
 
 
 @pytest.fixture(scope="module")
 def banana():
     X, y = make_banana(110, random_state=1)
-    return Training(rbf_kernel(X, gamma=1.0), np.where(y == 1, 1.0, -1.0), np.ones(110))
+    return MarginProblem(rbf_kernel(X, gamma=1.0), np.where(y == 1, 1.0, -1.0), np.ones(110))
 
 
 def primal_optimum(training, C):
@@ -62,7 +68,7 @@ def primal_optimum(training, C):
 def test_points_of_the_path_are_optimal_for_their_price(weighted):
     training = tiny(weighted=weighted)
     C = np.array([0.05, 0.4, 2.0, 20.0])
-    path = exact_path(training, C, tolerance=1e-8)
+    path = exact_path(training, C, tol=1e-8)
     assert path.stopped_by == "max_iter"
     for price, (term, loss) in zip(C, path.values, strict=True):
         assert term + price * loss == pytest.approx(primal_optimum(training, price), rel=1e-5)
@@ -71,7 +77,7 @@ def test_points_of_the_path_are_optimal_for_their_price(weighted):
 def test_the_path_is_libsvms():
     training = tiny(30, seed=3)
     C = np.geomspace(0.01, 100, 9)
-    path = exact_path(training, C, tolerance=1e-6)
+    path = exact_path(training, C, tol=1e-6)
     for price, alpha in zip(C, path.solutions, strict=True):
         machine = SVC(kernel="precomputed", C=price, tol=1e-6).fit(training.kernel, training.signs)
         expected = np.zeros(30)
@@ -84,23 +90,13 @@ def test_the_path_is_libsvms():
 def test_a_machine_of_the_path_is_the_nu_machine_of_its_nu():
     training = tiny(30, seed=4)
     C = np.array([2.0, 20.0])
-    path = exact_path(training, C, tolerance=1e-8)
-    for alpha, nu in zip(path.solutions, nus(path.solutions, C, training.weights), strict=True):
+    path = exact_path(training, C, tol=1e-8)
+    for alpha, nu in zip(path.solutions, path.solutions.sum(axis=1) / (30 * C), strict=True):
         machine = NuSVC(nu=nu, kernel="precomputed", tol=1e-8).fit(training.kernel, training.signs)
         # libsvm divides nu solutions by their margin, which makes them those of C.
         expected = np.zeros(30)
         expected[machine.support_] = np.abs(machine.dual_coef_[0])
         np.testing.assert_allclose(alpha, expected, rtol=1e-3, atol=1e-4)
-
-
-def test_nu_falls_in_nearly_equal_steps_along_its_path(banana):
-    C = nu_prices(banana, (0.05, 50.0), 9)
-    assert C[0] == 0.05
-    assert C[-1] == 50.0
-    assert (np.diff(C) >= 0).all()
-    steps = -np.diff(nus(exact_path(banana, C).solutions, C, banana.weights))
-    even = steps.mean()
-    np.testing.assert_allclose(steps, even, atol=0.35 * even)
 
 
 def test_a_path_ends_at_its_deadline_a_callback_or_ctrl_c():
@@ -125,6 +121,19 @@ def test_a_path_ends_at_its_deadline_a_callback_or_ctrl_c():
     assert len(exact_path(training, C, callback=interrupt).solutions) == 2
 
 
+@pytest.mark.parametrize("cut", [1, 2, 5])
+def test_a_path_goes_on_from_a_checkpoint_to_the_same_machines(cut, tmp_path):
+    training, C, file = tiny(12), np.geomspace(0.1, 10, 6), tmp_path / "path.npz"
+    whole = exact_path(training, C)
+    exact_path(training, C, checkpoint=file, callback=lambda seen: len(seen.solutions) == cut)
+    resumed = exact_path(training, C, checkpoint=file)
+    np.testing.assert_array_equal(resumed.solutions, whole.solutions)
+    np.testing.assert_array_equal(resumed.history.best, whole.history.best)
+    assert (resumed.n_iter, resumed.stopped_by) == (6, "max_iter")
+    with pytest.raises(CheckpointError, match="rows"):
+        exact_path(tiny(12, seed=1), C, checkpoint=file)
+
+
 def normalised_volumes(training, *fronts):
     """Return the volumes of fronts as shares of that of 100 libsvm machines."""
     peers = []
@@ -144,10 +153,11 @@ def normalised_volumes(training, *fronts):
 
 def test_evolution_reaches_the_volume_of_a_hundred_exact_machines(banana):
     options = {"C_range": (1e-2, 1e3), "n_points": 100, "random_state": 0}
-    start = evolve(banana, n_seeds=12, max_iter=0, **options)
-    bred = evolve(banana, n_seeds=12, max_iter=10, **options)
+    start = evolve_front(banana, n_seeds=12, max_iter=0, **options)
+    bred = evolve_front(banana, n_seeds=12, max_iter=10, **options)
     sparse = [
-        evolve(banana, n_seeds=3, max_iter=generations, **options).values for generations in (0, 10)
+        evolve_front(banana, n_seeds=3, max_iter=generations, **options).values
+        for generations in (0, 10)
     ]
     volumes = normalised_volumes(banana, start.values, bred.values, *sparse)
     assert volumes[1] >= 0.98
@@ -158,7 +168,7 @@ def test_evolution_reaches_the_volume_of_a_hundred_exact_machines(banana):
 
 def test_the_same_seed_breeds_the_same_bits(banana):
     options = {"C_range": (0.01, 10.0), "n_seeds": 4, "n_points": 20, "max_iter": 3}
-    runs = [evolve(banana, **options, random_state=seed).solutions for seed in (5, 5, 6)]
+    runs = [evolve_front(banana, **options, random_state=seed).solutions for seed in (5, 5, 6)]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
 
@@ -206,8 +216,8 @@ def ray():
 def test_no_solution_is_beyond_the_ray(seed, scale):
     training = tiny()
     alpha = scale * np.random.default_rng(seed).random((4, 7))
-    bound = dual_objectives(training, ray()[None])[0, 0]
-    values = dual_objectives(training, alpha)
+    bound = dual_objectives(training, ray()[None], balance=False)[0, 0]
+    values = dual_objectives(training, alpha, balance=False)
     assert (values[:, 0] <= bound * values[:, 1] ** 2 + 1e-6).all()
 
 
@@ -215,13 +225,16 @@ def test_the_printed_search_begins_at_zero_and_stays_below_the_ray():
     training = tiny(12, seed=2)
     begun = evolve_printed(training, n_points=8, max_iter=0, random_state=0)
     np.testing.assert_array_equal(begun.solutions, 0.0)
-    found = evolve_printed(training, n_points=20, max_iter=60, balance=True, random_state=0)
+    found = evolve_printed(
+        training, n_points=20, max_iter=60, normalise_crowding=True, random_state=0
+    )
     assert found.directions.names == ("quadratic", "linear", "balance")
-    bound = dual_objectives(training, least_quadratic(training, 1.0)[None])[0, 0]
+    bound = dual_objectives(training, least_quadratic(training, 1.0)[None], balance=False)[0, 0]
     assert (found.values[:, 0] <= bound * found.values[:, 1] ** 2 + 1e-9).all()
     assert (found.values[:, 2] <= 0).all()
     assert found.values[:, 1].max() > 5
-    other = evolve_printed(
-        training, n_points=20, max_iter=60, balance=True, normalise_crowding=False, random_state=0
-    )
+    other = evolve_printed(training, n_points=20, max_iter=60, random_state=0)
     assert not np.array_equal(found.values, other.values)
+    pair = evolve_printed(training, n_points=20, max_iter=60, balance=False, random_state=0)
+    assert pair.directions.names == ("quadratic", "linear")
+    assert (np.diff(pair.front.values[:, 1]) > 0).all()

@@ -7,15 +7,19 @@ from hypothesis import strategies as st
 
 from parsimon.pareto import Box, hypervolume
 from parsimon.svm._dual import Dual
-from parsimon.svm._front import VolumeGuide, evolve, interpolated, removal_order, seeds
-from parsimon.svm._losses import (
+from parsimon.svm._front import (
     AscentMutation,
     BlendCrossover,
-    Training,
+    MarginProblem,
+    VolumeGuide,
     best_bias,
     climbed,
+    evolve_front,
     hinge_losses,
+    interpolated,
     prices,
+    removal_order,
+    seeds,
 )
 
 
@@ -26,7 +30,7 @@ def problem(n=14, *, seed=0, weighted=False):
     signs = np.where(rows[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
     signs[:2] = 1.0, -1.0
     weights = rng.uniform(0.3, 3.0, n) if weighted else np.ones(n)
-    return Training(np.exp(-0.5 * distances), signs, weights)
+    return MarginProblem(np.exp(-0.5 * distances), signs, weights)
 
 
 @st.composite
@@ -80,9 +84,9 @@ def test_objectives_are_those_of_the_definition():
 def test_only_an_indefinite_kernel_has_functions_without_margin():
     training = problem()
     alpha = np.random.default_rng(3).random((6, 14))
-    np.testing.assert_array_equal(training.judged(alpha)[1], 0.0)
-    turned = Training(-training.kernel, training.signs, training.weights)
-    values, violation = turned.judged(alpha)
+    np.testing.assert_array_equal(training.evaluate(alpha)[1], 0.0)
+    turned = MarginProblem(-training.kernel, training.signs, training.weights)
+    values, violation = turned.evaluate(alpha)
     np.testing.assert_array_equal(violation, -values[:, 0])
     assert (violation > 0).all()
 
@@ -115,7 +119,7 @@ def test_climbing_raises_each_dual_and_stays_in_its_box(weighted):
 def test_many_steps_from_zero_reach_the_exact_machine():
     training = problem()
     price = np.array([0.5, 5.0])
-    exact = seeds(training, price, tolerance=1e-9)
+    exact = seeds(training, price, tol=1e-9)
     found = climbed(training, np.zeros((2, 14)), price, n_steps=2000)
     np.testing.assert_allclose(found, exact, atol=1e-5)
 
@@ -191,7 +195,7 @@ def test_interpolation_is_linear_in_the_price_and_constant_beyond():
 def test_a_population_keeps_the_exact_machines_it_began_with():
     training = problem(25)
     options = {"C_range": (0.01, 10.0), "n_seeds": 5, "n_points": 21}
-    start = evolve(training, **options, max_iter=0, random_state=0).values
+    start = evolve_front(training, **options, max_iter=0, random_state=0).values
     exact = training.objectives(seeds(training, np.geomspace(0.01, 10.0, 5)))
     for point in exact:
         assert np.isclose(start, point, rtol=1e-9).all(axis=1).any()

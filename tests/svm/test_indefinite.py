@@ -38,7 +38,7 @@ def test_rounding_is_not_a_negative_eigenvalue():
     assert kernel_spectrum(K).is_psd
     K = np.diag([1.0, -1e-6])
     assert kernel_spectrum(K).n_negative == 1
-    assert kernel_spectrum(K, tolerance=1e-5).n_negative == 0
+    assert kernel_spectrum(K, tol=1e-5).n_negative == 0
 
 
 @given(seeds, st.sampled_from(["clip", "flip", "shift"]))

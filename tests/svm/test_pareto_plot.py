@@ -8,7 +8,7 @@ from parsimon.datasets import make_global_and_local
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm.pareto import ParetoSVC
 
-QUICK = {"n_points": 15, "n_seeds": 5, "max_iter": 1, "random_state": 0}
+QUICK = {"n_points": 15, "max_iter": 1, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 """The regressor against SVR, its weights, its hard cases."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,21 +10,16 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential
 from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
-
-ESTIMATORS = [
-    EvolutionarySVR(),
-    EvolutionarySVR(kernel="precomputed", epsilon=0.01),
-]
+from tests.contract import contract
 
 
-@parametrize_with_checks(ESTIMATORS)
+@contract([EvolutionarySVR()], [EvolutionarySVR(kernel="precomputed", epsilon=0.01)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -39,7 +36,7 @@ def friedman():
 def test_it_is_svr_on_definite_kernels(friedman, kernel, C, epsilon):
     X, y = friedman
     options = {"C": C, "epsilon": epsilon, "kernel": kernel, "degree": 2, "gamma": 0.5}
-    ours = EvolutionarySVR(**options, tolerance=1e-5).fit(X, y)
+    ours = EvolutionarySVR(**options, tol=1e-5).fit(X, y)
     theirs = SVR(**options, tol=1e-5).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=2e-3)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
@@ -57,7 +54,7 @@ def test_the_dual_is_that_of_the_tube(seed, epsilon):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
     K, C = SquaredExponential().gram(X), 2.0
-    found = solve(regression_dual(K, y, np.full(6, C), epsilon), tolerance=1e-9)
+    found = solve(regression_dual(K, y, np.full(6, C), epsilon), tol=1e-9)
     above, below = np.split(found.alpha, 2)
     beta = above - below
     error = np.maximum(np.abs(y - K @ beta - found.bias) - epsilon, 0)
@@ -69,7 +66,7 @@ def test_the_dual_is_that_of_the_tube(seed, epsilon):
 def test_the_primal_has_no_lower_value(friedman):
     X, y = friedman
     K = SquaredExponential().gram(X[:8])
-    found = solve(regression_dual(K, y[:8], np.full(8, 3.0), 0.5), tolerance=1e-9)
+    found = solve(regression_dual(K, y[:8], np.full(8, 3.0), 0.5), tol=1e-9)
 
     def primal(parameters):
         error = np.maximum(np.abs(y[:8] - K @ parameters[:8] - parameters[8]) - 0.5, 0)
@@ -109,7 +106,7 @@ def test_integer_weights_are_repeated_rows(seed):
 def test_weights_are_those_of_svr(friedman):
     X, y = friedman
     weights = np.linspace(0.2, 3.0, len(y))
-    ours = EvolutionarySVR(gamma=0.5, tolerance=1e-6).fit(X, y, sample_weight=weights)
+    ours = EvolutionarySVR(gamma=0.5, tol=1e-6).fit(X, y, sample_weight=weights)
     theirs = SVR(gamma=0.5, tol=1e-6).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-4)
 
@@ -118,9 +115,13 @@ def test_weights_are_those_of_svr(friedman):
 def test_indefinite_kernels_are_used_as_asked(friedman, how):
     X, y = friedman
     kernel = Multiquadric(width=2.0)
-    options = {"indefinite": how, "stall": 2, "random_state": 0, "tolerance": 1e-5}
-    model = EvolutionarySVR(kernel=kernel, **options).fit(X, y)
+    options = {"indefinite": how, "stall": 2, "random_state": 0, "tol": 1e-5}
+    model = EvolutionarySVR(kernel=kernel, **options)
+    expected = pytest.warns(InvertedPredictionWarning) if how == "native" else nullcontext()
+    with expected:
+        model.fit(X, y)
     assert model.repair_ == how
+    assert model.inverted_ == (how == "native")
     assert model.smallest_eigenvalue_ < 0
     assert "indefinite" in model.summary()
     repair = repaired(kernel.gram(X), how)
@@ -139,9 +140,9 @@ def test_precomputed_similarities_are_those_of_the_kernel(friedman):
     X, y = friedman
     weights = np.where(np.arange(80) % 5 == 0, 0.0, 1.0)
     kernel = SquaredExponential(lengthscale=0.8)
-    matrix = EvolutionarySVR(kernel="precomputed", tolerance=1e-7)
+    matrix = EvolutionarySVR(kernel="precomputed", tol=1e-7)
     matrix.fit(kernel.gram(X), y, sample_weight=weights)
-    rows = EvolutionarySVR(kernel=kernel, tolerance=1e-7).fit(X, y, sample_weight=weights)
+    rows = EvolutionarySVR(kernel=kernel, tol=1e-7).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(
         matrix.predict(kernel.gram(X + 0.1, X)), rows.predict(X + 0.1), atol=1e-5
     )
@@ -153,7 +154,7 @@ def test_precomputed_similarities_are_those_of_the_kernel(friedman):
 def test_small_and_constant_tables_are_no_obstacle():
     one = EvolutionarySVR().fit([[1.0], [1.0]], [3.0, 3.0])
     np.testing.assert_allclose(one.predict([[1.0], [5.0]]), 3.0)
-    two = EvolutionarySVR(100.0, "linear", epsilon=0.0, tolerance=1e-9).fit([[0.0], [2.0]], [1, 5])
+    two = EvolutionarySVR(100.0, "linear", epsilon=0.0, tol=1e-9).fit([[0.0], [2.0]], [1, 5])
     np.testing.assert_allclose(two.predict([[0.0], [1.0], [2.0]]), [1, 3, 5], atol=1e-6)
     flat = EvolutionarySVR().fit([[0.0], [1.0], [2.0]], [4.0, 4.0, 4.0])
     assert len(flat.support_) == 0

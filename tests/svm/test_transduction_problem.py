@@ -22,7 +22,7 @@ from parsimon.svm._labellings import (
     squared_kernel_distances,
 )
 from parsimon.svm._transductive_problem import (
-    Problem,
+    TransductiveProblem,
     machine,
     positive_counts,
     read_labels,
@@ -42,7 +42,7 @@ def primal(problem, labels, scores, margin_term):
 def test_a_labelling_is_judged_by_the_optimum_of_its_machine(seed, kernel):
     problem = random_problem(seed, n_unlabelled=4, kernel=kernel, C_unlabelled=0.3)
     labels = all_labellings(problem)[0]
-    fit = problem.fit(labels, tolerance=1e-7)
+    fit = problem.fit(labels, tol=1e-7)
     assert fit.objective == pytest.approx(inner_maximum(problem, labels), rel=1e-5, abs=1e-8)
     signed = fit.solution.alpha * problem.signs(labels)
     # Strong duality: the value of the dual is that of the primal problem.
@@ -100,7 +100,7 @@ def test_a_machine_of_one_class_is_constant():
 def test_the_inductive_machine_sees_labelled_rows_only():
     problem = random_problem(3, n_unlabelled=5)
     rows = problem.labelled
-    alone = Problem(
+    alone = TransductiveProblem(
         problem.kernel[np.ix_(rows, rows)], problem.known[rows], problem.upper[rows], 0, 0
     )
     np.testing.assert_allclose(
@@ -222,7 +222,7 @@ def test_mutations_flip_single_rows_pairs_and_neighbourhoods():
 
 
 def test_random_labels_keep_the_class_ratio_and_reach_all_of_it():
-    problem = Problem(np.eye(5), np.array([1.0, -1.0, 0, 0, 0]), np.ones(5), 1, 2)
+    problem = TransductiveProblem(np.eye(5), np.array([1.0, -1.0, 0, 0, 0]), np.ones(5), 1, 2)
     rng = np.random.default_rng(0)
     drawn = {tuple(problem.random_labels(rng)) for _ in range(200)}
     allowed = {labels for labels in product((-1.0, 1.0), repeat=3) if 1 <= labels.count(1.0) <= 2}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm._labelling_search import (
     METHODS,
-    Searching,
+    LabellingOptions,
     exhaust,
     find_labels,
     greedy_count,
@@ -23,7 +23,7 @@ from parsimon.svm._labellings import (
     polish,
     squared_kernel_distances,
 )
-from parsimon.svm._transductive_problem import Problem
+from parsimon.svm._transductive_problem import TransductiveProblem
 from tests.svm.transduction_problems import all_labellings, inner_maximum, random_problem
 
 
@@ -40,7 +40,7 @@ def problems(draw, most=7):
 
 
 def least(problem):
-    return min(problem.fit(one, tolerance=1e-7).objective for one in all_labellings(problem))
+    return min(problem.fit(one, tol=1e-7).objective for one in all_labellings(problem))
 
 
 @settings(max_examples=20)
@@ -58,14 +58,14 @@ def test_branch_and_bound_finds_what_scikit_learn_finds_by_trying_all(problem):
 def test_evolution_finds_the_optimum_that_trying_all_finds(problem):
     # Narrow kernels make every labelling a local optimum, so the search needs some patience.
     found = evolve(problem, stall=30, rng=np.random.default_rng(0))
-    exact = problem.fit(found.fit.labels, tolerance=1e-7).objective
+    exact = problem.fit(found.fit.labels, tol=1e-7).objective
     assert problem.fewest <= (found.fit.labels > 0).sum() <= problem.most
     assert exact == pytest.approx(least(problem), rel=1e-4, abs=1e-6)
 
 
 def test_branch_and_bound_agrees_with_trying_all_of_twelve_and_looks_at_fewer():
     problem = random_problem(5, n_unlabelled=12, gamma=2.0)
-    problem = Problem(problem.kernel, problem.known, problem.upper, 4, 6)
+    problem = TransductiveProblem(problem.kernel, problem.known, problem.upper, 4, 6)
     found = exhaust(problem)
     assert found.fit.objective == pytest.approx(least(problem), rel=1e-6)
     assert found.n_iter < 0.25 * len(all_labellings(problem))
@@ -89,7 +89,7 @@ def test_the_printed_problem_takes_the_greatest_instead_of_the_least(problem):
 
 def test_the_printed_problem_by_evolution_grows_beyond_its_start():
     problem = random_problem(2, n_unlabelled=30)
-    problem = Problem(problem.kernel, problem.known, problem.upper, 10, 20)
+    problem = TransductiveProblem(problem.kernel, problem.known, problem.upper, 10, 20)
     rng = np.random.default_rng(0)
     start = max(problem.fit(problem.random_labels(rng)).objective for _ in range(10))
     found = maximise_jointly(problem, max_iter=40, stall=40, rng=np.random.default_rng(0))
@@ -127,12 +127,12 @@ def test_no_single_change_improves_a_polished_labelling(problem):
 
 def test_greedy_counts_come_from_labels_or_from_the_machine():
     problem = random_problem(4, n_unlabelled=10)
-    free = Problem(problem.kernel, problem.known, problem.upper, 0, 10)
+    free = TransductiveProblem(problem.kernel, problem.known, problem.upper, 0, 10)
     share = (problem.known > 0).sum() / (problem.known != 0).sum()
-    held = Problem(problem.kernel, problem.known, problem.upper, 1, 9)
+    held = TransductiveProblem(problem.kernel, problem.known, problem.upper, 1, 9)
     assert greedy_count(held) == np.floor(share * 10 + 0.5)
     assert 0 <= greedy_count(free) <= 10
-    tight = Problem(problem.kernel, problem.known, problem.upper, 2, 2)
+    tight = TransductiveProblem(problem.kernel, problem.known, problem.upper, 2, 2)
     assert greedy_count(tight) == 2
 
 
@@ -141,12 +141,12 @@ def test_guesses_keep_the_class_ratio_and_follow_the_shape_of_the_data():
     known = np.zeros(24)
     known[[0, 23]] = -1.0, 1.0
     kernel = np.exp(-((x[:, None] - x) ** 2))
-    problem = Problem(kernel, known, np.ones(24), 6, 16)
+    problem = TransductiveProblem(kernel, known, np.ones(24), 6, 16)
     guesses = first_labellings(problem, squared_kernel_distances(kernel))
     assert all(6 <= (labels > 0).sum() <= 16 for labels, _ in guesses)
     halves = np.where(x > 2, 1.0, -1.0)[1:-1]
     assert any(np.array_equal(labels, halves) for labels, _ in guesses)
-    clusters = Problem(kernel, np.zeros(24), np.ones(24), 6, 18)
+    clusters = TransductiveProblem(kernel, np.zeros(24), np.ones(24), 6, 18)
     unlabelled = first_labellings(clusters, squared_kernel_distances(kernel))
     split = np.where(x > 2, 1.0, -1.0)
     assert any(abs(labels @ split) == 24 for labels, _ in unlabelled)
@@ -171,7 +171,7 @@ def test_evolution_ends_by_stall_by_number_and_in_time():
 def test_every_method_is_reached_and_few_rows_are_exact():
     problem = random_problem(7, n_unlabelled=6)
     seed = np.random.SeedSequence(0)
-    found = {one: find_labels(problem, Searching(method=one), seed) for one in METHODS}
+    found = {one: find_labels(problem, LabellingOptions(method=one), seed) for one in METHODS}
     assert found["evolution"].stopped_by == found["exhaustive"].stopped_by == "exact"
     assert found["greedy"].stopped_by == "converged"
     lowest = found["exhaustive"].fit.objective

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.svm import SVC
 
+from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import SquaredExponential
 from parsimon.svm.transductive import TransductiveSVC
@@ -35,7 +36,7 @@ def test_two_moons_need_seven_labels():
 
 def test_four_clusters_are_split_horizontally_and_the_printed_problem_splits_vertically():
     X, y, shown = four_clusters()
-    options = {"kernel": "linear", "positive_ratio": None}
+    options = {"C": 1.0, "kernel": "linear", "positive_ratio": None}
     model = TransductiveSVC(**options).fit(X, y)
     assert model.transduction_.tolist() == shown.tolist()
     assert model.objective_ == pytest.approx(0.03125)
@@ -234,3 +235,143 @@ def test_how_it_ended(blobs):
     assert ended(method="greedy", time_limit=1e-6) == "time_limit"
     assert ended(method="joint", max_iter=2, stall=9, population_size=4) == "max_iter"
     assert TransductiveSVC().fit(X[:12], y[:12]).stopped_by_ == "exact"
+
+
+def drawn(truth, n_each, seed):
+    """Return labels of a few rows of each class, -1 elsewhere."""
+    rng = np.random.default_rng(seed)
+    y = np.full(len(truth), -1)
+    for code in np.unique(truth):
+        rows = rng.choice(np.flatnonzero(truth == code), n_each, replace=False)
+        y[rows] = code
+    return y
+
+
+def crabs():
+    """Return the species of crabs, which are no clusters, and their standardised sizes and sex."""
+    data = load("crabs")
+    table = np.asarray(data.data)
+    text = np.array([isinstance(value, str) for value in table[0]])
+    columns = [
+        (c == c[0]).astype(float) if is_text else c.astype(float)
+        for c, is_text in zip(table.T, text, strict=True)
+    ]
+    X = np.column_stack(columns)
+    truth = np.unique(np.asarray(data.target), return_inverse=True)[1]
+    return (X - X.mean(axis=0)) / X.std(axis=0), truth
+
+
+def test_defaults_do_no_harm_where_classes_are_no_clusters():
+    X, truth = crabs()
+    ours, plain = [], []
+    for seed in range(4):
+        y = drawn(truth, 10, seed)
+        hidden = y < 0
+        model = TransductiveSVC(random_state=0).fit(X, y)
+        ours.append((model.transduction_ != truth)[hidden].mean())
+        plain.append((SVC().fit(X[~hidden], y[~hidden]).predict(X) != truth)[hidden].mean())
+        if model.fell_back_:
+            assert "were not used" in model.reason_
+            assert model.C_unlabelled_ == 0.0
+            assert (y[model.support_] >= 0).all()
+    assert np.mean(ours) <= np.mean(plain)
+    # Asked for in so many words, the unlabelled rows are used, and do harm.
+    forced = TransductiveSVC(1.0, C_unlabelled=None, random_state=0).fit(X, y)
+    assert not forced.fell_back_
+    assert (forced.transduction_ != truth)[hidden].mean() > ours[-1]
+
+
+def test_defaults_find_moons_and_say_so():
+    X, truth = make_moons(200, noise=0.07, random_state=1)
+    y = np.full(200, -1)
+    y[:7] = truth[:7]
+    model = TransductiveSVC(random_state=0).fit(X, y)
+    assert (model.transduction_ == truth).all()
+    assert not model.fell_back_
+    assert model.reason_.startswith("The unlabelled rows were used: labels that spread along")
+    assert (model.C_, model.C_unlabelled_) == (10.0, 3.0)
+
+
+def test_a_machine_that_falls_back_is_svc_of_the_labelled_rows():
+    X, truth = crabs()
+    y = drawn(truth, 10, 0)
+    model = TransductiveSVC(C=2.0, gamma=0.2, random_state=0).fit(X, y)
+    assert model.fell_back_
+    known = y >= 0
+    plain = SVC(C=2.0, gamma=0.2).fit(X[known], y[known])
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
+    np.testing.assert_array_equal(model.transduction_[~known], plain.predict(X[~known]))
+    # A class ratio that was asked for holds all the same.
+    kept = TransductiveSVC(C=2.0, gamma=0.2, positive_ratio=0.25, random_state=0).fit(X, y)
+    assert kept.fell_back_
+    assert (kept.transduction_[~known] == 1).sum() == 45
+
+
+def test_the_price_is_raised_where_rows_left_out_ask_for_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    # A narrow border that a soft machine blurs: both classes lie along parallel lines.
+    truth = np.arange(60) % 2
+    X = np.column_stack((4.0 * X[:, 0], 0.3 * truth + 0.02 * X[:, 1]))
+    y = np.where(np.arange(60) < 40, truth, -1)
+    chosen = TransductiveSVC(kernel="linear", C_unlabelled=None, random_state=0).fit(X, y)
+    assert chosen.C_ > 10.0
+    noise = TransductiveSVC(C_unlabelled=None, stall=1, random_state=0)
+    assert noise.fit(rng.normal(size=(60, 2)), y).C_ == 10.0
+
+
+def test_classes_share_one_labelling_and_beat_one_against_the_rest():
+    X, truth = load_iris(return_X_y=True)
+    errors = {"default": [], "greedy": [], "plain": []}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = np.full(150, -1)
+        rows = np.concatenate([rng.choice(150, 9, replace=False), [0, 50, 100]])
+        y[rows] = truth[rows]
+        hidden = y < 0
+        models = {"default": TransductiveSVC(), "greedy": TransductiveSVC(1.0, method="greedy")}
+        for key, model in models.items():
+            found = model.fit(X, y).transduction_
+            errors[key].append((found != truth)[hidden].mean())
+        plain = SVC().fit(X[~hidden], y[~hidden])
+        errors["plain"].append((plain.predict(X) != truth)[hidden].mean())
+    assert np.mean(errors["default"]) <= np.mean(errors["greedy"])
+    assert np.mean(errors["default"]) <= np.mean(errors["plain"])
+
+
+def test_shares_of_several_classes_leave_room_for_all_rows():
+    X, truth = make_blobs(90, centers=[[-4, 0], [4, 0], [0, 6]], random_state=0)
+    y = drawn(truth, 3, 0)
+    with pytest.raises(InvalidInputError, match="allows 60 to 60 rows in all 3 classes"):
+        TransductiveSVC(positive_ratio=0.25).fit(X, y)
+    model = TransductiveSVC(positive_ratio=(0.2, 0.35)).fit(X, y)
+    assert np.bincount(model.transduction_[y < 0]).max() <= 28
+
+
+def test_a_weight_of_two_is_a_labelled_row_twice(blobs):
+    X, y, _ = blobs
+    X = X + 2.0 * np.random.default_rng(1).normal(size=X.shape)
+    weights = np.ones(60)
+    weights[:3] = [2.0, 3.0, 2.0]
+    repeated = np.repeat(np.arange(60), weights.astype(int))
+    for options in ({}, {"C": 1.0, "C_unlabelled": 0.5}, {"method": "greedy"}):
+        weighted = TransductiveSVC(stall=1, random_state=0, **options)
+        weighted.fit(X, y, sample_weight=weights)
+        twice = TransductiveSVC(stall=1, random_state=0, **options).fit(X[repeated], y[repeated])
+        np.testing.assert_allclose(
+            weighted.decision_function(X), twice.decision_function(X), atol=1e-9
+        )
+        np.testing.assert_array_equal(weighted.transduction_[repeated], twice.transduction_)
+        assert weighted.reason_ == twice.reason_
+
+
+def test_weights_count_in_the_class_ratio(blobs):
+    X, y, _ = blobs
+    weights = np.where(y == 1, 7.0, 1.0)
+    greedy = TransductiveSVC(1.0, method="greedy").fit(X, y, sample_weight=weights)
+    n_positive, n_negative = (y == 1).sum(), (y == 0).sum()
+    share = 7.0 * n_positive / (7.0 * n_positive + n_negative)
+    assert (greedy.transduction_[8:] == 1).sum() == int(52 * share + 0.5)
+    # The weights of classes are prices; they say nothing about how many rows there are.
+    priced = TransductiveSVC(1.0, method="greedy", class_weight={1: 7.0}).fit(X, y)
+    assert (priced.transduction_[8:] == 1).sum() == int(52 * n_positive / 8 + 0.5)

@@ -1,5 +1,6 @@
 """scikit-learn's own checks of both transductive estimators."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.svm.pareto_transductive import ParetoTransductiveSVC
@@ -14,6 +15,10 @@ def expected_failures(estimator):
     }
 
 
+# Some checks have labels that nothing can predict.
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 @parametrize_with_checks(
     [
         TransductiveSVC(max_iter=2, stall=1, population_size=4),

@@ -1,25 +1,25 @@
 """`ParetoTransductiveSVC` and its edges: from classification to clustering."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Box, Front, nondominated
+from parsimon.svm._front import BlendCrossover
 from parsimon.svm._transductive_front import (
-    BlendCrossover,
     DualObjectives,
     PrimalObjectives,
     ScaleMutation,
     SignedSparsityMutation,
-    choose,
     exact_machines,
     primal_machines,
 )
-from parsimon.svm._transductive_problem import Problem
-from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge, edge_reading
+from parsimon.svm._transductive_problem import TransductiveProblem
+from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge
 from parsimon.svm.transductive import TransductiveSVC
 from tests.svm.transduction_problems import random_problem
 
@@ -141,7 +141,7 @@ def test_exact_machines_include_the_plain_ones():
     alone = ~machines[:, problem.unlabelled].any(axis=1) & machines.any(axis=1)
     assert alone.sum() >= 3
     rows = problem.labelled
-    plain = Problem(
+    plain = TransductiveProblem(
         problem.kernel[np.ix_(rows, rows)], problem.known[rows], problem.upper[rows], 0, 0
     ).fit(np.zeros(0))
     coefficients = plain.solution.alpha * problem.known[rows]
@@ -163,22 +163,45 @@ def test_the_printed_mode_prefers_the_smaller_margin(blobs):
     assert (printed.transduction_[6:] != truth[6:]).mean() > 0.2
 
 
-def test_rules(search):
+def test_rules(blobs, search):
     front = search.front_
     assert search.select("best:test_loss").transduction_.shape == (50,)
-    cheap = choose(front, "penalised:C=0.001,C_unlabelled=0.001", C=1.0, C_unlabelled=1.0)
-    dear = choose(front, "penalised:C=100,C_unlabelled=100", C=1.0, C_unlabelled=1.0)
+    cheap = search._index("penalised:C=0.001,C_unlabelled=0.001")
+    dear = search._index("penalised:C=100,C_unlabelled=100")
     assert front.values[cheap, 0] < front.values[dear, 0]
-    assert choose(front, 3, C=1.0, C_unlabelled=1.0) == 3
+    assert search._index(3) == 3
+    limited = search._index("penalised where test_loss<=0.5 and n_support<=40")
+    assert front.values[limited, 2] <= 0.5
     own = ParetoTransductiveSVC(**SMALL, choose="best:margin_term")
-    own.fit(search._X, np.where(np.arange(50) < 6, search.transduction_, -1))
+    own.fit(blobs[0], np.where(np.arange(50) < 6, search.transduction_, -1))
     assert own.best_index_ == own.front_.best("margin_term")
     for text in ("penalised:C=-1", "penalised:D=2", "penalised:C=x"):
         with pytest.raises(InvalidInputError, match="penalised takes prices"):
             search.select(text)
 
 
-def test_edges_are_fronts_of_their_own(search):
+def test_table_and_picture_are_those_of_every_front(search):
+    frame = search.to_frame()
+    names = ["margin_term", "train_loss", "test_loss", "penalised", "n_support"]
+    assert list(frame.columns) == names
+    np.testing.assert_allclose(frame.penalised, frame[names[:3]].sum(axis=1))
+    assert int(np.argmin(frame.penalised)) == search.best_index_
+    assert frame.n_support.iloc[5] == len(search.select(5).support_)
+    assert search.plot() is not None
+    plt.close("all")
+
+
+def test_rules_pass_over_machines_that_give_all_rows_to_one_class(blobs):
+    X, y, _ = blobs
+    free = ParetoTransductiveSVC(**SMALL, positive_ratio=None).fit(X, y)
+    constant = free.front_.best("margin_term")
+    assert len(set(free.front_.solution(constant).predict(X))) == 1
+    assert len(set(free.select("best:margin_term").predict(X))) == 2
+    with pytest.raises(EmptyFrontError, match="beats one class for every row"):
+        free.select("knee where margin_term<=0")
+
+
+def test_edges_are_fronts_of_their_own(blobs, search):
     front = search.front_
     pair = edge(front, ["test", "margin"])
     assert pair.names == ("margin_term", "test_loss")
@@ -187,11 +210,9 @@ def test_edges_are_fronts_of_their_own(search):
         place = np.flatnonzero(front.rows == row)[0]
         np.testing.assert_array_equal(pair.values[index], front.values[place, [0, 2]])
     model = pair.solution(0)
-    assert model.predict(search._X).shape == (50,)
+    assert model.predict(blobs[0]).shape == (50,)
     assert edge(front, ["margin", "train", "test"]) == front
     assert len(edge(front, "margin")) >= 1
-    assert edge_reading(["train", "margin"]) == "the path of the ordinary support vector machine"
-    assert edge_reading("margin") == "a hyperplane beside the data"
 
 
 def test_odd_edges_are_refused(search):

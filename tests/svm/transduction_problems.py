@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from sklearn.svm import SVC
 
-from parsimon.svm._transductive_problem import Problem
+from parsimon.svm._transductive_problem import TransductiveProblem
 
 
 def random_problem(seed, *, n_unlabelled, kernel="rbf", gamma=1.0, C=1.0, C_unlabelled=1.0):
@@ -22,7 +22,7 @@ def random_problem(seed, *, n_unlabelled, kernel="rbf", gamma=1.0, C=1.0, C_unla
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     matrix = np.exp(-gamma * distances) if kernel == "rbf" else X @ X.T
     fewest, most = sorted(int(count) for count in rng.integers(0, n_unlabelled + 1, 2))
-    return Problem(matrix, known, np.where(known == 0, C_unlabelled, C), fewest, most)
+    return TransductiveProblem(matrix, known, np.where(known == 0, C_unlabelled, C), fewest, most)
 
 
 def inner_maximum(problem, labels):

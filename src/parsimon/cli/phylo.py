@@ -103,7 +103,7 @@ def phylo(
         click.echo("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
-        from parsimon.report.phylogeny import summary_lines
+        from parsimon.report.sections import summary_lines
 
         show_summary(summary_lines(analysis.findings), places)
 

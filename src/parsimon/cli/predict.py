@@ -115,7 +115,7 @@ def _table_model(path: Path) -> Any:
 
 def _beside(frame: "pd.DataFrame", found: dict[str, Any]) -> "pd.DataFrame":
     """Return the table with further columns; none of its own is replaced."""
-    from parsimon.statistician.prepare.tables import unused
+    from parsimon.statistician.prepare.frames import unused
 
     taken = {str(name) for name in frame.columns}
     return frame.assign(**{unused(name, taken): values for name, values in found.items()})

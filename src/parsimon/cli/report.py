@@ -90,7 +90,7 @@ def report(
         model = f"{places['Report'].stem.removesuffix('-report')}-model.skops"
         places["Model"] = places["Report"].with_name(model)
         check_places(places)
-        from parsimon.statistician.analyse import analyse
+        from parsimon.statistician import analyse
 
         analysis = analyse(
             source.frame,

@@ -6,7 +6,8 @@ the fits as functions of arrays, `parsimon.inference` the mathematics, `_beam` t
 """
 
 from parsimon.gp._candidates import Candidate, SearchHistory
-from parsimon.gp._process_fit import fit_classifier, fit_regressor
+from parsimon.gp._estimator import training_posterior
+from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_regressor
 from parsimon.gp.classifier import GPClassifier
 from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
@@ -14,6 +15,7 @@ from parsimon.gp.sparse import SparseGPClassifier
 
 __all__ = [
     "Candidate",
+    "FittedProcess",
     "GPClassifier",
     "GPRegressor",
     "KernelSearch",
@@ -21,4 +23,5 @@ __all__ = [
     "SparseGPClassifier",
     "fit_classifier",
     "fit_regressor",
+    "training_posterior",
 ]

@@ -1,12 +1,14 @@
 """What the estimators share: the kernel meant by a user, components, a warning."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import FittedProcess
@@ -28,6 +30,30 @@ class LatentComponent(NamedTuple):
     kernel: Kernel
     mean: Array
     sd: Array
+
+
+class TrainingPosterior(NamedTuple):
+    """The posterior of a fitted Gaussian process at its training rows.
+
+    rows: The distinct rows, and which of them each given row is.
+    centre, unit: A number is `centre` plus `unit` times the latent function.
+    """
+
+    posterior: LatentPosterior
+    rows: Rows
+    centre: float
+    unit: float
+
+
+def training_posterior(model: Any) -> TrainingPosterior | None:
+    """Return the posterior of a `GPRegressor` or of a `GPClassifier` of two classes, else None."""
+    rows: Any = getattr(model, "_rows", None)
+    if isinstance(getattr(model, "_posterior", None), LatentPosterior) and rows is not None:
+        return TrainingPosterior(model._posterior, rows, float(model._centre), float(model._unit))
+    fits: Sequence[Any] = getattr(getattr(model, "_model", None), "fits", ())
+    if rows is None or len(fits) != 1 or not isinstance(fits[0].posterior, LatentPosterior):
+        return None
+    return TrainingPosterior(fits[0].posterior, rows, 0.0, 1.0)
 
 
 def form_of(posterior: Any) -> str:

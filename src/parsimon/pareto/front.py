@@ -194,8 +194,13 @@ class Front:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"A Front never changes; build a new one instead of setting {name}.")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore, (self.directions, self.values, self.rows, self._solutions)
+    # As a dictionary, which skops can store as well as pickle.
+    def __getstate__(self) -> dict[str, Any]:
+        parts = ("directions", "values", "rows")
+        return {**{name: getattr(self, name) for name in parts}, "solutions": self._solutions}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._store(**state)
 
     @property
     def names(self) -> tuple[str, ...]:

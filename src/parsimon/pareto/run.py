@@ -172,7 +172,7 @@ class _Run(Generic[S, R_co]):
     def __init__(self, process: Process[S, R_co], options: SearchOptions) -> None:
         self.process, self.options = process, options
         self.file = as_checkpoint(options.checkpoint)
-        self.settings = process.settings()
+        self.settings = {} if self.file is None else process.settings()
         self.started = self.saved_at = time.monotonic()
         limit = options.time_limit
         self.deadline = None if limit is None else self.started + limit

@@ -1,1 +1,65 @@
-"""From findings to a page: sentences, documents and figures."""
+"""Reports: findings are values, sections write them as one document, and a document becomes files.
+
+Read `findings` first, then `sections` (what is said), `figures` (what is drawn), `document` (the
+tree of blocks) and its setters `html`, `typst` and `markdown`; `data` writes findings as JSON.
+"""
+
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+from parsimon.report.document import Document
+from parsimon.report.findings import ReportFindings
+
+__all__ = ["Readable"]
+
+
+class Readable:
+    """What an analysis of any kind shares: its report, written as files."""
+
+    findings: ReportFindings
+
+    @cached_property
+    def document(self) -> Document:
+        """The report as a tree of sections, sentences, tables and figures."""
+        from parsimon.report.sections import write
+
+        return write(self.findings)
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as one page that needs nothing else, and return its path."""
+        from parsimon.report.html import to_html
+
+        return _written(path, to_html(self.document, self.findings).encode())
+
+    def to_pdf(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as PDF (extra ``pdf``), and return its path."""
+        from parsimon.report.typst import to_pdf
+
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / "report.pdf"
+            to_pdf(self.document, made, date=self.findings.run.date)
+            return _written(path, made.read_bytes())
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write the findings as data, and return the path."""
+        from parsimon.report.data import to_json
+
+        return _written(path, to_json(self.findings).encode())
+
+    def to_markdown(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as Markdown without pictures, and return its path."""
+        from parsimon.report.markdown import to_markdown
+
+        return _written(path, to_markdown(self.document).encode())
+
+
+def _written(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write a file as a whole or not at all."""
+    target = Path(path)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder:
+        staged = Path(folder) / target.name
+        staged.write_bytes(content)
+        staged.replace(target)
+    return target

@@ -5,19 +5,17 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from parsimon.report.findings import Findings
-
-FORMAT, FORMAT_VERSION = "parsimon-findings", 1
+from parsimon.report.findings import ReportFindings
 
 
-def to_json(findings: Findings, *, pictures: bool = False) -> str:
+def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
     """Return findings as JSON text.
 
     The text is one object::
 
         {
           "format": "parsimon-findings",
-          "format_version": 1,
+          "format_version": 2,
           "table": {"name": "pima", "n_rows": 768, "target": "diabetes", "task": ..., ...},
           "studies": [{"positive": "yes", "model": {...}, "front": [...], "honest": {...}, ...}],
           "run": {"version": "0.1.0", "seed": 0, "date": "2026-01-31", "command": ..., ...},
@@ -27,18 +25,15 @@ def to_json(findings: Findings, *, pictures: bool = False) -> str:
 
     Each object has the fields of the class of the same role in `parsimon.report.findings`, in
     their order: ``table`` those of `TableFindings`, a study those of `Study`, ``model`` those of
-    `Model`, an interval those of `Interval`, and so on. A tuple is a list, so that a pair such as
-    a class and its count is a list of two. Shares and probabilities are between 0 and 1, rows are
-    counted from 1. A number that does not exist (NaN, infinity) and a part that is missing are
-    null. A version of the format only ever gains fields; `format_version` changes if one goes or
-    changes its meaning.
+    `ModelFinding`, an interval those of `Interval`, and so on. A tuple is a list, so that a pair
+    such as a class and its count is a list of two. Shares and probabilities are between 0 and 1,
+    rows are counted from 1. A number that does not exist (NaN, infinity) and a part that is
+    missing are null. Findings about a trait and its tree are one object in the same way, with the
+    fields of `TraitFindings`. A version of a format only ever gains fields; `format_version`
+    changes if one goes or changes its meaning.
     """
-    return as_text(FORMAT, FORMAT_VERSION, findings, pictures=pictures)
-
-
-def as_text(name: str, version: int, findings: Any, *, pictures: bool) -> str:
-    """Return findings with pictures as JSON text that says its format."""
-    data = {"format": name, "format_version": version, **as_data(findings)}
+    about = {"format": findings.format, "format_version": findings.format_version}
+    data = {**about, **as_data(findings)}
     if not pictures:
         data["pictures"] = [
             {name: value for name, value in picture.items() if name != "svg"}

@@ -1,16 +1,14 @@
-"""A kernel that was judged, with its curve, and estimates with intervals.
+"""What a report says, as values: numbers and names, no sentences.
 
-What the structure says: each variable alone, each part of the sum, each product.
-
-One question with all that was found about it, and the whole of a report.
-
-The table that was read: what it holds and what was done to it.
-
-How far to trust it: errors outside the search, calibration, rows worth a look.
+`Findings` at the end is the whole: a table, a `Study` for each question asked of it, and how the
+run was made. A study holds models (`ModelFinding`, each with a size and an error), what they say
+about variables and their parts, and how far to trust them. Reports of another kind, such as one
+about a trait and its tree, have findings of their own class; `ReportFindings` is what the writer,
+the page and the data need of any of them.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +37,14 @@ class Roc:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """A kernel that was judged.
+class ModelFinding:
+    """A model that was judged.
 
     expression: With the names of variables: "SE(glucose) + SE(pedigree) × SE(age)".
     symbols: With their numbers: "SE_1 + SE_3 × SE_4".
     words: "glucose alone, plus an interaction of pedigree and age".
     kind: One word: smooth, periodic, linear, constant, additive, interaction, ...
+    size: What it costs to explain, in the unit of its family: terms, features, vectors, ...
     error, standard_error: Mean over the search's own folds: a share of rows, or of the variance
         for a number. It guided the search, so it is optimistic. NaN if it was not
         cross-validated.
@@ -53,7 +52,7 @@ class Model:
     negative_log_evidence: On all rows that were searched.
     fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
         former.
-    roc: From leave-one-out probabilities of this kernel.
+    roc: From leave-one-out probabilities of this model.
     """
 
     expression: str
@@ -61,7 +60,7 @@ class Model:
     words: str
     kind: str
     variables: tuple[str, ...]
-    n_kernels: int
+    size: float
     error: float
     standard_error: float
     log_loss: float
@@ -163,7 +162,7 @@ class VariableFinding:
     """
 
     variable: Variable
-    model: Model
+    model: ModelFinding
     ratio: float
     band: Band
     log_bayes_factor: float
@@ -190,8 +189,8 @@ class ComponentFinding:
     direction: Of a one-variable part in the full model.
     """
 
-    alone: Model
-    cumulative: Model
+    alone: ModelFinding
+    cumulative: ModelFinding
     gain: float
     strength: float
     direction: Shape = "unclear"
@@ -208,7 +207,7 @@ class InteractionFinding:
     """
 
     variables: tuple[str, ...]
-    additive: Model
+    additive: ModelFinding
     gain: float
     log_bayes_factor: float
     picture: str = ""
@@ -286,7 +285,7 @@ class Checks:
     """How far the model may be trusted.
 
     `source` says which predictions these are: of rows outside ("outer folds"), with one row left
-    out of a fit whose kernel has seen it ("leave-one-out"), or of rows that the model was fitted
+    out of a fit whose structure has seen it ("leave-one-out"), or of rows that the model was fitted
     to, where a sparse model allows no better ("training rows").
     """
 
@@ -320,19 +319,41 @@ class Joint:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchFindings:
-    """How the search went."""
+    """How the search of a family went.
 
-    n_kernels: int
+    family: What its models are called as a whole: "Gaussian processes".
+    noun: What one candidate of the search is called.
+    unit, unit_help: What sizes count, in the singular; and what that is, for a reader.
+    n_candidates, n_cross_validated: Models that were tried, and those that went through folds.
+    guide: What was minimised, such as "cv_error".
+    stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
+    n_rows: Rows that were searched.
+    """
+
+    family: str = ""
+    noun: str = "model"
+    unit: str = "term"
+    unit_help: str = "The size of the model."
+    n_candidates: int
     n_cross_validated: int
-    depth: int
-    beam: int
-    base: tuple[str, ...]
     guide: str
     n_folds: int
     stopped_by: str
-    inference: str
     n_rows: int
     picture: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSearchFindings(SearchFindings):
+    """How a search over kernels went: its options, and how posteriors were computed."""
+
+    family: str = "Gaussian processes"
+    noun: str = "kernel"
+    unit_help: str = "Base kernels in the structure."
+    depth: int
+    beam: int
+    base: tuple[str, ...]
+    inference: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,7 +364,7 @@ class Study:
         number.
     structure_found: False if nothing beat the baseline.
     model: The best structure; the baseline if there is none.
-    front: What each further base kernel buys, from the baseline on; `knee` and `chosen` are
+    front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
     """
 
@@ -353,12 +374,12 @@ class Study:
     n_positive: int
     n_negative: int
     structure_found: bool
-    model: Model
-    baseline: Model
-    front: tuple[Model, ...]
+    model: ModelFinding
+    baseline: ModelFinding
+    front: tuple[ModelFinding, ...]
     knee: int
     chosen: int
-    front_variables: tuple[Model, ...]
+    front_variables: tuple[ModelFinding, ...]
     variables: tuple[VariableFinding, ...]
     components: tuple[ComponentFinding, ...]
     interactions: tuple[InteractionFinding, ...]
@@ -379,7 +400,7 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class RunFindings:
     """What is needed to get the same report again.
 
     options: Those that were given or decided, as the command line spells them.
@@ -401,19 +422,41 @@ class Run:
     too_few_rows: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Findings:
-    """Everything that a report says."""
+class ReportFindings:
+    """What the writer, the page and the data need of the findings of any report.
 
-    table: TableFindings
-    studies: tuple[Study, ...]
-    run: Run
-    joint: Joint | None = None
-    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+    outline: The package in `parsimon.report.sections` that writes them.
+    format, format_version: What their JSON says it is.
+    table: It has a `name` and a `target`.
+    studies: Those that the page lets a reader explore.
+    """
+
+    outline: ClassVar[str]
+    format: ClassVar[str]
+    format_version: ClassVar[int]
+    table: Any
+    studies: tuple[Study, ...] = ()
+    run: RunFindings
+    pictures: tuple[Picture, ...]
 
     def picture(self, name: str) -> Picture | None:
         """Return the picture of that name; None if there is none."""
         return next((one for one in self.pictures if one.name == name), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings(ReportFindings):
+    """Everything that a report about a table says."""
+
+    outline: ClassVar[str] = "table"
+    format: ClassVar[str] = "parsimon-findings"
+    format_version: ClassVar[int] = 2
+
+    table: TableFindings
+    studies: tuple[Study, ...]
+    run: RunFindings
+    joint: Joint | None = None
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
 
 
 __all__ = [
@@ -426,12 +469,14 @@ __all__ = [
     "InteractionFinding",
     "Interval",
     "Joint",
-    "Model",
+    "KernelSearchFindings",
+    "ModelFinding",
     "OuterFold",
     "Picture",
+    "ReportFindings",
     "Roc",
     "RowFinding",
-    "Run",
+    "RunFindings",
     "SearchFindings",
     "Shape",
     "Study",

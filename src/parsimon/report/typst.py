@@ -2,9 +2,7 @@
 
 Every character that came from a table is written inside a string of the typst language, where
 nothing but a backslash and a quotation mark has a meaning, and these two are escaped. The look is
-in `report.typ` beside this file.
-
-What paper asks for: drawings whose letters are at hand, and tables that fit between margins.
+in `report.typ` beside this file; drawings get letters that are at hand, and tables are made to fit.
 """
 
 import importlib.util
@@ -87,7 +85,7 @@ def drawing(svg: str) -> Drawing:
 
 
 @dataclass(frozen=True)
-class Setting:
+class TypstSetting:
     """How a table is set: size of its letters, lines of each heading, whether pages part it."""
 
     letters: float
@@ -95,7 +93,7 @@ class Setting:
     breaks: bool
 
 
-def fitting(table: Table, width: float) -> Setting:
+def fitting(table: Table, width: float) -> TypstSetting:
     """Return how a table is set so that it fits.
 
     Headings of numbers are first broken into lines, since numbers are narrow; then letters become
@@ -118,7 +116,7 @@ def fitting(table: Table, width: float) -> Setting:
     n_lines = sum(
         1 + max((len(cell.text) // _LINE for cell in row), default=0) for row in table.rows
     )
-    return Setting(letters, headings, n_lines > _MOST_LINES)
+    return TypstSetting(letters, headings, n_lines > _MOST_LINES)
 
 
 def put_fonts(folder: Path) -> None:

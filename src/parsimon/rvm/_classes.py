@@ -1,12 +1,10 @@
 """Classes from sparse functions: one against the rest, or softmax.
 
-`OneVsRest` keeps one `Machine` for each class (a single one for two classes), `SoftmaxClasses`
-one posterior of the weights of all classes. Both answer the same questions, so that the
-classifier does not ask which it has.
-
-Sparse fits of two or more classes on one dictionary.
-
-What a fitted machine shows of itself: which rows or features matter, and how much.
+`fit_classes` makes the sparse fits of two or more classes on one dictionary, `class_model` the
+model of them: `OneVsRestMachines` keeps one machine for each class (a single one for two classes),
+`SoftmaxClasses` one posterior of the weights of all classes. Both answer the same questions, so
+that the classifier does not ask which it has. `shown` is what a fitted machine shows of itself:
+which rows or features matter, and how much.
 """
 
 import time
@@ -35,15 +33,21 @@ from parsimon.inference.sparse_bayes.softmax import (
     softmax_scores,
 )
 from parsimon.rvm._dictionary import (
-    Basis,
+    BasisFunctions,
     BumpColumns,
     DictionaryColumns,
     KernelColumns,
     TableColumns,
 )
-from parsimon.rvm._far_variance import Column, FarVariance
-from parsimon.rvm._fit import Dictionary, sparse_options
-from parsimon.rvm._machine import Machine, Shared, make_machine, moderated_probability
+from parsimon.rvm._machine import (
+    Column,
+    FarVariance,
+    RelevanceMachine,
+    Shared,
+    make_machine,
+    moderated_probability,
+)
+from parsimon.rvm._setup import Dictionary, sparse_options
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -71,10 +75,10 @@ class ClassModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class OneVsRest:
+class OneVsRestMachines:
     """One function for each class, or a single one for two classes."""
 
-    machines: tuple[Machine, ...]
+    machines: tuple[RelevanceMachine, ...]
 
     def mean(self, design: Array) -> Array:
         return np.column_stack([machine.mean(design) for machine in self.machines])
@@ -227,7 +231,7 @@ def class_model(
             design=design,
             row_weights=row_weights,
         )
-    return OneVsRest(
+    return OneVsRestMachines(
         tuple(
             make_machine(shared, fit, column=column, X=X, design=design, row_weights=row_weights)
             for fit in fits
@@ -315,8 +319,8 @@ def fit_classes(
     ]
     if len(calls) == 1:
         return [_fit_class(*calls[0])]
-    # Threads: all fits read one design, and a process would need a copy of it.
-    with Workers(estimator.n_jobs, threads=True) as workers:
+    # One by one, unless a `joblib.parallel_config` has more workers.
+    with Workers(None, threads=True) as workers:
         return list(workers.map(_fit_class, calls))
 
 
@@ -344,7 +348,7 @@ class Shown(NamedTuple):
     bias_alpha: Any
 
 
-def shown(basis: Basis, weights: Array, alpha: Array, n_features: int) -> Shown:
+def shown(basis: BasisFunctions, weights: Array, alpha: Array, n_features: int) -> Shown:
     """Return what is shown of the functions in a model.
 
     Shapes: weights, alpha (k, n_columns).
@@ -365,7 +369,7 @@ def shown(basis: Basis, weights: Array, alpha: Array, n_features: int) -> Shown:
     return Shown(basis.places, vectors, coef, intercept, precision, bias_alpha)
 
 
-def source(basis: Basis) -> Any:
+def source(basis: BasisFunctions) -> Any:
     """Return what the functions come from: a kernel, a dictionary, or the name of a table."""
     functions = basis.functions
     if isinstance(functions, KernelColumns):

@@ -1,14 +1,10 @@
 """From what a user gives as a kernel to the columns that a relevance vector machine chooses from.
 
-Read `make_basis` first: it turns a kernel, a name, a dictionary or a callable into a `Basis`, an
-immutable list of functions with an optional column of ones in front. After a fit,
-``basis.columns(active)`` is the basis of the few functions in the model, and predicting costs
-those alone.
-
-Families of basis functions: each fills the columns of a design matrix, and can be cut down.
-
-A family knows how to write its functions at new rows into memory that was prepared for them, and
-how to become the family of a few of its functions, which then costs only those few.
+Read `make_basis` first: it turns a kernel, a name, a dictionary or a callable into
+`BasisFunctions`, an immutable list of functions with an optional column of ones in front. After a
+fit, ``basis.columns(active)`` is the basis of the few functions in the model, and predicting costs
+those alone. A family of functions (`BasisColumns`) knows how to write its functions at new rows
+into memory that was prepared for them, and how to become the family of a few of them.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +25,7 @@ from parsimon.kernels.radial import squared_distances
 _PIECE = 4_000_000
 
 
-class Columns(Protocol):
+class BasisColumns(Protocol):
     """Basis functions of one kind."""
 
     @property
@@ -221,14 +217,14 @@ TABLES = ("features", "precomputed")
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class BasisFunctions:
     """Basis functions, a column of ones first if there is a bias.
 
     functions: All functions but the bias.
     places (n_functions,): The row, feature or centre that each function belongs to.
     """
 
-    functions: Columns
+    functions: BasisColumns
     places: Indices
     has_bias: bool
 
@@ -287,7 +283,7 @@ def make_basis(
     row_weights: Array | None = None,
     places: Indices | None = None,
     random_state: Seed = None,
-) -> Basis:
+) -> BasisFunctions:
     """Return the basis that a kernel, a name, a dictionary or a callable stands for.
 
     Shapes: X (n, d), centres (c, d), row_weights (n,), places (n,).
@@ -299,7 +295,7 @@ def make_basis(
         if kernel == "features" or places is None:
             places = np.arange(X.shape[1])
         word = "feature" if kernel == "features" else "row"
-        return Basis(TableColumns(places, word), places, bias)
+        return BasisFunctions(TableColumns(places, word), places, bias)
     points, numbers = choose_centres(
         centres, X, places=places, row_weights=row_weights, random_state=random_state
     )
@@ -308,11 +304,11 @@ def make_basis(
         bumps = BumpColumns(
             np.tile(points, (levels, 1)), np.repeat(kernel.widths, len(points)), kernel
         )
-        return Basis(bumps, np.tile(numbers, levels), bias or kernel.bias)
+        return BasisFunctions(bumps, np.tile(numbers, levels), bias or kernel.bias)
     if hasattr(kernel, "basis"):
         n_functions = dictionary_values(kernel, X[:1], points).shape[1]
         every = np.arange(n_functions)
-        return Basis(DictionaryColumns(kernel, points, every), every, bias)
+        return BasisFunctions(DictionaryColumns(kernel, points, every), every, bias)
     if isinstance(kernel, str):
         kernel = named_kernel(
             kernel, X, gamma=gamma, degree=degree, coef0=coef0, row_weights=row_weights
@@ -322,7 +318,7 @@ def make_basis(
             "kernel must be a kernel, a dictionary, a callable or one of "
             f"{', '.join((*NAMES, *TABLES))}; got {type(kernel).__name__}."
         )
-    return Basis(KernelColumns(kernel, points), numbers, bias)
+    return BasisFunctions(KernelColumns(kernel, points), numbers, bias)
 
 
 def named_kernel(

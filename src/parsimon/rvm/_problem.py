@@ -1,6 +1,9 @@
-"""What is searched over: a design, two classes, and which of the rows are the same row.
+"""What is searched over: a design, classes, which rows are the same row, and how rows are split.
 
-How the rows are split: in two halves, again and again, or in K folds once.
+Read `RelevanceProblem` first. A search splits its rows in two halves, again and again
+(`halves_for`), or in K folds once (`folds_for`). Equal rows are merged before a fit, since to a
+model they are one row with a weight; to a split they are several rows, of which one may be held
+out and another not (`RowSplit`).
 """
 
 from collections.abc import Callable
@@ -13,8 +16,12 @@ import numpy as np
 from parsimon._checks import check_choice, check_count
 from parsimon._data import checked_weights
 from parsimon._partition import homogeneous_partition, nearest_neighbour_walk, random_halves
-from parsimon._typing import Array, Indices, Mask
+from parsimon._random import Seed
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+
+# Rows beyond which weights are not written out as repeated rows.
+MOST_SINGLE_ROWS = 100_000
 
 
 class DistinctRows(NamedTuple):
@@ -29,21 +36,22 @@ class DistinctRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Two classes to be told apart by a few columns of a design.
+class RelevanceProblem:
+    """Classes to be told apart by a few columns of a design.
 
     design (n, n_columns): All basis functions at all training rows; column 0 is the bias if
         there is one.
-    labels (n,): 0 or 1; both occur.
+    labels (n,): Class of each row, 0 to n_classes - 1; all of them occur.
     has_bias: Whether column 0 is a column of ones, which counts as no relevance vector.
     row_weights (n,): How many times each row counts, in the fit and in the rates.
-    inputs (n, n_features): What the design was computed from: rows with equal inputs are
-        treated as one row with a weight, and homogeneous partitions walk through them. The
-        design itself if left out.
+    inputs (n, n_features): What the design was computed from: rows of two classes with equal
+        inputs are treated as one row with a weight, and homogeneous partitions walk through them.
+        The design itself if left out.
     """
 
     design: Array
-    labels: Array
+    labels: AnyArray
+    n_classes: int = 2
     has_bias: bool = False
     row_weights: Array | None = None
     inputs: Array | None = None
@@ -56,11 +64,16 @@ class Problem:
             )
         if not np.isfinite(self.design).all():
             raise InvalidInputError("The design holds NaN or infinite entries; check the kernel.")
-        if not np.isin(self.labels, (0, 1)).all():
-            raise InvalidInputError("Labels must be 0 or 1; encode the two classes first.")
-        if min(self.class_weights) <= 0:
+        if not np.isin(self.labels, range(self.n_classes)).all():
             raise InvalidInputError(
-                "Only one class occurs in the rows that count; rates need rows of both."
+                f"Labels must be 0 to {self.n_classes - 1}; encode the {self.n_classes} classes "
+                "first."
+            )
+        n_present = np.count_nonzero(np.bincount(self.codes, self.weights))
+        if n_present < self.n_classes:
+            raise InvalidInputError(
+                f"Only {n_present} of {self.n_classes} classes occur in the rows that count; rates "
+                "need rows of each."
             )
         if self.has_bias and self.n_columns < 2:
             raise InvalidInputError("The design holds the bias alone; give it a basis function.")
@@ -76,15 +89,14 @@ class Problem:
         return int(self.design.shape[1])
 
     @cached_property
+    def codes(self) -> Indices:
+        """The labels as indices, shape (n,)."""
+        return np.asarray(self.labels).astype(np.intp)
+
+    @cached_property
     def weights(self) -> Array:
         """How many times each row counts, shape (n,)."""
         return checked_weights(self.row_weights, len(self.labels))
-
-    @property
-    def class_weights(self) -> tuple[float, float]:
-        """Total weight of the rows labelled 0 and of those labelled 1."""
-        ones = float(self.weights @ self.labels)
-        return float(self.weights.sum()) - ones, ones
 
     @property
     def places(self) -> Array:
@@ -119,7 +131,7 @@ TWO_ARCHIVES = ("swap", "shuffle", "stratified", "homogeneous")
 Halves = Callable[[np.random.Generator], Mask]
 
 
-def halves_for(scheme: str, problem: Problem) -> Halves:
+def halves_for(scheme: str, problem: RelevanceProblem) -> Halves:
     """Return a function that draws which rows are in the first half, shape (n,).
 
     Both classes occur in both halves: a draw at random is repeated until they do, and a walk
@@ -188,7 +200,7 @@ class WalkedHalves:
         return int(((places - chosen) ** 2).sum(axis=1).argmax())
 
 
-def folds_for(scheme: Any, problem: Problem, rng: np.random.Generator) -> Indices:
+def folds_for(scheme: Any, problem: RelevanceProblem, rng: np.random.Generator) -> Indices:
     """Return the fold of each row, shape (n,): given, or K nearly homogeneous ones.
 
     Shapes: scheme (n,).
@@ -209,3 +221,83 @@ def folds_for(scheme: Any, problem: Problem, rng: np.random.Generator) -> Indice
     if len(names) < 2:
         raise InvalidInputError("All rows are in one fold; give at least two folds.")
     return codes.astype(np.intp)
+
+
+class RowSplit(NamedTuple):
+    """The rows of a search, in terms of the merged rows.
+
+    each (n_rows,): Which merged row each row is.
+    weights (n_rows,): How many times it counts.
+    folds (n_rows,): In which fold it is held out.
+    """
+
+    each: Indices
+    weights: Array
+    folds: Indices | None = None
+
+    def held(self, n_merged: int) -> Array | None:
+        """Return how much of each merged row is held out in each fold, if there are folds."""
+        if self.folds is None:
+            return None
+        table = np.zeros((int(self.folds.max()) + 1, n_merged))
+        np.add.at(table, (self.folds, self.each), self.weights)
+        return table
+
+
+def single_rows(weights: Array) -> RowSplit:
+    """Return merged rows as single ones.
+
+    Weights that are no whole numbers, or that stand for very many rows, stay weights.
+
+    Shapes: weights (n_merged,).
+    """
+    if (weights != weights.round()).any() or weights.sum() > max(MOST_SINGLE_ROWS, len(weights)):
+        return RowSplit(np.arange(len(weights)), weights)
+    each = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
+    return RowSplit(each, np.ones(len(each)))
+
+
+def homogeneous_split(
+    inputs: Array, weights: Array, n_folds: int, random_state: Seed = None
+) -> RowSplit:
+    """Return single rows in folds that look alike.
+
+    Shapes: inputs (n_merged, d), weights (n_merged,).
+    """
+    rows = single_rows(weights)
+    n_folds = min(n_folds, len(rows.each))
+    folds = homogeneous_partition(inputs[rows.each], n_folds, random_state=random_state)
+    return rows._replace(folds=folds)
+
+
+def given_split(cv: Any, X: Array, y: AnyArray, weights: Array, merged: Indices) -> RowSplit:
+    """Return the rows in the folds of a splitter.
+
+    Shapes: X (n_given, d), y (n_given,), weights (n_given,), merged (n_given,).
+    """
+    from sklearn.model_selection import check_cv
+
+    try:
+        parts = list(check_cv(cv, y, classifier=True).split(X, y))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            "cv must be None, a number of folds, a splitter, an iterable of (train, test), or one "
+            f'of "swap", "shuffle", "stratified", "homogeneous"; {error}'
+        ) from error
+    times = np.bincount(np.concatenate([test for _, test in parts]), minlength=len(X))
+    if len(parts) < 2 or (times != 1).any():
+        raise InvalidInputError(
+            f"cv must have two folds or more and hold every row out once, but it has "
+            f"{len(parts)} and holds rows out {times.min()} to {times.max()} times."
+        )
+    folds = np.empty(len(X), dtype=np.intp)
+    for number, (_, test) in enumerate(parts):
+        folds[test] = number
+    used = merged >= 0
+    table = np.zeros((len(parts), int(merged.max()) + 1))
+    np.add.at(table, (folds[used], merged[used]), weights[used])
+    occupied, each = np.nonzero(table)
+    # Folds of rows without weight are none.
+    return RowSplit(
+        each, table[occupied, each], np.unique(occupied, return_inverse=True)[1].astype(np.intp)
+    )

@@ -1,334 +1,132 @@
-"""The search for RVMs that no other beats in true positives, false positives and complexity.
+"""The search for machines that no other beats in the rates of all classes and in complexity.
 
 `search` runs Clark's algorithms 2 (no cross-validation), 3 (two archives) and 4 (K folds), or
-NSGA-II, on a `Problem`; `Outcome` is what it returns. Read `genome` for the moves, `sweep` for
-the thresholds, `schemes` for the ways to judge a candidate, `run` for the loop.
-
-Clark's search: one genome after another, its parent drawn from the elite archive.
-
-The loop: step after step until a limit, a stall, a callback or Ctrl-C ends it.
+NSGA-II, on a `RelevanceProblem`, in the loop of `parsimon.pareto.run`; an `ArchiveResult` is what
+it returns. `ArchiveSearch` makes one child at a time from an unbounded archive,
+`PopulationSearch` a generation of children from a bounded population.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._progress import Progress
-from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array, Indices
-from parsimon.exceptions import CheckpointError, InvalidInputError
-from parsimon.pareto._checkpoint import (
-    Checkpoint,
-    as_checkpoint,
-    check_settings,
-    read_checkpoint,
-    write_checkpoint,
+from parsimon._checks import check_choice, check_count
+from parsimon._random import Seed
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto._checkpoint import Checkpoint
+from parsimon.pareto._evaluation_pool import OutOfTime
+from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
+from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
+from parsimon.rvm._archive import ArchivePoints, EntryTest, OneArchive, TwoArchives
+from parsimon.rvm._evaluators import (
+    GenomeEvaluator,
+    GenomeFitter,
+    ManyClassEvaluator,
+    TwoClassEvaluator,
+    check_complexity,
 )
-from parsimon.rvm._entry import EntryTest
-from parsimon.rvm._evaluate import (
-    Evaluator,
-    History,
-    Judge,
-    Model,
-    OneArchive,
-    Outcome,
-    Points,
-    TwoArchives,
-    points_in,
+from parsimon.rvm._genome import (
+    Genome,
+    Moves,
+    alpha_of,
+    genome_arrays,
+    genomes_from,
+    levels_of,
 )
-from parsimon.rvm._genome import LOWEST_LEVEL, Fitter, Moves, alpha_of, check_complexity, levels_of
-from parsimon.rvm._nsga import Population
-from parsimon.rvm._problem import TWO_ARCHIVES, Problem, folds_for, halves_for
-from parsimon.rvm._sweep import sweep_of
+from parsimon.rvm._problem import TWO_ARCHIVES, RelevanceProblem, folds_for, halves_for
+from parsimon.rvm._sweep import ClassSweep, Sweep, sweep_of
 
 # Iterations without an addition after which diversity is forced.
 PATIENCE = 20
-
-
-class Ascent:
-    """Algorithms 2, 3 and 4 of Clark (2011): what differs between them is the judge.
-
-    `step` draws a parent uniformly from the distinct genomes of the archive, changes it and lets
-    the judge consider it. While nothing has entered for 20 iterations, several columns are
-    switched off and on at once.
-    """
-
-    def __init__(self, judge: Judge, moves: Moves, start: Iterable[dict[int, float]]) -> None:
-        self.judge, self.moves, self._start = judge, moves, list(start)
-        self.n_idle = 0
-
-    @property
-    def n_evaluations(self) -> int:
-        return self.judge.n_evaluations
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        elite = self.judge.parents
-        return len(elite), elite.n_genomes
-
-    def begin(self, rng: np.random.Generator) -> None:
-        self.judge.begin(rng)
-        for genes in self._start:
-            self.judge.consider(genes, None, rng)
-
-    def step(self, rng: np.random.Generator) -> None:
-        parent = self.judge.parents.draw(rng)
-        change = self.moves.perturb if self.n_idle < PATIENCE else self.moves.diversify
-        if self.judge.consider(change(parent.genes, rng), parent, rng):
-            self.n_idle = 0
-        else:
-            self.n_idle += 1
-
-    def points(self) -> Points:
-        return points_in(self.judge.elites)
-
-    def to_arrays(self) -> dict[str, AnyArray]:
-        return {**self.judge.to_arrays(), "n_idle": np.array(self.n_idle)}
-
-    def restore(self, arrays: dict[str, AnyArray]) -> None:
-        self.n_idle = int(arrays["n_idle"])
-        self.judge.restore(arrays)
-
-
-# Iterations between two looks at the clock of the progress bar, the callback and the history.
+# Iterations between two looks at the progress bar, the callback and the history.
 REPORT_EVERY = 100
-
-
-class Stepper(Protocol):
-    """A search that advances one iteration at a time."""
-
-    n_idle: int
-
-    @property
-    def n_evaluations(self) -> int:
-        """Models fitted so far."""
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """How many points, and how many genomes behind them, parents are drawn from."""
-
-    def begin(self, rng: np.random.Generator) -> None:
-        """Evaluate the start."""
-
-    def step(self, rng: np.random.Generator) -> None:
-        """Advance one iteration."""
-
-    def points(self) -> Points:
-        """Return what has been found."""
-
-    def to_arrays(self) -> dict[str, AnyArray]:
-        """Return all that decides how the search goes on."""
-
-    def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """Take up what `to_arrays` returned."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When a search ends."""
-
-    max_iter: int
-    max_evaluations: int | None = None
-    stall: int | None = None
-    time_limit: float | None = None
-
-
-@dataclass(frozen=True)
-class Resumable:
-    """The seed of a run and, if it resumes, the state that was saved."""
-
-    seed: np.random.SeedSequence
-    header: dict[str, Any] | None = None
-    arrays: dict[str, AnyArray] | None = None
-
-    def generator(self, stream: int) -> np.random.Generator:
-        """Return one of the independent generators of the run."""
-        key = (*self.seed.spawn_key, stream)
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
-
-
-def opened(
-    checkpoint: Checkpoint | None, settings: dict[str, str], random_state: Seed
-) -> Resumable:
-    """Return the seed to use, and the saved state if the checkpoint's file exists."""
-    seed = seed_sequence(random_state)
-    if checkpoint is None:
-        return Resumable(seed)
-    path = Path(checkpoint.path)
-    if not path.parent.is_dir():
-        raise CheckpointError(f"The folder {path.parent} of the checkpoint does not exist.")
-    if not checkpoint.resume or not path.exists():
-        return Resumable(seed)
-    header, arrays = read_checkpoint(path)
-    check_settings(path, header["settings"], {**settings, "label": checkpoint.label})
-    stored = np.random.SeedSequence(header["entropy"], spawn_key=tuple(header["spawn_key"]))
-    if random_state is not None and _parts(seed) != _parts(stored):
-        raise CheckpointError(
-            f"{path} was written with another random_state; give the same one, or none."
-        )
-    return Resumable(stored, header, arrays)
-
-
-def _parts(seed: np.random.SeedSequence) -> tuple[Any, list[int]]:
-    """Return entropy and spawn key as JSON holds them."""
-    entropy = np.asarray(seed.entropy, dtype=object).tolist()
-    plain = [int(part) for part in entropy] if isinstance(entropy, list) else int(entropy)
-    return plain, [int(key) for key in seed.spawn_key]
-
-
-class Run:
-    """One run of a search: its clock, its history and its file."""
-
-    def __init__(
-        self,
-        stepper: Stepper,
-        limits: Limits,
-        resumable: Resumable,
-        *,
-        settings: dict[str, str],
-        checkpoint: Checkpoint | None = None,
-        callback: Callable[[Outcome], Any] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.stepper, self.limits, self.resumable = stepper, limits, resumable
-        self.settings, self.checkpoint, self.callback = settings, checkpoint, callback
-        self.rng = resumable.generator(1)
-        self.started = self.saved_at = time.monotonic()
-        self.n_iter, self.saved_iter = 0, -1
-        self.trail: list[list[int]] = []
-        self.progress = Progress("searching", total=limits.max_iter, verbose=verbose)
-
-    def result(self) -> Outcome:
-        """Run to the end and return what was found."""
-        with self.progress:
-            try:
-                self.begin()
-                stopped_by = self.loop()
-                self.save()
-            except KeyboardInterrupt:
-                # Nothing is saved: the interruption may have come in the middle of a step, and
-                # the file from before it leads to the same bits.
-                if not self.stepper.sizes[0]:
-                    raise
-                stopped_by = "interrupt"
-        return self.outcome(stopped_by)
-
-    def begin(self) -> None:
-        stored = self.resumable
-        if stored.header is None or stored.arrays is None:
-            self.stepper.begin(self.rng)
-            self.record()
-            return
-        self.n_iter = self.saved_iter = int(stored.header["n_iter"])
-        self.rng.bit_generator.state = stored.header["rng"]
-        self.trail = stored.arrays["trail"].tolist()
-        self.stepper.restore(stored.arrays)
-
-    def loop(self) -> str:
-        """Advance until there is a reason to stop, and return it."""
-        reason = self.stop_reason()
-        while reason is None:
-            self.stepper.step(self.rng)
-            self.n_iter += 1
-            reason = (self.report() if self.n_iter % REPORT_EVERY == 0 else None) or (
-                self.stop_reason()
-            )
-            if self.checkpoint is not None and self.checkpoint.is_due(
-                self.n_iter, time.monotonic() - self.saved_at
-            ):
-                self.save()
-        return reason
-
-    def stop_reason(self) -> str | None:
-        limits, stepper = self.limits, self.stepper
-        if self.n_iter >= limits.max_iter:
-            return "max_iter"
-        if limits.stall is not None and stepper.n_idle > limits.stall:
-            return "stall"
-        if limits.max_evaluations is not None and stepper.n_evaluations >= limits.max_evaluations:
-            return "max_evaluations"
-        if limits.time_limit is not None and time.monotonic() - self.started >= limits.time_limit:
-            return "time_limit"
-        return None
-
-    def record(self) -> None:
-        self.trail.append([self.n_iter, self.stepper.n_evaluations, *self.stepper.sizes])
-
-    def report(self) -> str | None:
-        """Note the course, move the bar, ask the callback; return why to stop, if it says so."""
-        self.record()
-        n_points, n_models = self.stepper.sizes
-        self.progress.update(self.n_iter, note=f"{n_points} points of {n_models} models")
-        if self.callback is not None and self.callback(self.outcome("running")):
-            return "callback"
-        return None
-
-    def outcome(self, stopped_by: str) -> Outcome:
-        values, cutoffs, which, genomes = self.stepper.points()
-        trail = np.array(self.trail, dtype=np.intp).reshape(-1, 4)
-        return Outcome(
-            values=values,
-            cutoffs=cutoffs,
-            which=which,
-            models=tuple(
-                Model(np.array(genome.active, dtype=np.intp), alpha_of(genome.levels))
-                for genome in genomes
-            ),
-            n_iter=self.n_iter,
-            n_evaluations=self.stepper.n_evaluations,
-            stopped_by=stopped_by,
-            history=History(*trail.T),
-        )
-
-    def save(self) -> None:
-        """Write the state to the checkpoint's file, unless it is there already."""
-        if self.checkpoint is None or self.n_iter == self.saved_iter:
-            return
-        entropy, spawn_key = _parts(self.resumable.seed)
-        header = {
-            "settings": {**self.settings, "label": self.checkpoint.label},
-            "entropy": entropy,
-            "spawn_key": spawn_key,
-            "rng": self.rng.bit_generator.state,
-            "n_iter": self.n_iter,
-        }
-        arrays = {**self.stepper.to_arrays(), "trail": np.array(self.trail, dtype=np.intp)}
-        write_checkpoint(self.checkpoint.path, header, arrays)
-        self.saved_at, self.saved_iter = time.monotonic(), self.n_iter
-
-
+CROSSOVER_RATE = 0.9
 ALGORITHMS = ("archive", "nsga2", "nsga2_crossover")
 # Clark gives 2000 generations for NSGA-II and nothing for the other algorithms.
 MAX_ITER = {"archive": 20_000, "nsga2": 2_000, "nsga2_crossover": 2_000}
+MAX_ITER_MANY_CLASSES = 5_000
 
 
-class Start(Protocol):
-    """Where a search may begin: active columns and their precisions, such as a fitted RVM."""
+@dataclass(frozen=True, eq=False)
+class ChosenColumns:
+    """A model: some columns of the design with their precisions.
 
-    @property
-    def active(self) -> Indices:
-        """Columns that are on, shape (m,)."""
+    active (m,): Columns that are on, ascending.
+    alpha (m,): Their prior precisions.
+    """
 
-    @property
-    def alpha(self) -> Array:
-        """Their precisions, shape (m,)."""
+    active: Indices
+    alpha: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ArchiveHistory:
+    """The course of a search, one entry every so many iterations.
+
+    n_iter, n_evaluations (n_entries,): Iterations and models fitted so far.
+    n_points, n_models (n_entries,): Operating points in the archive that parents come from, and
+        the models behind them.
+    """
+
+    n_iter: Indices
+    n_evaluations: Indices
+    n_points: Indices
+    n_models: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class ArchiveResult:
+    """The archive after a search, or at present when given to a callback.
+
+    values (k, m): The objectives of every operating point, as they guided the search: on the rows
+        that judged it, which are the training rows without a scheme and held-out rows with one.
+        They are no estimate of performance on new rows.
+    cutoffs (k,): A row is positive where its score is above; with several classes (k, n_classes),
+        subtracted from the scores.
+    which (k,): The model behind each point.
+    models: Each occurs once, however many of its thresholds are in the archive.
+    n_evaluations: Models fitted, folds not counted.
+    stopped_by: Why the search ended; "running" in what a callback gets.
+    """
+
+    values: Array
+    cutoffs: Array
+    which: Indices
+    models: tuple[ChosenColumns, ...]
+    n_iter: int
+    n_evaluations: int
+    stopped_by: str
+    history: ArchiveHistory
+
+    @cached_property
+    def n_active(self) -> Indices:
+        """How many columns the model behind each point has on, the bias included, shape (k,)."""
+        sizes = np.array([len(model.active) for model in self.models], dtype=np.intp)
+        return sizes[self.which]
+
+    def __repr__(self) -> str:
+        return (
+            f"ArchiveResult: {len(self.values)} operating points of {len(self.models)} models "
+            f"after {self.n_iter} iterations ({self.n_evaluations} evaluations), "
+            f"stopped by {self.stopped_by}"
+        )
 
 
 def search(
-    problem: Problem,
+    problem: RelevanceProblem,
     *,
     scheme: str | int | Indices | None = None,
     complexity: str = "active",
     mutations: int = 3,
-    start: str | Start | tuple[Indices, Array] = "random",
+    start: ChosenColumns | None = None,
     thresholds: str | float = "exact",
-    fixed_bias: bool = False,
     algorithm: str = "archive",
     population_size: int = 300,
     max_iter: int | None = None,
@@ -336,126 +134,356 @@ def search(
     stall: int | None = 100,
     time_limit: float | None = None,
     entry: EntryTest | None = None,
-    callback: Callable[[Outcome], Any] | None = None,
+    callback: Callable[[ArchiveResult], Any] | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     verbose: bool = False,
     random_state: Seed = None,
-) -> Outcome:
-    """Search for models that no other beats in true positives, false positives and complexity.
+) -> ArchiveResult:
+    """Search for models that no other beats in the rates of all classes and in complexity.
+
+    A search that has stalled is one into whose archive nothing has come for more than `stall`
+    iterations. Without a start it begins with one random column.
 
     Shapes: scheme (n,).
 
     [1] Clark (2011), Multi-Objective ROC learning for classification, chapter 3.
     """
     check_choice("algorithm", algorithm, ALGORITHMS)
-    check_complexity(complexity)
-    moves = Moves(
-        problem.n_columns,
-        most=check_count("mutations", mutations),
-        fixed_bias=_checked_bias(fixed_bias, problem),
+    if max_iter is None:
+        max_iter = MAX_ITER[algorithm] if problem.n_classes == 2 else MAX_ITER_MANY_CLASSES
+    if stall is not None:
+        check_count("stall", stall)
+    task = SearchTask(
+        problem,
+        Moves(problem.n_columns, most=check_count("mutations", mutations)),
+        check_complexity(complexity),
+        ClassSweep(problem.n_classes, thresholds)
+        if problem.n_classes > 2
+        else sweep_of(thresholds),
+        scheme,
+        start,
+        entry,
     )
-    size = check_count("population_size", population_size, least=2)
-    limits = Limits(
-        check_count("max_iter", MAX_ITER[algorithm] if max_iter is None else max_iter, least=0),
-        _optional_count("max_evaluations", max_evaluations),
-        _optional_count("stall", stall),
-        check_seconds("time_limit", time_limit),
-    )
-    evaluator = Evaluator(Fitter(problem.rows, complexity, problem.has_bias), sweep_of(thresholds))
-    file = as_checkpoint(checkpoint)
-    settings = {
-        "search": f"ParetoRVC {algorithm}",
-        "scheme": _scheme_words(scheme),
-        "evaluator": f"{complexity}, {evaluator.sweep}",
-        "moves": repr(moves),
-        "population_size": repr(size) if algorithm != "archive" else "",
-        "entry": "" if entry is None else type(entry).__qualname__,
-        "problem": _fingerprint(problem),
-    }
-    resumable = opened(file, settings, random_state)
-    judge = _judge(problem, evaluator, scheme, entry, resumable)
-    first = _starts(start, moves, 1 if algorithm == "archive" else size, resumable.generator(2))
-    run = Run(
-        _stepper(algorithm, judge, moves, first, size),
-        limits,
-        resumable,
-        settings=settings,
-        checkpoint=file,
+    options = SearchOptions(
+        max_iter=max_iter,
+        time_limit=time_limit,
+        stall=None if stall is None else stall + 1,
+        max_evaluations=max_evaluations,
+        report_every=REPORT_EVERY,
         callback=callback,
+        checkpoint=checkpoint,
         verbose=verbose,
+        random_state=random_state,
     )
-    return run.result()
-
-
-def _optional_count(name: str, value: int | None) -> int | None:
-    return None if value is None else check_count(name, value)
-
-
-def _checked_bias(fixed_bias: bool, problem: Problem) -> bool:
-    if fixed_bias and not problem.has_bias:
-        raise InvalidInputError("fixed_bias=True needs a design whose column 0 is the bias.")
-    return bool(fixed_bias)
-
-
-def _judge(
-    problem: Problem,
-    evaluator: Evaluator,
-    scheme: Any,
-    entry: EntryTest | None,
-    resumable: Resumable,
-) -> Judge:
-    if isinstance(scheme, str):
-        check_choice("scheme", scheme, TWO_ARCHIVES)
-        if entry is not None:
-            raise InvalidInputError(
-                f'An entry test needs one archive, but scheme="{scheme}" has two. Use folds.'
-            )
-        return TwoArchives(problem, evaluator, halves_for(scheme, problem), swap=scheme == "swap")
-    folds = None if scheme is None else folds_for(scheme, problem, resumable.generator(0))
-    return OneArchive(problem, evaluator, folds=folds, entry=entry)
-
-
-def _stepper(
-    algorithm: str, judge: Judge, moves: Moves, first: list[dict[int, float]], size: int
-) -> Stepper:
     if algorithm == "archive":
-        return Ascent(judge, moves, first)
-    if not isinstance(judge, OneArchive) or judge.has_entry_test:
-        raise InvalidInputError(
-            "NSGA-II has one population: give it scheme=None or folds, and no entry test."
+        return run(ArchiveSearch(task), options)
+    size = check_count("population_size", population_size, least=2)
+    return run(PopulationSearch(task, size, crossover=algorithm == "nsga2_crossover"), options)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """What is searched, how candidates are made and on which rows they are judged.
+
+    scheme: None, a number of folds, the fold of each row, or how two halves change.
+    start: The first columns; a random one if there is none.
+    """
+
+    problem: RelevanceProblem
+    moves: Moves
+    complexity: str
+    sweep: Sweep | ClassSweep
+    scheme: Any = None
+    start: ChosenColumns | None = None
+    entry: EntryTest | None = None
+
+    def settings(self) -> dict[str, str]:
+        """Return what decides the course of a search, for checkpoints to compare."""
+        scheme = self.scheme
+        words = repr(scheme) if np.ndim(scheme) == 0 else f"folds {_fingerprint(scheme)}"
+        arrays = (self.problem.design, self.problem.labels, self.problem.weights)
+        return {
+            "scheme": words,
+            "evaluator": f"{self.complexity}, {self.sweep}",
+            "moves": repr(self.moves),
+            "entry": "" if self.entry is None else type(self.entry).__qualname__,
+            "problem": " ".join(_fingerprint(array) for array in arrays),
+        }
+
+    def archives(self, rng: np.random.Generator) -> OneArchive | TwoArchives:
+        """Return empty archives."""
+        if not isinstance(self.scheme, str):
+            return OneArchive(self.evaluator(rng), self.entry)
+        check_choice("scheme", self.scheme, TWO_ARCHIVES)
+        if self.entry is not None:
+            raise InvalidInputError(
+                f'An entry test needs one archive, but scheme="{self.scheme}" has two. Use folds.'
+            )
+        halves = halves_for(self.scheme, self.problem)
+        return TwoArchives(self.fitter(), halves, swap=self.scheme == "swap")
+
+    def evaluator(self, rng: np.random.Generator) -> GenomeEvaluator:
+        """Return what judges genomes on all rows or in folds, which may be drawn."""
+        folds = None if self.scheme is None else folds_for(self.scheme, self.problem, rng)
+        if isinstance(self.sweep, ClassSweep):
+            return ManyClassEvaluator(self.problem, self.sweep, self.complexity, folds)
+        return TwoClassEvaluator(self.fitter(), folds)
+
+    def fitter(self) -> GenomeFitter:
+        """Return what fits genomes of two classes."""
+        if isinstance(self.sweep, ClassSweep):
+            raise InvalidInputError(
+                f'scheme="{self.scheme}" is for two classes, got {self.problem.n_classes}; give a '
+                "number of folds or None."
+            )
+        return GenomeFitter(self.problem, self.sweep, self.complexity)
+
+    def first(self, count: int, rng: np.random.Generator) -> list[dict[int, float]]:
+        """Return the genomes to begin with; a start without columns is as good as none."""
+        singles = self.moves.singles(count, rng)
+        if self.start is None or not len(self.start.active):
+            return singles
+        active, alpha, n_columns = self.start.active, self.start.alpha, self.problem.n_columns
+        if active.shape != alpha.shape or (active >= n_columns).any() or (active < 0).any():
+            raise InvalidInputError(
+                f"start must name columns below {n_columns} and one precision for each of them."
+            )
+        return [dict(zip(active.tolist(), levels_of(alpha), strict=True)), *singles[1:]]
+
+
+def _fingerprint(array: Any) -> str:
+    return str(crc32(np.ascontiguousarray(array).tobytes()))
+
+
+def _result(points: ArchivePoints, ending: Ending) -> ArchiveResult:
+    n_iter = REPORT_EVERY * np.arange(len(ending.trail))
+    return ArchiveResult(
+        values=points.values,
+        cutoffs=points.cutoffs,
+        which=points.which,
+        models=tuple(
+            ChosenColumns(np.array(genome.active, dtype=np.intp), alpha_of(genome.levels))
+            for genome in points.genomes
+        ),
+        n_iter=ending.n_iter,
+        n_evaluations=ending.n_evaluations,
+        stopped_by=ending.stopped_by,
+        history=ArchiveHistory(n_iter, *ending.trail.astype(np.intp).T),
+    )
+
+
+class ArchiveSearch:
+    """Algorithms 2, 3 and 4 of Clark (2011) as a process; what differs is how rows are split.
+
+    A step draws a parent uniformly from the distinct genomes of the archive, changes it and lets
+    the archive consider it. While nothing has entered for 20 iterations, several columns are
+    switched off and on at once.
+    """
+
+    title, keeps_states = "searching", False
+
+    def __init__(self, task: SearchTask) -> None:
+        self.task, self.n_idle = task, 0
+
+    def settings(self) -> dict[str, str]:
+        return {"search": "ParetoRVC archive", **self.task.settings()}
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        self.archives = self.task.archives(child_generator(seed, 0))
+        self.genomes = self.task.first(1, child_generator(seed, 2))
+        return child_generator(seed, 1)
+
+    def begin(self, rng: np.random.Generator) -> "ArchiveSearch":
+        self.archives.begin(rng)
+        for genes in self.genomes:
+            self.archives.consider(genes, None, rng)
+        return self
+
+    def step(
+        self,
+        state: "ArchiveSearch",
+        rng: np.random.Generator,
+        deadline: float | None,  # noqa: ARG002 - a step is short
+    ) -> "ArchiveSearch":
+        parent = self.archives.elite.draw(rng)
+        moves = self.task.moves
+        change = moves.perturb if self.n_idle < PATIENCE else moves.diversify
+        entered = self.archives.consider(change(parent.genes, rng), parent, rng)
+        self.n_idle = 0 if entered else self.n_idle + 1
+        return state
+
+    def standing(self, state: "ArchiveSearch") -> Standing:
+        return Standing(state.archives.n_evaluations, state.n_idle)
+
+    def row(self, state: "ArchiveSearch") -> tuple[float, ...]:
+        elite = state.archives.elite
+        return state.archives.n_evaluations, len(elite), elite.n_genomes
+
+    def note(self, state: "ArchiveSearch") -> str:
+        elite = state.archives.elite
+        return f"{len(elite)} points of {elite.n_genomes} models"
+
+    def finished(self, state: "ArchiveSearch") -> str | None:  # noqa: ARG002 - never by itself
+        return None
+
+    def to_arrays(self, state: "ArchiveSearch") -> dict[str, AnyArray]:
+        return {**state.archives.to_arrays(), "n_idle": np.array(state.n_idle)}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> "ArchiveSearch":
+        self.n_idle = int(arrays["n_idle"])
+        self.archives.restore(arrays)
+        return self
+
+    def result(self, state: "ArchiveSearch", ending: Ending) -> ArchiveResult:
+        return _result(state.archives.points(), ending)
+
+
+class PopulationState(NamedTuple):
+    """A population of operating points, the best first.
+
+    Shapes: values (k, 3), cutoffs (k,), levels (k,), room (k,).
+
+    owners (k,): Number of the genome of each point.
+    """
+
+    values: Array
+    cutoffs: Array
+    owners: AnyArray
+    levels: Indices
+    room: Array
+    genomes: dict[int, Genome]
+    n_evaluations: int
+
+
+class PopulationSearch:
+    """NSGA-II over the same genomes: a bounded population of operating points, as a process.
+
+    An individual is a genome with a cutoff. Every child is fitted once and all corners of its
+    staircase compete; the best `size` points of parents and children survive, by non-domination
+    level and then by crowding distance (Deb et al. 2002). Clark (2011, section 3.6) ran it with
+    300 individuals for 2000 generations, by mutation alone and with 5-point crossover.
+    """
+
+    title, keeps_states = "searching", True
+
+    def __init__(self, task: SearchTask, size: int, *, crossover: bool) -> None:
+        if isinstance(task.scheme, str) or task.entry is not None:
+            raise InvalidInputError(
+                "NSGA-II has one population: give it scheme=None or folds, and no entry test."
+            )
+        self.task, self.size, self.crossover = task, size, crossover
+
+    def settings(self) -> dict[str, str]:
+        name = "nsga2_crossover" if self.crossover else "nsga2"
+        size = {"population_size": repr(self.size)}
+        return {"search": f"ParetoRVC {name}", **size, **self.task.settings()}
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        self.evaluator = self.task.evaluator(child_generator(seed, 0))
+        self.genomes = self.task.first(self.size, child_generator(seed, 2))
+        return child_generator(seed, 1)
+
+    def begin(self, rng: np.random.Generator) -> PopulationState:  # noqa: ARG002 - all is given
+        nobody = np.empty(0)
+        numbers = np.empty(0, dtype=np.int64)
+        empty = PopulationState(
+            np.empty((0, len(self.evaluator.names))), nobody, numbers, numbers, nobody, {}, 0
         )
-    return Population(judge, moves, first, size=size, crossover=algorithm == "nsga2_crossover")
+        return self._survived(empty, [(genes, None) for genes in self.genomes], None)
 
+    def step(
+        self, state: PopulationState, rng: np.random.Generator, deadline: float | None
+    ) -> PopulationState:
+        """Replace the population by the best of itself and as many children."""
+        return self._survived(state, [self._child(state, rng) for _ in range(self.size)], deadline)
 
-def _starts(
-    start: Any, moves: Moves, count: int, rng: np.random.Generator
-) -> list[dict[int, float]]:
-    """Return the genomes to begin with; an RVM without columns is as good as none."""
-    singles = moves.singles(count, rng)
-    if isinstance(start, str):
-        check_choice("start", start, ("random",))
-        return singles
-    given = start if isinstance(start, tuple) else (start.active, start.alpha)
-    active, alpha = np.asarray(given[0]), np.asarray(given[1], dtype=np.float64)
-    if active.shape != alpha.shape or (active >= moves.n_columns).any() or (active < 0).any():
-        raise InvalidInputError(
-            f"start must name columns below {moves.n_columns} and one precision for each of them."
+    def _child(
+        self, state: PopulationState, rng: np.random.Generator
+    ) -> tuple[dict[int, float], Genome]:
+        parent = mate(state, rng)
+        genes = parent.genes
+        if self.crossover and rng.random() < CROSSOVER_RATE:
+            genes = self.task.moves.cross(genes, mate(state, rng).genes, rng)
+        return self.task.moves.perturb(genes, rng), parent
+
+    def _survived(
+        self,
+        state: PopulationState,
+        children: list[tuple[dict[int, float], Genome | None]],
+        deadline: float | None,
+    ) -> PopulationState:
+        """Return the best points of a population and of children with their parents."""
+        values, cutoffs, owners = [state.values], [state.cutoffs], [state.owners]
+        genomes, number = dict(state.genomes), state.n_evaluations
+        for genes, parent in children:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise OutOfTime
+            swept = self.evaluator.evaluate(genes, parent)
+            number += 1
+            genomes[number] = swept.genome()
+            values.append(swept.values)
+            cutoffs.append(swept.cutoffs)
+            owners.append(np.full(len(swept.cutoffs), number, dtype=np.int64))
+        table, every = np.concatenate(values), np.concatenate(owners)
+        signs = np.where(np.isin(self.evaluator.names, self.evaluator.maximise), -1.0, 1.0)
+        minimised = table * signs
+        rows, levels, room = select_survivors(
+            minimised,
+            np.zeros(len(table)),
+            min(self.size, len(table)),
+            duplicates=repeated_keys(row_keys(minimised)),
         )
-    if not len(active):
-        return singles
-    genes = dict(zip(active.tolist(), levels_of(alpha), strict=True))
-    if moves.fixed_bias:
-        genes[0] = LOWEST_LEVEL
-    return [genes, *singles[1:]]
+        kept = every[rows]
+        return PopulationState(
+            table[rows],
+            np.concatenate(cutoffs)[rows],
+            kept,
+            levels,
+            room,
+            {number: genomes[number] for number in np.unique(kept).tolist()},
+            number,
+        )
+
+    def standing(self, state: PopulationState) -> Standing:
+        return Standing(state.n_evaluations)
+
+    def row(self, state: PopulationState) -> tuple[float, ...]:
+        return state.n_evaluations, len(state.values), len(state.genomes)
+
+    def note(self, state: PopulationState) -> str:
+        return f"{len(state.values)} points of {len(state.genomes)} models"
+
+    def finished(self, state: PopulationState) -> str | None:  # noqa: ARG002 - never by itself
+        return None
+
+    def to_arrays(self, state: PopulationState) -> dict[str, AnyArray]:
+        plain = state._asdict()
+        genomes = plain.pop("genomes")
+        numbers = np.array(list(genomes), dtype=np.int64)
+        stored = {f"point_{name}": np.asarray(array) for name, array in plain.items()}
+        return {**stored, "numbers": numbers, **genome_arrays(list(genomes.values()))}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> PopulationState:
+        genomes = dict(zip(arrays["numbers"].tolist(), genomes_from(arrays), strict=True))
+        plain = {
+            name: arrays[f"point_{name}"]
+            for name in ("values", "cutoffs", "owners", "levels", "room")
+        }
+        n_evaluations = int(arrays["point_n_evaluations"])
+        return PopulationState(**plain, genomes=genomes, n_evaluations=n_evaluations)
+
+    def result(self, state: PopulationState, ending: Ending) -> ArchiveResult:
+        """Return the first level of the population."""
+        best: Mask = state.levels == 0
+        numbers, which = np.unique(state.owners[best], return_inverse=True)
+        genomes = [state.genomes[number] for number in numbers.tolist()]
+        points = ArchivePoints(state.values[best], state.cutoffs[best], which, genomes)
+        return _result(points, ending)
 
 
-def _scheme_words(scheme: Any) -> str:
-    return repr(scheme) if np.ndim(scheme) == 0 else f"folds {crc32(np.asarray(scheme).tobytes())}"
-
-
-def _fingerprint(problem: Problem) -> str:
-    arrays = (problem.design, problem.labels, problem.weights)
-    return " ".join(str(crc32(np.ascontiguousarray(array).tobytes())) for array in arrays)
-
-
-__all__ = ["Outcome", "Problem", "search"]
+def mate(state: PopulationState, rng: np.random.Generator) -> Genome:
+    """Return the genome of the better of two random points: lower level, then more room."""
+    n = len(state.values)
+    a, b = int(rng.random() * n), int(rng.random() * n)
+    better = (state.levels[b], -state.room[b]) < (state.levels[a], -state.room[a])
+    return state.genomes[int(state.owners[b if better else a])]

@@ -1,16 +1,15 @@
-r"""All thresholds of one model at once: its corner points in the ROC plane.
+r"""All operating points of one model at once: corners in the ROC plane, or offsets of classes.
 
-A row is predicted positive where its score is above the cutoff, strictly. Every distinct set of
-such rows is one operating point; only the corners of the staircase, which no other point of the
-same model dominates, can ever be on a front, so only they are returned.
+With two classes a row is predicted positive where its score is above the cutoff, strictly. Every
+distinct set of such rows is one operating point; only the corners of the staircase, which no other
+point of the same model dominates, can ever be on a front, so only they are returned (`ExactSweep`,
+`GridSweep`).
 
-Trade-offs between the rates of several classes: offsets to the scores, all at once.
-
-With K classes a row is given to the class with the greatest score plus offset. Offsets are
-:math:`\tau \log w_k` for weights w on a lattice of the simplex, so that a weight of zero rules a
-class out and the corners of the simplex give every row to one class. The temperature tau is
-fitted to the scores of a model: their order matters, not their scale, just as with the thresholds
-of two classes.
+With K classes a row is given to the class with the greatest score plus offset (`ClassSweep`).
+Offsets are :math:`\tau \log w_k` for weights w on a lattice of the simplex, so that a weight of
+zero rules a class out and the corners of the simplex give every row to one class. The temperature
+tau is fitted to the scores of a model: their order matters, not their scale, just as with the
+thresholds of two classes.
 """
 
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from parsimon.exceptions import InvalidInputError
 _DIGITS = 1e12
 
 
-class View(NamedTuple):
+class RateRows(NamedTuple):
     """The rows on which rates are measured, each with what it adds to them.
 
     entries (n_entries,): Which of the flattened scores, shape (k, n_distinct), are looked at.
@@ -43,8 +42,8 @@ class View(NamedTuple):
     negative: Array
 
 
-def view_of(n_positive: Array, n_negative: Array) -> View:
-    """Return the view in which k folds count alike, each with its own rates.
+def rate_rows(n_positive: Array, n_negative: Array) -> RateRows:
+    """Return the rows of k folds that count alike, each with its own rates.
 
     Shapes: n_positive, n_negative (k, n_distinct).
     """
@@ -54,21 +53,21 @@ def view_of(n_positive: Array, n_negative: Array) -> View:
         sizes = counts.sum(axis=1, keepdims=True)
         shares = np.divide(counts, sizes, out=np.zeros_like(counts), where=sizes > 0)
         rates.append(shares.ravel()[entries] / max(1, np.count_nonzero(sizes)))
-    return View(entries, rates[0], rates[1])
+    return RateRows(entries, rates[0], rates[1])
 
 
 @dataclass(frozen=True)
 class ExactSweep:
     """Every distinct score is a threshold; cutoffs lie halfway between neighbours."""
 
-    def __call__(self, scores: Array, view: View) -> Array:
+    def __call__(self, scores: Array, rows: RateRows) -> Array:
         """Return cutoffs, true and false positive rates of the corners, shape (3, c).
 
         A cutoff is infinite where all rows or none are predicted positive; rates ascend.
 
         Shapes: scores (n_entries,).
         """
-        return staircase(scores, scores.argsort(), view.positive, view.negative)
+        return staircase(scores, scores.argsort(), rows.positive, rows.negative)
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,10 @@ class GridSweep:
                 f"The step between thresholds must be above 0 and at most 1, got {self.step!r}."
             )
 
-    def __call__(self, scores: Array, view: View) -> Array:
+    def __call__(self, scores: Array, rows: RateRows) -> Array:
         """Return the corners as `ExactSweep` does."""
         cutoffs = _cutoffs(self.step)
-        return grid(scores, scores.argsort(), view.positive, view.negative, cutoffs)
+        return grid(scores, scores.argsort(), rows.positive, rows.negative, cutoffs)
 
 
 Sweep = ExactSweep | GridSweep
@@ -158,12 +157,12 @@ def _corners(points: Array) -> Array:
     return points[:, corner]
 
 
-def rates_at(scores: Array, view: View, cutoffs: Array) -> Array:
+def rates_at(scores: Array, rows: RateRows, cutoffs: Array) -> Array:
     """Return true and false positive rates at given cutoffs, shape (2, c).
 
     Shapes: scores (n_entries,), cutoffs (c,).
     """
-    return rates(scores, scores.argsort(), view.positive, view.negative, cutoffs)
+    return rates(scores, scores.argsort(), rows.positive, rows.negative, cutoffs)
 
 
 def rates_of_arrays(

@@ -1,15 +1,20 @@
-"""The two choices of widths: one for all inputs, or one for each.
+"""Widths of basis functions by maximum evidence: one for all inputs, or one for each.
 
-A width for each input column, starting from one for all.
+Read `best_gamma` first. Sparse fits and gradient steps take turns: a climb moves the widths of the
+columns in the model, and a sparse fit then decides anew which columns those are. `ascend` accepts
+only what raises the score, the evidence less a price for each column. The number of columns in the
+model makes a gradient step cheap, the number of columns to choose from makes a fit dear.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from parsimon._random import Seed
+from parsimon._checks import check_positive
+from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
@@ -20,63 +25,370 @@ from parsimon.kernels import (
     Polynomial,
     Sigmoid,
     SquaredExponential,
+    as_kernel,
 )
-from parsimon.kernels._leaf import Leaf, as_leaf
-from parsimon.rvm._width_families import Box, KernelFamily, Task, kernel_box
-from parsimon.rvm._width_search import (
-    GRID,
-    MOST_ROWS,
-    STARTS,
-    Ascent,
-    Limits,
-    Setting,
-    Walk,
-    ascended,
+from parsimon.kernels._leaf import Leaf
+from parsimon.rvm._dictionary import make_basis, named_kernel
+from parsimon.rvm._width_evidence import (
+    EvidenceProblems,
+    Fits,
+    KernelFamily,
+    ResolutionFamily,
+    Task,
+    WidthBox,
+    WidthFamily,
+    climb,
     common_climb,
     evidence_slope,
-    one_width,
-    own_kernel,
-    prepared,
+    input_box,
+    input_deviations,
+    input_relevance,
+    kernel_box,
+    resolution_box,
+    shared_width,
 )
 
-# The widest and the narrowest width of one input, over its standard deviation.
-_WIDEST, _NARROWEST = 1e3, 0.05
+# Fits in a row that are worse than the best before a walk over widths ends.
+_WORSE = 2
 
 
-def width_each(single: Ascent, setting: Setting) -> Ascent:
+@dataclass(frozen=True, eq=False)
+class WidthState:
+    """A family, the sparse fits to it and what they reach together.
+
+    price: Of a column.
+    """
+
+    family: WidthFamily
+    fits: Fits
+    price: float
+
+    @property
+    def score(self) -> float:
+        """The sum over problems of what sparse Bayesian learning maximises, less the price."""
+        return sum(fit.objective - self.price * len(fit.active) for fit in self.fits)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no function is in any model, so that widths say nothing."""
+        first = int(self.family.bias)
+        return all((fit.active < first).all() for fit in self.fits)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What is compared: flat models last, since their width is any width; then the score."""
+        return not self.is_flat, self.score
+
+
+@dataclass(frozen=True, eq=False)
+class WidthAscent:
+    """Where an ascent ended.
+
+    history (n_accepted + 1,): The score, ascending.
+    converged: False if the rounds or the time ran out.
+    """
+
+    state: WidthState
+    history: Array
+    n_fits: int
+    converged: bool
+
+
+def ascend(
+    state: WidthState,
+    problems: EvidenceProblems,
+    bounds: Array,
+    *,
+    max_rounds: int,
+    tol: float,
+) -> WidthAscent:
+    """Climb and fit in turn, and fit afresh in the end.
+
+    Shapes: bounds (p, 2).
+    """
+    history, n_fits = [state.score], 0
+    converged = state.is_flat and problems.time_left != 0.0
+    for _ in range(0 if state.is_flat else max_rounds):
+        if problems.time_left == 0.0:
+            break
+        family, starts = climb(state.fits, state.family, problems, bounds)
+        found = WidthState(family, problems.fit(family, starts, roughly=True), problems.price)
+        n_fits += 1
+        gain = found.score - state.score
+        if gain > 0 and not found.is_flat:
+            state = found
+            history.append(state.score)
+        if gain < tol:
+            converged = True
+            break
+    if history[1:] and problems.time_left != 0.0:
+        # Columns that came along from other widths may be in the way of better ones.
+        fresh = WidthState(state.family, problems.fit(state.family, roughly=True), problems.price)
+        n_fits += 1
+        if fresh.score > state.score and not fresh.is_flat:
+            state = fresh
+            history.append(state.score)
+    return WidthAscent(state, np.array(history), n_fits, converged)
+
+
+def walk(
+    family: WidthFamily, problems: EvidenceProblems, thetas: Array, starts: Fits | None = None
+) -> list[WidthState]:
+    """Fit at each theta, in order, each fit beginning with the one before.
+
+    The walk ends when two fits in a row are worse than the best so far.
+
+    Shapes: thetas (g, p).
+    """
+    states: list[WidthState] = []
+    best, n_worse = -np.inf, 0
+    for theta in thetas:
+        if states and (n_worse == _WORSE or problems.time_left == 0.0):
+            break
+        moved = family.moved(theta)
+        starts = problems.fit(moved, starts, roughly=True)
+        states.append(WidthState(moved, starts, problems.price))
+        n_worse = n_worse + 1 if states[-1].score < best else 0
+        best = max(best, states[-1].score)
+    return states
+
+
+# Rows on which widths are chosen when there are more.
+MOST_ROWS = 2000
+# Widths over the standard deviation of the data at which a search begins.
+STARTS = (1.0, 0.25)
+# Sparse fits, the widest first, over the best width of a model with one common precision.
+GRID = (4.0, 2.0, 1.0, 0.5)
+_NAMED = ("rbf", "laplacian", "poly", "sigmoid")
+
+
+class WidthWalk(NamedTuple):
+    """Thetas one after the other.
+
+    Shapes: thetas (g, p).
+
+    bounds (p, 2): Within which an ascent from one of them stays.
+    starts: To begin the first fit with.
+    """
+
+    thetas: Array
+    bounds: Array
+    starts: Fits | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WidthProblem:
+    """The problems on the chosen rows, where functions sit, and how much work there may be.
+
+    width_price: What the width of an input must add to the log evidence to be kept.
+    """
+
+    evidence: EvidenceProblems
+    points: Array
+    bias: bool
+    rows: Indices
+    width_price: float
+    seed: int
+    max_rounds: int
+    tol: float
+    time_limit: float | None
+
+    def rng(self) -> np.random.Generator:
+        """Return a generator, the same at every call."""
+        return np.random.default_rng(self.seed)
+
+    def halved(self) -> "WidthProblem":
+        """Return the same with half of the time."""
+        if self.time_limit is None:
+            return self
+        deadline = monotonic() + self.time_limit / 2
+        return replace(self, evidence=replace(self.evidence, deadline=deadline))
+
+
+def prepared(
+    X: Array,
+    targets: Array,
+    *,
+    task: Task,
+    bias: bool = True,
+    centres: Any = None,
+    row_weights: Array | None = None,
+    options: Mapping[str, Any] | None = None,
+    price: float | str = "bic",
+    max_rows: int = MOST_ROWS,
+    max_rounds: int = 10,
+    tol: float = 0.1,
+    time_limit: float | None = None,
+    random_state: Seed = None,
+) -> WidthProblem:
+    """Choose rows and centres, and bring the problems into one form.
+
+    Shapes: X (n, d), targets (n,) or (n, k), centres (c, d), row_weights (n,).
+
+    options: Keyword arguments of the sparse fits.
+    price: What a column takes off the log evidence: "bic", half the logarithm of the rows [1], or
+        a number.
+    tol: Gain in log evidence at which an ascent ends.
+
+    [1] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
+    """
+    rng = generator(random_state)
+    rows = _chosen_rows(targets, task, row_weights, max_rows, rng)
+    weights = None if row_weights is None else row_weights[rows]
+    basis = make_basis(
+        SquaredExponential(), X[rows], centres=centres, row_weights=weights, random_state=rng
+    )
+    cost = _price(price, len(rows) if weights is None else float(weights.sum()))
+    problems = EvidenceProblems(
+        task,
+        X[rows],
+        np.atleast_2d(np.asarray(targets, dtype=np.float64)[rows].T),
+        weights,
+        options or {},
+        0.0 if (options or {}).get("prior", "ard") != "ard" and price == "bic" else cost,
+        None if time_limit is None else monotonic() + time_limit,
+    )
+    points = X[rows] if basis.centres is None else basis.centres
+    seed = int(rng.integers(2**31))
+    return WidthProblem(problems, points, bias, rows, cost, seed, max_rounds, tol, time_limit)
+
+
+def _price(price: float | str, n_rows: float) -> float:
+    if price == "bic":
+        return 0.5 * float(np.log(n_rows))
+    return check_positive('price is "bic" or a number; price', price, or_zero=True)
+
+
+def _chosen_rows(
+    targets: Array,
+    task: Task,
+    row_weights: Array | None,
+    most: int,
+    rng: np.random.Generator,
+) -> Indices:
+    """Return at most about so many rows, ascending; in classification a share of each class."""
+    if task not in ("regression", "classification"):
+        raise InvalidInputError(f'task must be "regression" or "classification", got {task!r}.')
+    used = np.arange(len(targets)) if row_weights is None else np.flatnonzero(row_weights > 0)
+    if not len(used):
+        raise InvalidInputError("Every row has weight zero; give at least one a positive weight.")
+    if len(used) <= most:
+        return used
+    groups = np.zeros(len(used), dtype=np.intp)
+    if task == "classification":
+        groups = np.unique(targets[used], axis=0, return_inverse=True)[1].reshape(-1)
+    order = rng.permutation(len(used))
+    chosen = []
+    for group in np.unique(groups):
+        own = order[groups[order] == group]
+        chosen.append(own[: max(1, round(most * len(own) / len(used)))])
+    rows: Indices = used[np.sort(np.concatenate(chosen))]
+    return rows
+
+
+def own_kernel(
+    kernel: Any, X: Array, *, degree: int = 3, coef0: float = 0.0
+) -> Kernel | MultiResolution:
+    """Return what has widths to choose: a kernel for a name, and kernels as they are."""
+    if isinstance(kernel, Kernel | MultiResolution):
+        return kernel
+    if isinstance(kernel, str) and kernel in ("poly", "sigmoid"):
+        # Without coef0 the gamma of "poly" is only a factor; it keeps this value.
+        return named_kernel(kernel, X, degree=degree, coef0=coef0)
+    if isinstance(kernel, str) and kernel in (*_NAMED, "linear"):
+        return as_kernel(kernel)
+    what = repr(kernel) if isinstance(kernel, str) else f"a {type(kernel).__name__}"
+    raise InvalidInputError(
+        f"The evidence chooses widths of {', '.join(_NAMED)}, of a kernel of parsimon.kernels and "
+        f"of MultiResolution; {what} has none that is known. Give gamma as a number."
+    )
+
+
+def one_width(
+    kernel: Kernel | MultiResolution, problem: WidthProblem, *, keep_given: bool
+) -> WidthAscent:
+    """Choose all that is free in a kernel, from a grid of starts and from what was given."""
+    X = problem.evidence.X
+    family: WidthFamily
+    if isinstance(kernel, MultiResolution):
+        family = ResolutionFamily(kernel, problem.points, problem.bias or kernel.bias)
+        box = resolution_box(kernel, X)
+    else:
+        family, box = KernelFamily(kernel, problem.points, problem.bias), kernel_box(kernel, X)
+    if box.is_fixed:
+        return ascended(family, [WidthWalk(family.theta[None], box.bounds)], problem)
+    middle, _ = common_climb(
+        family,
+        problem.evidence,
+        np.clip(box.start + np.log(STARTS)[:, None] * box.widths, *box.bounds.T),
+        box.bounds,
+        problem.rng(),
+    )
+    walks: list[WidthWalk] = [
+        WidthWalk(middle.theta + np.log(GRID)[:, None] * box.widths, box.bounds)
+    ]
+    if keep_given:
+        walks.append(WidthWalk(family.theta[None], box.bounds))
+    return ascended(family, walks, problem)
+
+
+def ascended(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem) -> WidthAscent:
+    """WidthWalk, and ascend from the best place seen; see `walk` and `ascend`."""
+    found: list[tuple[WidthState, Array]] = []
+    for thetas, bounds, starts in walks:
+        inside = np.clip(thetas, *bounds.T)
+        # Equal starts, at a bound or because nothing may move, are one.
+        order = np.sort(np.unique(inside, axis=0, return_index=True)[1])
+        states = walk(family, problem.evidence, inside[order], starts)
+        found += [(state, bounds) for state in states]
+    best, bounds = max(found, key=lambda each: each[0].rank)
+    is_fixed = bool((bounds[:, 0] == bounds[:, 1]).all())
+    ascent = ascend(
+        best,
+        problem.evidence,
+        bounds,
+        max_rounds=0 if is_fixed else problem.max_rounds,
+        tol=problem.tol,
+    )
+    return replace(
+        ascent, n_fits=ascent.n_fits + len(found), converged=ascent.converged or is_fixed
+    )
+
+
+def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
     """Give each input its own width, starting from the best common one."""
     family = single.state.family
     if not isinstance(family, KernelFamily) or not isinstance(family.kernel, Leaf):
         raise TypeError("Widths of inputs belong to a single kernel.")
-    X = setting.problems.X
-    deviations = _deviations(X, family.kernel.columns)
+    X = problem.evidence.X
+    deviations = input_deviations(X, family.kernel.columns)
     common = family.kernel.numbers("lengthscale")
     apart = family.kernel._replaced(lengthscale=common * len(deviations))
-    box = _input_box(family.kernel, apart, deviations, X)
+    box = input_box(family.kernel, apart, deviations, X)
     family = replace(family, kernel=apart)
-    walks = [Walk(apart.theta[None], box.bounds, single.state.fits)]
+    walks = [WidthWalk(apart.theta[None], box.bounds, single.state.fits)]
     if not box.is_fixed:
         # In proportion to the deviations, and so that all inputs together make a distance.
         scaled = np.log(np.where(deviations > 0, deviations, 1.0) * np.sqrt(len(deviations)))
         starts = np.tile(apart.theta, (len(STARTS), 1))
         starts[:, box.widths] = scaled + np.log(STARTS)[:, None]
-        theta, bounds = _common_widths(family, starts, box, setting)
-        walks.append(Walk(theta + np.log(GRID)[:, None] * box.widths, bounds))
-    found = ascended(family, walks, setting)
+        theta, bounds = _common_widths(family, starts, box, problem)
+        walks.append(WidthWalk(theta + np.log(GRID)[:, None] * box.widths, bounds))
+    found = ascended(family, walks, problem)
     return replace(found, n_fits=found.n_fits + single.n_fits)
 
 
 def _common_widths(
-    family: KernelFamily, starts: Array, box: Box, setting: Setting
+    family: KernelFamily, starts: Array, box: WidthBox, problem: WidthProblem
 ) -> tuple[Array, Array]:
     """Return the best theta of a model with one precision for all functions, and its bounds.
 
     The inputs that add less to its evidence than the price of a width are left out: their widths
     are held at the widest.
     """
-    problems, bounds = setting.problems, box.bounds.copy()
+    problems, bounds = problem.evidence, box.bounds.copy()
     while True:
-        moved, parts = common_climb(family, problems, starts, bounds, setting.rng())
+        moved, parts = common_climb(family, problems, starts, bounds, problem.rng())
         theta, value = moved.theta, evidence_slope(moved, parts, problems)[0]
         left = np.flatnonzero(box.widths & (bounds[:, 0] < bounds[:, 1]))
         # The least relevant first; one input stays.
@@ -84,77 +396,13 @@ def _common_widths(
             without = theta.copy()
             without[place] = bounds[place, 1]
             reached = evidence_slope(family.moved(without), parts, problems)[0]
-            if reached > value - setting.width_price:
+            if reached > value - problem.width_price:
                 theta, value, bounds[place, 0] = without, reached, bounds[place, 1]
         if np.count_nonzero(bounds[left, 0] < bounds[left, 1]) == len(left):
             return theta, bounds
         if problems.time_left == 0.0:
             return theta, bounds
         starts = theta[None]
-
-
-def shared_width(kernel: Kernel | MultiResolution) -> Leaf:
-    """Return the kernel with one lengthscale for all inputs, refusing what has none for each."""
-    if (
-        not isinstance(kernel, Leaf)
-        or "lengthscale" not in kernel.several
-        or "lengthscale" in kernel.fixed
-    ):
-        raise InvalidInputError(
-            'input_relevance needs the kernel "rbf" or "laplacian", or a single '
-            "SquaredExponential, Matern, RationalQuadratic or Laplacian whose lengthscale is free; "
-            f"got {kernel}."
-        )
-    lengthscales = kernel.numbers("lengthscale")
-    return kernel._replaced(lengthscale=float(np.exp(np.mean(np.log(lengthscales)))))
-
-
-def _input_box(shared: Leaf, apart: Leaf, deviations: Array, X: Array) -> Box:
-    """Return bounds that hold the widths of constant inputs and include the common width."""
-    common = kernel_box(shared, X)
-    is_width = np.concatenate(
-        [np.full(len(apart.numbers(name)), name == "lengthscale") for name in apart.free]
-    )
-    start = apart.theta
-    bounds = np.stack([start, start], axis=1)
-    position = list(shared.free).index("lengthscale")
-    bounds[~is_width] = np.delete(common.bounds, position, axis=0)
-    varies = deviations > 0
-    middle = np.log(np.where(varies, deviations, 1.0))
-    limits = np.log([_NARROWEST, _WIDEST]) * varies[:, None]
-    widths = np.where(varies[:, None], middle[:, None] + limits, bounds[is_width])
-    bounds[is_width] = widths
-    bounds[:, 0] = np.minimum(bounds[:, 0], start)
-    bounds[:, 1] = np.maximum(bounds[:, 1], start)
-    return Box(start, bounds, is_width)
-
-
-def input_relevance(kernel: Kernel | MultiResolution, X: Array) -> Array:
-    r"""Return how much each input counts in a kernel with a lengthscale for each.
-
-    The factor :math:`\eta_j` of an input in the exponent, times its variance: with
-    `SquaredExponential` :math:`\sigma_j^2 / 2 \ell_j^2`. In `Laplacian`, where differences are not
-    squared, it is :math:`\sigma_j / \ell_j`. Zero for inputs that are constant or that the kernel
-    does not see.
-
-    Shapes: X (n, d) -> (d,).
-    """
-    leaf = as_leaf(kernel) if isinstance(kernel, Kernel) else None
-    relevance = np.zeros(X.shape[1])
-    if leaf is not None:
-        deviations = _deviations(X, leaf.columns)
-        share = deviations / np.array(leaf.numbers("lengthscale"))
-        seen = slice(None) if leaf.columns is None else list(leaf.columns)
-        relevance[seen] = share if isinstance(leaf, Laplacian) else 0.5 * share**2
-    return relevance
-
-
-def _deviations(X: Array, columns: Any) -> Array:
-    """Return the standard deviations of the columns that count, exactly zero if constant."""
-    seen = X if columns is None else X[:, list(columns)]
-    largest = np.abs(seen).max(axis=0, initial=0.0)
-    constant = np.ptp(seen, axis=0) <= 8 * np.finfo(np.float64).eps * largest
-    return np.where(constant, 0.0, seen.std(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,23 +435,7 @@ class WidthFit:
 
 
 def best_gamma(
-    kernel: Any,
-    X: Array,
-    targets: Array,
-    *,
-    task: Task,
-    degree: int = 3,
-    coef0: float = 0.0,
-    bias: bool = True,
-    centres: Any = None,
-    row_weights: Array | None = None,
-    options: Mapping[str, Any] | None = None,
-    price: float | str = "bic",
-    max_rows: int = MOST_ROWS,
-    max_rounds: int = 10,
-    tolerance: float = 0.1,
-    time_limit: float | None = None,
-    random_state: Seed = None,
+    kernel: Any, X: Array, targets: Array, *, degree: int = 3, coef0: float = 0.0, **options: Any
 ) -> WidthFit:
     r"""Choose the width of a kernel by the evidence of the sparse model.
 
@@ -217,46 +449,18 @@ def best_gamma(
     that overfit, with more relevance vectors and greater errors on new rows. Widths are therefore
     compared at a price for each column.
 
-    Shapes: X (n, d), targets (n,), centres (c, d), row_weights (n,).
+    Further options are those of `prepared`.
 
     [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", appendix C,
     adapts the widths of each input with the same gradient.
-    [2] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
     """
-    setting = prepared(
-        X,
-        targets,
-        task=task,
-        bias=bias,
-        centres=centres,
-        row_weights=row_weights,
-        options=options,
-        price=price,
-        limits=Limits(max_rows, max_rounds, tolerance, time_limit),
-        random_state=random_state,
-    )
-    own = own_kernel(kernel, setting.problems.X, degree=degree, coef0=coef0)
-    ascent = one_width(own, setting, keep_given=not isinstance(kernel, str))
-    return _result(ascent, setting, gamma=_gamma(kernel, ascent.state.family.kernel))
+    problem = prepared(X, targets, **options)
+    own = own_kernel(kernel, problem.evidence.X, degree=degree, coef0=coef0)
+    ascent = one_width(own, problem, keep_given=not isinstance(kernel, str))
+    return _result(ascent, problem, gamma=_gamma(kernel, ascent.state.family.kernel))
 
 
-def input_widths(
-    kernel: Any,
-    X: Array,
-    targets: Array,
-    *,
-    task: Task,
-    bias: bool = True,
-    centres: Any = None,
-    row_weights: Array | None = None,
-    options: Mapping[str, Any] | None = None,
-    price: float | str = "bic",
-    max_rows: int = MOST_ROWS,
-    max_rounds: int = 10,
-    tolerance: float = 0.1,
-    time_limit: float | None = None,
-    random_state: Seed = None,
-) -> WidthFit:
+def input_widths(kernel: Any, X: Array, targets: Array, **options: Any) -> WidthFit:
     r"""Choose a width for each input column by the evidence of the sparse model.
 
     The kernel becomes :math:`\exp(-\sum_j \eta_j (x_j - z_j)^2)`, or its like, and
@@ -274,24 +478,13 @@ def input_widths(
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 5.2 and
     appendix C.
     """
-    setting = prepared(
-        X,
-        targets,
-        task=task,
-        bias=bias,
-        centres=centres,
-        row_weights=row_weights,
-        options=options,
-        price=price,
-        limits=Limits(max_rows, max_rounds, tolerance, time_limit),
-        random_state=random_state,
-    )
-    leaf = shared_width(own_kernel(kernel, setting.problems.X))
-    single = one_width(leaf, setting.halved(), keep_given=not isinstance(kernel, str))
-    ascent = width_each(single, setting)
+    problem = prepared(X, targets, **options)
+    leaf = shared_width(own_kernel(kernel, problem.evidence.X))
+    single = one_width(leaf, problem.halved(), keep_given=not isinstance(kernel, str))
+    ascent = width_each(single, problem)
     return replace(
-        _result(ascent, setting, gamma=None),
-        input_relevance=input_relevance(ascent.state.family.kernel, setting.problems.X),
+        _result(ascent, problem, gamma=None),
+        input_relevance=input_relevance(ascent.state.family.kernel, problem.evidence.X),
     )
 
 
@@ -306,20 +499,17 @@ def _gamma(name: Any, kernel: Kernel | MultiResolution) -> float | None:
     return None
 
 
-def _result(ascent: Ascent, setting: Setting, *, gamma: float | None) -> WidthFit:
+def _result(ascent: WidthAscent, problem: WidthProblem, *, gamma: float | None) -> WidthFit:
     family = ascent.state.family
-    fits = setting.problems.fit(family, ascent.state.fits)
+    fits = problem.evidence.fit(family, ascent.state.fits)
     return WidthFit(
         kernel=family.kernel,
         gamma=gamma,
         input_relevance=None,
         log_evidence=sum(fit.log_evidence for fit in fits),
         fits=fits,
-        rows=setting.rows,
+        rows=problem.rows,
         history=ascent.history,
         n_fits=ascent.n_fits + 1,
         converged=ascent.converged,
     )
-
-
-__all__ = ["WidthFit", "best_gamma", "input_relevance", "input_widths"]

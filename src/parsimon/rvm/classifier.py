@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -13,10 +13,10 @@ from parsimon._checks import check_choice, is_precomputed
 from parsimon._data import Rows, check_classes, class_weights, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
-from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax, softmax_given
 from parsimon.rvm._classes import (
     ClassModel,
     checked_cutoff,
@@ -27,15 +27,20 @@ from parsimon.rvm._classes import (
     shown,
     source,
 )
-from parsimon.rvm._dictionary import Basis
-from parsimon.rvm._fit import (
+from parsimon.rvm._dictionary import BasisFunctions
+from parsimon.rvm._machine import (
+    far_column,
+    posterior_given,
+    printed_complexity,
+    shared_columns,
+)
+from parsimon.rvm._setup import (
     check_options,
     make_dictionary,
     prepared_rows,
     sparse_options,
     warn_unless_converged,
 )
-from parsimon.rvm._machine import far_column, printed_complexity, shared_columns
 
 
 class RVC(ClassifierMixin, BaseEstimator):
@@ -70,9 +75,9 @@ class RVC(ClassifierMixin, BaseEstimator):
     smoothness : {"bic", "aic", "ric"} or float
         What a degree of freedom costs under "smooth".
     multi_class : {"one_vs_rest", "multinomial"}
-        With three classes or more: one function for each class, fitted alone, whose
-        probabilities are divided by their sum, or one model with the softmax likelihood, by
-        the sequential algorithm.
+        With three classes or more: one function for each class, fitted alone (at once on the
+        workers of a `joblib.parallel_config`), whose probabilities are divided by their sum, or
+        one model with the softmax likelihood, by the sequential algorithm.
     input_relevance : bool
         Choose a width for each input by evidence, for "rbf", "laplacian" and kernels with
         lengthscales; `gamma` is then not used.
@@ -94,14 +99,12 @@ class RVC(ClassifierMixin, BaseEstimator):
         would vanish and make the model overconfident [4]_.
     max_iter : int
         Steps of the algorithm.
-    tolerance : float
+    tol : float
         Change in the logarithms of the precisions at which it stops.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept.
     random_state : int, Generator, SeedSequence, RandomState or None
         Chooses centres, and rows for the choice of a width on large tables.
-    n_jobs : int, optional
-        Threads for one class against the rest; the result does not depend on it.
 
     Attributes
     ----------
@@ -131,7 +134,7 @@ class RVC(ClassifierMixin, BaseEstimator):
     input_relevance_ : ndarray of shape (d,)
         With ``input_relevance=True``: how strongly each input matters in the kernel, in units of
         its standard deviation; zero for one that does not.
-    basis_ : Basis
+    basis_ : BasisFunctions
         The functions in the model, a column of ones first if the bias is.
     kernel_ : Kernel, MultiResolution, callable or object
         What the functions come from, widths as chosen; the name for "features" and
@@ -194,10 +197,9 @@ class RVC(ClassifierMixin, BaseEstimator):
         response: Literal["averaged", "plug_in"] = "averaged",
         far_variance: bool = True,
         max_iter: int = 5000,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
-        n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -215,10 +217,9 @@ class RVC(ClassifierMixin, BaseEstimator):
         self.response = response
         self.far_variance = far_variance
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -336,7 +337,7 @@ class RVC(ClassifierMixin, BaseEstimator):
 
     def _store(
         self,
-        basis: Basis,
+        basis: BasisFunctions,
         fits: Sequence[SparseBayes | SparseSoftmax],
         rows: tuple[Array, Array, Array],
     ) -> None:
@@ -374,3 +375,68 @@ class RVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X, self.basis_.design(X)
+
+
+def classifier_given(
+    options: RVC,
+    basis: BasisFunctions,
+    X: Array,
+    codes: Indices,
+    classes: AnyArray,
+    alpha: Array,
+    *,
+    cutoff: Any = 0.0,
+    sample_weight: Any = None,
+    design: Array | None = None,
+    feature_names: Any = None,
+    largest_score: float = 30.0,
+) -> RVC:
+    """Return a fitted classifier whose precisions are given.
+
+    For two classes the weights are the mode by iteratively reweighted least squares, and their
+    covariance is Laplace's; for more, those of the softmax likelihood with precisions that all
+    classes share. The result is an ordinary `RVC`: it predicts, can be saved, and `clone` makes
+    an unfitted one with the options, which `fit` would fit by evidence.
+
+    Shapes: X (n, d), codes (n,), classes (n_classes,), alpha (M,), cutoff (n_classes,),
+        sample_weight (n,), design (n, M), feature_names (d,).
+    """
+    alpha = np.asarray(alpha, dtype=np.float64)
+    if alpha.shape != (basis.n_columns,) or np.isnan(alpha).any() or (alpha < 0).any():
+        raise InvalidInputError(
+            f"alpha must be one precision, not negative, for each of {basis.n_columns} columns; "
+            f"got shape {alpha.shape}."
+        )
+    X, codes, classes = np.asarray(X, dtype=np.float64), np.asarray(codes), np.asarray(classes)
+    checked_cutoff(cutoff, len(classes))
+    weights = row_weights(sample_weight, len(X))
+    design = basis.design(X) if design is None else design
+    model: RVC = clone(options).set_params(cutoff=cutoff, response="plug_in")
+    model.classes_, model.n_features_in_ = classes, X.shape[1]
+    if feature_names is not None:
+        model.feature_names_in_ = np.asarray(feature_names, dtype=object)
+    posterior: SparseBayes | SparseSoftmax
+    if len(classes) == 2:
+        posterior = posterior_given(
+            design,
+            codes.astype(np.float64),
+            alpha,
+            row_weights=weights,
+            largest_score=largest_score,
+        )
+    else:
+        posterior = _softmax_given(design, codes, len(classes), alpha, weights)
+    model._store(basis, [posterior], (X, design, weights))
+    return model
+
+
+def _softmax_given(
+    design: Array, codes: Indices, n_classes: int, alpha: Array, weights: Array
+) -> SparseSoftmax:
+    """Return the posterior of the columns in the model, counted in the whole dictionary."""
+    active = np.flatnonzero(np.isfinite(alpha))
+    result = softmax_given(
+        design[:, active], codes.astype(np.intp), n_classes, alpha[active], row_weights=weights
+    )
+    pairs = np.column_stack([result.pairs[:, 0], active[result.pairs[:, 1]]])
+    return SparseSoftmax(**vars(result) | {"pairs": pairs})

@@ -1,242 +1,75 @@
 """`ParetoRVC`: every useful trade-off between true positives, false alarms and model size.
 
-What a search found: the table behind a front, and the way from a row to a classifier.
+`fit` makes the dictionary, splits the rows, searches (`_search`) and turns what was found into a
+front (`_solutions`); choosing, tables and prediction are those of every `FrontEstimator`.
+`plot_roc_levels` draws what more complexity buys in the ROC plane: one staircase for each level,
+nested.
 """
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, is_precomputed
-from parsimon._data import check_classes, row_weights
-from parsimon._random import Seed
-from parsimon._typing import AnyArray, Array, Indices
-from parsimon.pareto import Checkpoint, Directions, Front
-from parsimon.pareto.choose import Rule
-from parsimon.pareto.front import restore
-from parsimon.rvm._classes import class_targets
-from parsimon.rvm._dictionary import Basis
-from parsimon.rvm._evaluate import OBJECTIVES, Model, Outcome
-from parsimon.rvm._fit import make_dictionary, prepared_rows, sparse_options
-from parsimon.rvm._genome import LOWEST_LEVEL
-from parsimon.rvm._pareto_search import (
-    check_search_options,
-    search_for,
-    search_seeds,
-    shared_options,
-    split_for,
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_probability,
+    check_seconds,
+    finite_vector,
+    is_precomputed,
 )
-from parsimon.rvm._selection import Figures, Labelled, classifier_with, refitted
-from parsimon.rvm._selection import choose as choose_solution
+from parsimon._data import Rows, check_classes, row_weights
+from parsimon._random import Seed, seed_sequence
+from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
+from parsimon.pareto import Checkpoint, Front
+from parsimon.pareto.choose import Rule
+from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.front import number
+from parsimon.roc import front_area
+from parsimon.rvm._archive import entry_test
+from parsimon.rvm._classes import class_targets, fit_classes
+from parsimon.rvm._evaluators import check_complexity
+from parsimon.rvm._problem import (
+    TWO_ARCHIVES,
+    RelevanceProblem,
+    RowSplit,
+    given_split,
+    homogeneous_split,
+    single_rows,
+)
+from parsimon.rvm._search import ALGORITHMS, ArchiveResult, ChosenColumns, search
+from parsimon.rvm._setup import (
+    Dictionary,
+    check_options,
+    make_dictionary,
+    prepared_rows,
+    sparse_options,
+)
+from parsimon.rvm._solutions import TrainingTable, front_of
 from parsimon.rvm.classifier import RVC
-from parsimon.rvm.plot import plot_roc_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What every solution of a search is fitted to.
-
-    Shapes: classes (n_classes,), feature_names (d,).
-
-    options: Parameters of the classifiers that rows become.
-    basis: The whole dictionary.
-    X (n, d): Training rows.
-    codes (n,): Index of each row's class.
-    weights (n,): How many times each row counts.
-    """
-
-    options: RVC
-    basis: Basis
-    X: Array
-    codes: Indices
-    classes: AnyArray
-    weights: Array
-    feature_names: Any = None
-
-    @property
-    def directions(self) -> Directions:
-        """The objectives: tpr, fpr and complexity, or the rate of each class and complexity."""
-        if len(self.classes) == 2:
-            return Directions.of(OBJECTIVES, OBJECTIVES[:1])
-        rates = [f"rate_{label}" for label in self.classes.tolist()]
-        return Directions.of([*rates, "complexity"], rates)
-
-    @property
-    def class_shares(self) -> Array:
-        """Which share of the rows each class has, shape (n_classes,)."""
-        totals = np.bincount(self.codes, self.weights, len(self.classes))
-        shares: Array = totals / totals.sum()
-        return shares
-
-    def classifier(self, model: Model, cutoff: Any) -> RVC:
-        """Return a fitted classifier with the precisions of a model.
-
-        One without columns has a constant, whether or not the dictionary has one, so that its
-        probabilities are the class frequencies.
-        """
-        basis, alpha = self.basis.columns(model.active), model.alpha
-        if not len(model.active):
-            basis, alpha = replace(basis, has_bias=True), np.array([10.0**LOWEST_LEVEL])
-        return classifier_with(
-            self.options,
-            basis,
-            self.X,
-            self.codes,
-            self.classes,
-            alpha,
-            cutoff=cutoff,
-            sample_weight=self.weights,
-            feature_names=self.feature_names,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The solutions of a front, in its order.
-
-    values (k, m): Objectives, as they guided the search.
-    cutoffs (k,): As in `RVC`.
-    which (k,): The model behind each solution.
-    training_rates (k, n_classes): Share of each class that is predicted right among the
-        training rows, all of which the weights are fitted to.
-    """
-
-    setting: Setting
-    values: Array
-    cutoffs: Array
-    which: Indices
-    models: tuple[Model, ...]
-    training_rates: Array
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __call__(self, row: int) -> RVC:
-        """Return a row as a fitted classifier."""
-        cutoff = self.cutoffs[row]
-        return self.setting.classifier(
-            self.models[self.which[row]], float(cutoff) if cutoff.ndim == 0 else cutoff
-        )
-
-    def front(self) -> Front:
-        """Return the front; its solutions are classifiers, fitted when they are asked for."""
-        return restore(self.setting.directions, self.values, np.arange(len(self)), self)
-
-    @property
-    def n_columns(self) -> Indices:
-        """Columns in each solution, without the bias, shape (k,)."""
-        first = int(self.setting.basis.has_bias)
-        sizes = [np.count_nonzero(model.active >= first) for model in self.models]
-        return np.array(sizes, dtype=np.intp)[self.which]
-
-    @property
-    def rates(self) -> Array:
-        """Rates of all classes as they guided the search, shape (k, n_classes)."""
-        return class_values(self.values, len(self.setting.classes))
-
-    def figures(self) -> Figures:
-        """Return what rules may look at."""
-        shares = self.setting.class_shares
-        training = self.training_rates @ shares
-        return Figures(
-            # Who does worse on the rows that it was fitted to was lucky on those held out.
-            accuracy=np.minimum(self.rates @ shares, training),
-            training_accuracy=training,
-            complexity=self.values[:, -1],
-            n_columns=self.n_columns.astype(np.float64),
-            n_rows=max(1, round(float(self.setting.weights.sum()))),
-        )
-
-    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return objectives and other figures, one row for each solution."""
-        check_choice("backend", backend, ("pandas", "polars"))
-        names, figures = self.setting.directions.names, self.figures()
-        training = objective_values(self.training_rates)
-        columns: dict[str, Any] = {
-            **dict(zip(names, self.values.T, strict=True)),
-            "columns": self.n_columns,
-            "accuracy": self.rates @ self.setting.class_shares,
-            "training_accuracy": figures.training_accuracy,
-            **{f"training_{name}": rate for name, rate in zip(names, training.T, strict=False)},
-        }
-        cutoffs = self.cutoffs if self.cutoffs.ndim == 2 else self.cutoffs[:, None]
-        labels = [f"cutoff_{label}" for label in self.setting.classes.tolist()]
-        labels = labels if len(labels) == cutoffs.shape[1] else ["cutoff"]
-        columns |= dict(zip(labels, cutoffs.T, strict=True))
-        if backend == "polars":
-            import polars
-
-            return polars.DataFrame({"row": np.arange(len(self)), **columns})
-        import pandas as pd
-
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="row"))
-
-
-def found_in(outcome: Outcome, setting: Setting, rows: Labelled) -> Found:
-    """Return the non-dominated solutions of a search, in the order of their front.
-
-    The classifiers that give every row to one class are among them: they need no column, and
-    every other solution must beat them in something.
-    """
-    n_classes = len(setting.classes)
-    measured = refitted(outcome, rows, class_values(outcome.values, n_classes))
-    models = (*outcome.models, Model(np.empty(0, dtype=np.intp), np.empty(0)))
-    # Baselines come first, so that of equal solutions they are the ones that stay.
-    corners, no_columns = np.eye(n_classes), np.zeros(n_classes)
-    rates = np.concatenate([corners, measured.rates])
-    complexity = np.append(no_columns, outcome.values[:, -1])
-    values = np.column_stack([objective_values(rates), complexity])
-    directions = setting.directions
-    kept = Front(values, directions.names, maximise=directions.maximised, ties="first").rows
-    which = np.append(np.full(n_classes, len(models) - 1), outcome.which)[kept]
-    used, renumbered = np.unique(which, return_inverse=True)
-    return Found(
-        setting=setting,
-        values=values[kept],
-        cutoffs=np.concatenate([_corner_cutoffs(n_classes), measured.cutoffs])[kept],
-        which=renumbered,
-        models=tuple(models[number] for number in used),
-        training_rates=np.concatenate([corners, measured.training_rates])[kept],
-    )
-
-
-def objective_values(rates: Array) -> Array:
-    """Return class rates, shape (k, n_classes), as objectives: tpr and fpr for two classes."""
-    if rates.shape[1] > 2:
-        return rates
-    # One minus a rate such as 0.9 has digits that nobody measured.
-    return np.column_stack([rates[:, 1], (1.0 - rates[:, 0]).round(12)])
-
-
-def class_values(values: Array, n_classes: int) -> Array:
-    """Return the class rates behind objectives, shape (k, n_classes)."""
-    if n_classes > 2:
-        return values[:, :-1]
-    return np.column_stack([1.0 - values[:, 1], values[:, 0]])
-
-
-def _corner_cutoffs(n_classes: int) -> Array:
-    """Return the cutoffs that give every row to the first class, to the second, and so on."""
-    if n_classes == 2:
-        return np.array([np.inf, -np.inf])
-    return np.where(np.eye(n_classes, dtype=np.bool_), 0.0, np.inf)
-
-
 Complexity = Literal["active", "degrees_of_freedom", "trace", "gammas"]
 Algorithm = Literal["archive", "nsga2", "nsga2_crossover"]
+# Levels of complexity in the picture of rates.
+MOST_LEVELS = 5
 
 
-class ParetoRVC(ClassifierMixin, BaseEstimator):
+class ParetoRVC(ClassifierMixin, FrontEstimator):
     """Relevance vector machines of which none is better in everything.
 
     An evolutionary search over which basis functions are in a model and how strongly each is held
@@ -263,30 +96,29 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         [1]_; degrees of freedom by the trace of the smoothing matrix, or by how far the data
         determine each weight. Only the first cannot be gamed: huge precisions make the others
         vanish whatever the number of functions, while the order of the scores stays useful.
-    mutations : int
-        Up to so many functions change at once.
     start : {"random", "rvm"}
         Begin with one random function, or with the machine of maximum evidence.
     algorithm : {"archive", "nsga2", "nsga2_crossover"}
         One child at a time from an unbounded archive, or NSGA-II by mutation alone or with
-        five-point crossover, whose population is bounded (two classes, not with a word as `cv`).
-    population_size : int
-        Of NSGA-II.
+        five-point crossover, whose population is bounded by 300 (two classes, not with a word as
+        `cv`).
     thresholds : "exact" or float
-        Every distinct score, or steps between probabilities, such as 0.01. With three classes or
-        more, the offsets of the scores lie on a lattice: the finest with at most 300 points, or
-        with this step.
+        Every distinct score, or steps between probabilities, such as 0.01, as in [1]_. With three
+        classes or more, the offsets of the scores lie on a lattice: the finest with at most 300
+        points, or with this step.
     entry : float, optional
         A solution must also stay undominated in this share of 200 resamples of the rows to enter
         the archive, so that fewer get in by luck; 0.9, say. Not for NSGA-II or two halves.
     choose : str, int or callable
-        The rule by which the default solution is chosen, as in `select`. The default is the
-        source's: the most accurate on all training rows. On seven of its tables, ten splits each,
-        it was not to be told from "accuracy" on rows held out; "one_se" lost one point in a
-        hundred and needed half as many functions. The rules were compared on these very rows, so
-        expect no better of the default elsewhere.
-    fixed_bias : bool
-        Keep the bias in every model.
+        The rule by which the default solution is chosen, as in `select`: "training_accuracy" or
+        "accuracy", on the training rows or by the figures of the front; "one_se", the least
+        complex within one standard error of the most accurate; "knee", that of the least error at
+        each complexity; or any other of `parsimon.pareto.choose`. None of them ends at the same
+        class for every row: where only that is left, `fit` keeps the most frequent class with a
+        warning. The default is the source's. On seven of its tables, ten splits each, it was not
+        to be told from "accuracy" on rows held out; "one_se" lost one point in a hundred and
+        needed half as many functions. The rules were compared on these very rows, so expect no
+        better of the default elsewhere.
     max_iter : int, optional
         Iterations; if left out, 20,000 (5,000 with three classes or more), or 2,000 generations of
         NSGA-II.
@@ -319,7 +151,7 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         Models fitted, folds not counted.
     stopped_by_ : str
         Why the search ended: "max_iter", "stall", "time_limit" or "interrupt".
-    history_ : History
+    history_ : ArchiveHistory
         How many solutions there were in the course of the search.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -353,14 +185,11 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         bias: bool = True,
         cv: Any = 5,
         complexity: Complexity = "active",
-        mutations: int = 3,
         start: Literal["random", "rvm"] = "random",
         algorithm: Algorithm = "archive",
-        population_size: int = 300,
         thresholds: float | Literal["exact"] = "exact",
         entry: float | None = None,
         choose: Rule = "training_accuracy",
-        fixed_bias: bool = False,
         max_iter: int | None = None,
         stall: int | None = 100,
         time_limit: float | None = None,
@@ -376,14 +205,11 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         self.bias = bias
         self.cv = cv
         self.complexity = complexity
-        self.mutations = mutations
         self.start = start
         self.algorithm = algorithm
-        self.population_size = population_size
         self.thresholds = thresholds
         self.entry = entry
         self.choose = choose
-        self.fixed_bias = fixed_bias
         self.max_iter = max_iter
         self.stall = stall
         self.time_limit = time_limit
@@ -413,14 +239,14 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         ParetoRVC
             Itself.
         """
-        check_search_options(self)
+        _check_options(self)
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         labels, codes = np.unique(y, return_inverse=True)
         weights = row_weights(sample_weight, len(X))
         check_classes(labels, codes, weights)
-        options = shared_options(self)
+        options = _single_machine(self)
         rows = prepared_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)
         self.classes_ = labels[present]
@@ -433,81 +259,42 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
             deadline=deadline,
             options=sparse_options(options),
         )
-        seeds = search_seeds(self.random_state)
-        split = split_for(self, rows, made.design, (X, codes, weights), seeds)
-        outcome = search_for(self, options, made, rows, own, split, seeds, deadline)
-        names = getattr(self, "feature_names_in_", None)
-        self._found = found_in(
-            outcome,
-            Setting(options, made.basis, rows.X, own, self.classes_, rows.weights, names),
-            Labelled(made.design, own, len(present), rows.weights, split.held(len(own))),
-        )
-        self.n_iter_, self.n_evaluations_ = outcome.n_iter, outcome.n_evaluations
-        self.stopped_by_, self.history_ = outcome.stopped_by, outcome.history
-        self.best_index_ = self._index(self.choose)
-        self.best_estimator_ = self._found(self.best_index_)
-        return self
-
-    @property
-    def front_(self) -> Front:
-        """The non-dominated solutions."""
-        check_is_fitted(self)
-        return self._found.front()
-
-    def select(self, rule: Rule | None = None) -> RVC:
-        """Return the fitted classifier that a rule chooses from the front.
-
-        Parameters
-        ----------
-        rule : str, int or callable, optional
-            "one_se": the least complex within one standard error of the most accurate.
-            "accuracy", "training_accuracy": the most accurate by the figures of the front, or on
-            the training rows. "knee", "knee:gain", "knee:tradeoff": the knee of the least error
-            at each complexity. "best:tpr", "cheapest:cost_fp=1,cost_fn=5" and every other rule of
-            `parsimon.pareto.choose`. Any of them among solutions that meet conditions: "best:tpr
-            where fpr<=0.05 and complexity<10". An index, or a function of the front. `choose` if
-            left out.
-
-        Returns
-        -------
-        RVC
-        """
-        check_is_fitted(self)
-        return self._found(self._index(self.choose if rule is None else rule))
-
-    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return a data frame, one row for each solution of the front, in its order.
-
-        Besides the objectives it has the number of columns in the model (the bias not counted),
-        the accuracy that follows from the rates, rates and accuracy on the training rows after
-        the fit to all of them, and the cutoff of the scores.
-        """
-        check_is_fitted(self)
-        return self._found.to_frame(backend)
+        seeds = _seeds(self.random_state)
+        split = _split(self, rows, made.design, (X, codes, weights), seeds.folds)
+        found = _searched(self, options, made, rows, own, split, seeds, deadline)
+        self.n_iter_, self.n_evaluations_ = found.n_iter, found.n_evaluations
+        self.stopped_by_, self.history_ = found.stopped_by, found.history
+        held, names = split.held(len(own)), getattr(self, "feature_names_in_", None)
+        table = TrainingTable(rows.X, made.design, own, self.classes_, rows.weights, held, names)
+        return self._keep_front(*front_of(found, table, options, made.basis))
 
     def plot(
         self,
         *,
         kind: Literal["pair", "3d", "parallel", "roc"] | None = None,
+        chosen: Rule | None = None,
         ax: "Axes | None" = None,
-    ) -> "Axes":
-        """Draw the front and mark the default solution.
+        **options: Any,
+    ) -> Any:
+        """Draw the front and mark a solution, that which `predict` uses by default.
 
         Parameters
         ----------
         kind : {"pair", "3d", "parallel", "roc"}, optional
             As in `Front.plot`; "roc" draws what solutions up to several complexities attain in
             the plane of both rates, for two classes.
+        chosen : str, int or callable, optional
+            The solution to mark, as in `select`.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+        **options
+            As in `Front.plot`.
         """
-        if kind == "roc":
-            return plot_roc_levels(self.front_, chosen=self.best_index_, ax=ax)
-        return self.front_.plot(chosen=self.best_index_, kind=kind, ax=ax)
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of each row by the default solution, shape (m,)."""
-        return self._default().predict(X)
+        if kind != "roc":
+            return super().plot(chosen=chosen, ax=ax, kind=kind, **options)
+        front = self.front_
+        index = self.best_index_ if chosen is None else self._index(chosen)
+        return plot_roc_levels(front, chosen=index, ax=ax, **options)
 
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, n_classes).
@@ -528,14 +315,249 @@ class ParetoRVC(ClassifierMixin, BaseEstimator):
         For two classes, shape (m,), positive where ``classes_[1]`` is predicted; for more, shape
         (m, n_classes), greatest for the class that is predicted.
         """
-        model = self._default()
+        check_is_fitted(self)
+        model = self.best_estimator_
         # A cutoff is infinite where all rows are given to one class.
         decision: Array = np.clip(model.decision_function(X) - model.cutoff, -1e300, 1e300)
         return decision
 
-    def _default(self) -> RVC:
-        check_is_fitted(self)
-        return self.best_estimator_
 
-    def _index(self, rule: Rule) -> int:
-        return choose_solution(self._found.front(), self._found.figures(), rule)
+def _single_machine(estimator: ParetoRVC) -> RVC:
+    """Return the unfitted classifier with the options that both have."""
+    return RVC(
+        estimator.kernel,
+        gamma=estimator.gamma,
+        degree=estimator.degree,
+        coef0=estimator.coef0,
+        centres=estimator.centres,
+        bias=estimator.bias,
+        random_state=estimator.random_state,
+    )
+
+
+def _check_options(estimator: ParetoRVC) -> None:
+    """Refuse options that cannot be used."""
+    check_options(_single_machine(estimator))
+    check_complexity(estimator.complexity)
+    check_choice("start", estimator.start, ("random", "rvm"))
+    check_choice("algorithm", estimator.algorithm, ALGORITHMS)
+    check_seconds("time_limit", estimator.time_limit)
+    halves = isinstance(estimator.cv, str)
+    if halves:
+        check_choice("cv", estimator.cv, TWO_ARCHIVES)
+    elif isinstance(estimator.cv, Real):
+        check_count("cv", estimator.cv, least=2)
+    if isinstance(estimator.thresholds, str):
+        check_choice("thresholds", estimator.thresholds, ("exact",))
+    else:
+        check_positive("thresholds", estimator.thresholds)
+    if estimator.entry is not None:
+        check_probability("entry", estimator.entry)
+        if halves:
+            raise InvalidInputError(
+                f"entry needs one archive, but cv={estimator.cv!r} has two; give cv a number or "
+                "None."
+            )
+    if estimator.algorithm != "archive" and (estimator.entry is not None or halves):
+        raise InvalidInputError(
+            f"algorithm={estimator.algorithm!r} has one population: give cv a number or None, and "
+            "leave entry out."
+        )
+
+
+class _Seeds(NamedTuple):
+    """Seeds of the search, of the resamples of an entry test, and of the folds."""
+
+    search: Seed
+    resamples: Seed
+    folds: Seed
+
+
+def _seeds(random_state: Seed) -> _Seeds:
+    """Return independent seeds.
+
+    Without a seed only the search is left to chance: resamples and folds must be the same when it
+    resumes.
+    """
+    if random_state is None:
+        return _Seeds(None, 0, 0)
+    root = seed_sequence(random_state)
+    keys = [(*root.spawn_key, number) for number in range(3)]
+    return _Seeds(*(np.random.SeedSequence(root.entropy, spawn_key=key) for key in keys))
+
+
+def _split(
+    estimator: ParetoRVC,
+    rows: Rows,
+    design: Array,
+    given: tuple[Array, Indices, Array],
+    seed: Seed,
+) -> RowSplit:
+    """Return the rows of the search and their folds, if `cv` asks for any.
+
+    Shapes: design (n, M).
+    """
+    if estimator.cv is None or isinstance(estimator.cv, str):
+        return single_rows(rows.weights)
+    if isinstance(estimator.cv, Integral):
+        inputs = design if is_precomputed(estimator) else rows.X
+        return homogeneous_split(inputs, rows.weights, int(estimator.cv), seed)
+    X, codes, weights = given
+    return given_split(estimator.cv, X, codes, weights, rows.which)
+
+
+def _searched(
+    estimator: ParetoRVC,
+    options: RVC,
+    made: Dictionary,
+    rows: Rows,
+    codes: Indices,
+    split: RowSplit,
+    seeds: _Seeds,
+    deadline: float | None,
+) -> ArchiveResult:
+    """Run the search that the options ask for.
+
+    Shapes: codes (n,).
+    """
+    each, weights, folds = split
+    n_classes = len(estimator.classes_)
+    if n_classes > 2 and (isinstance(estimator.cv, str) or estimator.algorithm != "archive"):
+        raise InvalidInputError(
+            f"cv={estimator.cv!r} with algorithm={estimator.algorithm!r} is for two classes, got "
+            f'{n_classes}; give cv a number or None, and algorithm="archive".'
+        )
+    start = entry = limit = None
+    if estimator.start == "rvm":
+        start = _fitted_start(options, made, rows, codes, n_classes, deadline)
+    if estimator.entry is not None:
+        entry = entry_test(
+            codes[each], estimator.entry, n_rows=weights, random_state=seeds.resamples
+        )
+    if deadline is not None:
+        # At least a little time, so that there is a front whatever the dictionary took.
+        limit = max(deadline - time.monotonic(), 0.01)
+    design = made.design
+    if not np.array_equal(each, np.arange(len(design))):
+        design = design[each]
+    inputs = design if is_precomputed(estimator) else rows.X[each]
+    problem = RelevanceProblem(
+        design, codes[each] * 1.0, n_classes, made.basis.has_bias, weights, inputs
+    )
+    return search(
+        problem,
+        scheme=estimator.cv if folds is None else folds,
+        complexity=estimator.complexity,
+        start=start,
+        thresholds=estimator.thresholds,
+        algorithm=estimator.algorithm,
+        max_iter=estimator.max_iter,
+        stall=estimator.stall,
+        time_limit=limit,
+        entry=entry,
+        checkpoint=estimator.checkpoint,
+        verbose=estimator.verbose,
+        random_state=seeds.search,
+    )
+
+
+def _fitted_start(
+    options: RVC,
+    made: Dictionary,
+    rows: Rows,
+    codes: Indices,
+    n_classes: int,
+    deadline: float | None,
+) -> ChosenColumns:
+    """Return the columns and precisions of maximum evidence; classes share the least ones."""
+    fits = fit_classes(options, made, codes, n_classes, row_weights=rows.weights, deadline=deadline)
+    fit = fits[0]
+    columns = fit.pairs[:, 1] if isinstance(fit, SparseSoftmax) else fit.active
+    alpha = np.full(made.design.shape[1], np.inf)
+    np.minimum.at(alpha, columns, fit.alpha)
+    active = np.flatnonzero(np.isfinite(alpha))
+    return ChosenColumns(active, alpha[active])
+
+
+def plot_roc_levels(
+    front: Front,
+    *,
+    levels: Sequence[float] | None = None,
+    chosen: int | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the rates that solutions up to a complexity attain, for rising complexities."""
+    tpr, fpr, complexity = _rates(front)
+    if levels is None:
+        chosen_levels = complexity_levels(complexity)
+    else:
+        chosen_levels = np.unique(finite_vector(levels, "levels"))
+    with figure_style():
+        axes = new_axes(ax, figsize=(5.6, 5.4))
+        shades = sequential_colours()(np.linspace(0.0, 1.0, len(chosen_levels)))
+        inner = np.array([0.0, 1.0]), np.array([0.0, 0.0])
+        for level, shade in zip(chosen_levels, shades, strict=True):
+            within = complexity <= level
+            edge = staircase(fpr[within], tpr[within])
+            area = front_area(fpr[within], tpr[within]) if within.any() else 0.0
+            axes.plot(*edge, color=shade, zorder=2, label=f"up to {number(level)}: area {area:.2f}")
+            if level > chosen_levels[0]:
+                # The band that this level adds: along its edge and back along the one before.
+                band = [
+                    np.concatenate([one, back[::-1]]) for one, back in zip(edge, inner, strict=True)
+                ]
+                axes.fill(*band, color=shade, alpha=0.35, linewidth=0, zorder=1)
+            inner = edge
+        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.2, label="chance")
+        if chosen is not None:
+            _mark(axes, front, chosen)
+        axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        axes.set_xlabel("false positive rate (lower is better)")
+        axes.set_ylabel("true positive rate (higher is better)")
+        axes.set_title("What complexity buys")
+        axes.legend(title="complexity", loc="lower right", alignment="left", reverse=True)
+    return axes
+
+
+def complexity_levels(complexity: Array) -> Array:
+    """Return at most five complexities that occur, spread evenly over log rank."""
+    occurring = np.unique(complexity[complexity > 0])
+    if not len(occurring):
+        return np.zeros(1)
+    ranks = np.unique(np.geomspace(1, len(occurring), MOST_LEVELS).round().astype(np.intp))
+    levels: Array = occurring[ranks - 1]
+    return levels
+
+
+def staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:
+    """Return the edge of what points strictly dominate, from (0, 0) to (1, 1)."""
+    order = np.lexsort((tpr, fpr))
+    across = np.concatenate([[0.0], fpr[order], [1.0]])
+    up = np.maximum.accumulate(np.concatenate([[0.0], tpr[order], [1.0]]))
+    return np.repeat(across, 2)[1:], np.repeat(up, 2)[:-1]
+
+
+def _rates(front: Front) -> tuple[Array, Array, Array]:
+    if not {"tpr", "fpr", "complexity"} <= set(front.names):
+        raise InvalidInputError(
+            "ROC levels need the objectives tpr, fpr and complexity, which a search with two "
+            f"classes has; this front has {', '.join(front.names)}."
+        )
+    tpr, fpr, complexity = (
+        front.values[:, front.directions.position(name)] for name in ("tpr", "fpr", "complexity")
+    )
+    return tpr, fpr, complexity
+
+
+def _mark(axes: "Axes", front: Front, chosen: int) -> None:
+    point = front[int(chosen)].objectives
+    axes.scatter(
+        point["fpr"],
+        point["tpr"],
+        s=110,
+        facecolor="none",
+        edgecolor=VERMILION,
+        linewidth=2.4,
+        zorder=5,
+        label=f"chosen, complexity {number(point['complexity'])}",
+    )

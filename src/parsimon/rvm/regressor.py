@@ -23,7 +23,8 @@ from parsimon.inference.sparse_bayes import (
     variational_regression,
 )
 from parsimon.rvm._classes import shown, source
-from parsimon.rvm._fit import (
+from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
+from parsimon.rvm._setup import (
     Dictionary,
     check_options,
     make_dictionary,
@@ -31,7 +32,6 @@ from parsimon.rvm._fit import (
     sparse_options,
     warn_unless_converged,
 )
-from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 
 _ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
     "fast": sparse_regression,
@@ -87,7 +87,7 @@ class RVR(RegressorMixin, BaseEstimator):
         would vanish and make the model overconfident [4]_.
     max_iter : int
         Steps of the algorithm.
-    tolerance : float
+    tol : float
         Change in the logarithms of the precisions at which it stops.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept.
@@ -122,7 +122,7 @@ class RVR(RegressorMixin, BaseEstimator):
     input_relevance_ : ndarray of shape (d,)
         With ``input_relevance=True``: how strongly each input matters in the kernel, in units of
         its standard deviation; zero for one that does not.
-    basis_ : Basis
+    basis_ : BasisFunctions
         The functions in the model, a column of ones first if the bias is.
     kernel_ : Kernel, MultiResolution, callable or object
         What the functions come from, widths as chosen; the name for "features" and
@@ -181,7 +181,7 @@ class RVR(RegressorMixin, BaseEstimator):
         bias: bool = True,
         far_variance: bool = True,
         max_iter: int = 5000,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -198,7 +198,7 @@ class RVR(RegressorMixin, BaseEstimator):
         self.bias = bias
         self.far_variance = far_variance
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
 

@@ -1,15 +1,19 @@
-"""From a table to findings: prepares, searches, measures, and collects what a report says.
+"""From a table to findings: prepares, asks families of models, measures, and collects what to say.
 
 `analyse` does all of it; the `Analysis` that it returns writes reports and gives models, which
 `save_model` and `load_model` keep without running code. `analyse_traits` does the same for a trait
-of related species and their tree.
+of related species and their tree; what it needs is loaded when it is first asked for.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from parsimon.statistician.analyse import analyse
 from parsimon.statistician.analysis import Analysis
-from parsimon.statistician.phylogeny import TraitAnalysis, analyse_traits
 from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
+
+if TYPE_CHECKING:
+    from parsimon.statistician.traits import TraitAnalysis, analyse_traits
 
 __all__ = [
     "Analysis",
@@ -20,3 +24,11 @@ __all__ = [
     "load_model",
     "save_model",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("TraitAnalysis", "analyse_traits"):
+        from parsimon.statistician import traits
+
+        return getattr(traits, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

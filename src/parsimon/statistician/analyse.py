@@ -1,50 +1,125 @@
-"""`analyse`: give it a table, get everything that a report says."""
+"""`analyse`: give it a table, get everything that a report says.
 
-import datetime
-import hashlib
-import os
+`AnalysisOptions` holds what a user may choose, checked once.
+"""
+
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from joblib import Parallel, delayed
 
-import parsimon
+from parsimon._parallel import Workers
 from parsimon._progress import Progress
-from parsimon._typing import Array
-from parsimon.gp._kernel_evaluation import Guide
+from parsimon.evaluation.folds import OuterPart
+from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
     Findings,
     Joint,
     Picture,
-    Run,
+    RunFindings,
     Study,
     TableFindings,
     Treatment,
     Variable,
 )
-from parsimon.statistician.analysis import Analysis
-from parsimon.statistician.answer import Answer
-from parsimon.statistician.options import Options, as_base
-from parsimon.statistician.outer import (
-    Measured,
+from parsimon.statistician.analysis import Analysis, run_findings
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.gp import GaussianProcesses, Guide
+from parsimon.statistician.measure import (
+    FoldResult,
     honest_findings,
     joint_findings,
     outside_predictions,
 )
+from parsimon.statistician.prepare import TargetColumn, read_outcome
 from parsimon.statistician.prepare.cells import count_missing
-from parsimon.statistician.prepare.outcome import Outcome, read_outcome
+from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
 from parsimon.statistician.prepare.recipes import describe_variables
-from parsimon.statistician.prepare.tables import as_frame, find_column, named_frame
-from parsimon.statistician.study import Evidence, study_of
-from parsimon.statistician.subject import Subject
-from parsimon.statistician.work import Questions, plan_folds, run_searches
+from parsimon.statistician.question import Answer, plan_folds, run_searches
+from parsimon.statistician.study import data_picture, study_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+USUAL_DEPTH, FAST_DEPTH = 4, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisOptions:
+    """What a user may choose about an analysis.
+
+    depth: Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
+    beam, base, guide: As in `KernelSearch`.
+    outer: Outer folds that run the whole search again; 0 for none.
+    n_jobs: Processes, as in joblib; the result does not depend on it.
+    time_limit: Seconds for the searches, divided among them.
+    fast: No outer folds, a shallow search, no comparison of interactions.
+    """
+
+    depth: int | None = None
+    beam: int = 2
+    base: tuple[str, ...] = ("se",)
+    guide: Guide = "cv_error"
+    outer: int = 5
+    seed: int = 0
+    n_jobs: int | None = -1
+    time_limit: float | None = None
+    fast: bool = False
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        _check_whole("depth", self.depth, least=1, none=True)
+        _check_whole("beam", self.beam, least=1)
+        _check_whole("outer", self.outer, least=0)
+        _check_whole("seed", self.seed, least=0)
+        if self.outer == 1:
+            raise InvalidInputError("outer must be 0 or at least 2 folds, got 1.")
+        if self.guide not in get_args(Guide):
+            raise InvalidInputError(
+                f"guide must be one of {', '.join(get_args(Guide))}; got {self.guide!r}."
+            )
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InvalidInputError(f"time_limit must be positive seconds, got {self.time_limit}.")
+
+    @property
+    def n_outer(self) -> int:
+        """Outer folds that will be run."""
+        return 0 if self.fast else self.outer
+
+    @property
+    def family(self) -> GaussianProcesses:
+        """The family that is asked."""
+        return GaussianProcesses(
+            depth=self.depth,
+            usual_depth=FAST_DEPTH if self.fast else USUAL_DEPTH,
+            beam=self.beam,
+            base=self.base,
+            guide=self.guide,
+        )
+
+
+def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of base kernels from a sequence, or from one text with commas."""
+    names = base.split(",") if isinstance(base, str) else list(base)
+    found = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
+    known = ("se", "per", "lin", "matern", "rq")
+    unknown = [name for name in found if name not in known]
+    if unknown or not found:
+        seen = repr(unknown[0]) if unknown else "nothing"
+        raise InvalidInputError(f"base must name kernels among {', '.join(known)}; got {seen}.")
+    return found
+
+
+def _check_whole(name: str, value: Any, *, least: int, none: bool = False) -> None:
+    if none and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(
+            f"{name} must be a whole number of at least {least}, got {value!r}."
+        )
 
 
 def analyse(
@@ -123,7 +198,7 @@ def analyse(
     'an interaction of ...'
     """
     started = time.perf_counter()
-    options = Options(
+    options = AnalysisOptions(
         depth=depth,
         beam=beam,
         base=as_base(base),
@@ -135,36 +210,29 @@ def analyse(
         fast=fast,
         verbose=verbose,
     )
-    asked = _asked(table, target, positive=positive, task=task)
+    asked = _read(table, target, positive=positive, task=task)
     folding, searching, describing = np.random.SeedSequence(seed).spawn(3)
-    parts = plan_folds(asked.questions, options, folding)
-    answers, measured = run_searches(asked.questions, parts, options, searching)
-    evidence = [
-        _evidence(asked, place, found, measured, options, child)
-        for place, (found, child) in enumerate(
-            zip(answers, describing.spawn(len(answers)), strict=True)
-        )
-    ]
-    studies, pictures = _studies(evidence, options)
-    picture = _data_picture(asked.outcome, answers[0])
+    parts = plan_folds(asked.questions[0], options.n_outer, folding)
+    answers, folds = _search(asked, parts, options, searching)
+    studies, pictures = _studies(answers, folds, options, describing)
+    picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
         table=_table_findings(asked, name, answers[0], picture.name),
         studies=studies,
-        run=_run(asked.frame, options, parts, command, time.perf_counter() - started),
-        joint=_joint(asked, measured),
+        run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
+        joint=_joint(asked, folds),
         pictures=(picture, *pictures),
     )
     return Analysis(
         findings=findings,
         answers=tuple(answers),
-        targets=asked.questions.targets,
         classes=asked.class_names,
         target=asked.target,
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Asked:
+class _ReadTable:
     """A table as it was read, its target, and what is asked of it.
 
     `frame` has all columns, `columns` all but the target, with cleaned names.
@@ -173,8 +241,7 @@ class _Asked:
     frame: "pd.DataFrame"
     columns: "pd.DataFrame"
     target: str
-    outcome: Outcome
-    questions: Questions
+    outcome: TargetColumn
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -192,117 +259,137 @@ class _Asked:
         against = classes[1 - code] if len(classes) == 2 else f"not {classes[code]}"
         return classes[code], against
 
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """One question for a number or two classes, else one for each class."""
+        outcome = self.outcome
+        targets = [outcome.values]
+        if outcome.task == "classification":
+            targets = [(outcome.values == code).astype(float) for code in outcome.questions]
+        kept = self.columns.loc[outcome.kept].reset_index(drop=True)
+        return tuple(
+            Question(
+                table=kept,
+                X=kept,
+                y=y,
+                values=outcome.values if len(targets) > 1 else targets[0],
+                task=outcome.task,
+                target=self.target,
+                positive=self.names(place)[0],
+                negative=self.names(place)[1],
+                rows=np.flatnonzero(outcome.kept) + 1,
+                key=f"study-{place + 1}",
+                seed=np.random.SeedSequence(0),
+            )
+            for place, y in enumerate(targets)
+        )
 
-def _asked(table: Any, target: str, *, positive: str | None, task: Any) -> _Asked:
+
+def _read(table: Any, target: str, *, positive: str | None, task: Any) -> _ReadTable:
     outcome = read_outcome(table, target, positive=positive, task=task)
     frame = as_frame(table).reset_index(drop=True)
     column, target = find_column(frame, target)
     columns = named_frame(frame.drop(columns=column.name))
-    return _Asked(
-        frame=frame,
-        columns=columns,
-        target=target,
-        outcome=outcome,
-        questions=_questions(columns, outcome),
-    )
+    return _ReadTable(frame=frame, columns=columns, target=target, outcome=outcome)
 
 
-def _questions(columns: "pd.DataFrame", outcome: Outcome) -> Questions:
-    kept = columns.loc[outcome.kept].reset_index(drop=True)
-    if outcome.task == "regression":
-        return Questions(
-            table=kept, values=outcome.values, targets=(outcome.values,), task="regression"
-        )
-    targets = tuple((outcome.values == code).astype(float) for code in outcome.questions)
-    values = outcome.values if len(targets) > 1 else targets[0]
-    return Questions(table=kept, values=values, targets=targets, task="classification")
-
-
-def _joint(asked: _Asked, measured: Sequence[Measured]) -> Joint | None:
-    if len(asked.questions.targets) == 1:
-        return None
-    return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, measured)
-
-
-def _evidence(
-    asked: _Asked,
-    place: int,
-    found: Answer,
-    measured: Sequence[Measured],
-    options: Options,
+def _search(
+    asked: _ReadTable,
+    parts: Sequence[OuterPart],
+    options: AnalysisOptions,
     seed: np.random.SeedSequence,
-) -> Evidence:
-    questions, searched = asked.questions, found.searched
-    own = [one for one in measured if one.question == place]
-    y = questions.targets[place]
-    positive, negative = asked.names(place)
-    subject = Subject(
-        X=found.X.iloc[searched].reset_index(drop=True),
-        y=y[searched],
-        task=questions.task,
-        target=asked.target,
-        positive=positive,
-        negative=negative,
-        search=found.search,
-        model=found.search.best_estimator_,
-        table=questions.table.iloc[searched].reset_index(drop=True),
-        rows=np.flatnonzero(asked.outcome.kept)[searched] + 1,
-        key=f"study-{place + 1}",
-        seed=seed,
-    )
-    outside: Array | None = None
-    if own:
-        outside = outside_predictions(len(y), own)[searched]
-    return Evidence(
-        subject=subject,
-        honest=honest_findings(y, own, questions.task),
-        outside=outside,
-        variables=_variables(found),
-        options=options,
-    )
+) -> tuple[list[Answer], list[FoldResult]]:
+    note = f"the table and {len(parts)} outer folds" if parts else "the table"
+    total = len(asked.questions) * (1 + len(parts))
+    with Progress("Searching", total=total, verbose=options.verbose) as progress:
+        return run_searches(
+            options.family,
+            asked.questions,
+            parts,
+            seed,
+            n_jobs=options.n_jobs,
+            time_limit=options.time_limit,
+            done=lambda done: progress.update(done, note=note),
+        )
+
+
+def _joint(asked: _ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
+    if len(asked.questions) == 1:
+        return None
+    return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, folds)
 
 
 def _studies(
-    evidence: Sequence[Evidence], options: Options
+    answers: Sequence[Answer],
+    folds: Sequence[FoldResult],
+    options: AnalysisOptions,
+    seed: np.random.SeedSequence,
 ) -> tuple[tuple[Study, ...], list[Picture]]:
+    """Describe every answer, with what the outer folds say of it."""
     studies: list[Study] = []
     pictures: list[Picture] = []
-    n_jobs = options.n_jobs if len(evidence) > 1 else 1
-    pool = Parallel(n_jobs=n_jobs, return_as="generator")
-    with Progress("Describing", total=len(evidence), verbose=options.verbose) as progress:
-        for study, drawn in pool(delayed(study_of)(one) for one in evidence):
+    children = seed.spawn(len(answers))
+    calls = []
+    for place, (answer, child) in enumerate(zip(answers, children, strict=True)):
+        own = [one for one in folds if one.question == place]
+        calls.append((answer, _variables(answer), own, options.fast, child))
+    n_jobs = options.n_jobs if len(answers) > 1 else 1
+    with (
+        Progress("Describing", total=len(answers), verbose=options.verbose) as progress,
+        Workers(n_jobs) as workers,
+    ):
+        for study, drawn in workers.map(_study, calls):
             studies.append(study)
             pictures += drawn
             progress.update(len(studies))
     return tuple(studies), pictures
 
 
-def _variables(found: Answer) -> tuple[Variable, ...]:
-    known = {source.name: source for source in found.preparer.variables_}
-    return describe_variables(found.X, [known[str(name)] for name in found.X.columns])
+def _study(
+    answer: Answer,
+    variables: Sequence[Variable],
+    folds: Sequence[FoldResult],
+    fast: bool,
+    seed: np.random.SeedSequence,
+) -> tuple[Study, tuple[Picture, ...]]:
+    result, y = answer.result, answer.question.y
+    outside = outside_predictions(len(y), folds)[answer.searched] if folds else None
+    return study_of(
+        replace(result, question=replace(result.question, seed=seed)),
+        variables,
+        honest=honest_findings(y, folds, answer.question.task),
+        outside=outside,
+        fast=fast,
+    )
 
 
-def _data_picture(outcome: Outcome, found: Answer) -> Picture:
-    from parsimon.statistician.pictures import data_picture
+def _variables(answer: Answer) -> tuple[Variable, ...]:
+    if answer.preparer is None:
+        return ()
+    known = {source.name: source for source in answer.preparer.variables_}
+    X = answer.question.X
+    return describe_variables(X, [known[str(name)] for name in X.columns])
 
+
+def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
     return data_picture(
-        found.X.iloc[found.searched],
-        outcome.values[found.searched],
-        names=tuple(str(column) for column in found.X.columns),
+        answer.result.question.X,
+        outcome.values[answer.searched],
+        names=answer.question.names,
         class_names=outcome.classes,
         task=outcome.task,
     )
 
 
-def _table_findings(asked: _Asked, name: str, found: Answer, picture: str) -> TableFindings:
+def _table_findings(asked: _ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
     columns, outcome = asked.columns, asked.outcome
     treatments = [
         *outcome.treatments,
-        *found.preparer.treatments_,
-        *found.screener.treatments_,
+        *getattr(answer.preparer, "treatments_", ()),
+        *getattr(answer.screener, "treatments_", ()),
     ]
-    if len(found.searched) < len(found.X):
-        treatments.append(Treatment(kind="rows_sampled", count=len(found.searched)))
+    if len(answer.searched) < len(answer.question.y):
+        treatments.append(Treatment(kind="rows_sampled", count=len(answer.searched)))
     classes: tuple[tuple[str, int], ...] = ()
     if outcome.task == "classification":
         counts = np.bincount(outcome.values.astype(int), minlength=len(outcome.classes))
@@ -316,46 +403,33 @@ def _table_findings(asked: _Asked, name: str, found: Answer, picture: str) -> Ta
         target=asked.target,
         task=outcome.task,
         classes=classes,
-        variables=_variables(found),
+        variables=_variables(answer),
         treatments=tuple(treatments),
         picture=picture,
     )
 
 
 def _run(
-    frame: "pd.DataFrame", options: Options, parts: Sequence[Any], command: str, seconds: float
-) -> Run:
+    frame: "pd.DataFrame", options: AnalysisOptions, n_folds: int, command: str, seconds: float
+) -> RunFindings:
     skipped = []
-    if not parts and not options.n_outer:
+    if not n_folds and not options.n_outer:
         skipped.append("outer folds")
     if options.fast:
         skipped.append("interactions")
-    return Run(
-        version=parsimon.__version__,
+    return run_findings(
         seed=options.seed,
         seconds=seconds,
-        date=today(),
         command=command,
         options=(
-            ("depth", str(options.depth_for(10**9))),
+            ("depth", str(options.family.depth_for(10**9))),
             ("beam", str(options.beam)),
             ("base", ",".join(options.base)),
             ("guide", options.guide),
-            ("outer", str(len(parts))),
+            ("outer", str(n_folds)),
             ("seed", str(options.seed)),
         ),
-        skipped=tuple(skipped),
-        fingerprint=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
-        libraries=tuple(
-            (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")
-        ),
-        too_few_rows=bool(options.n_outer) and not parts,
+        skipped=skipped,
+        cells=frame.to_csv(index=False),
+        too_few_rows=bool(options.n_outer) and not n_folds,
     )
-
-
-def today() -> str:
-    """Return the date, or that of SOURCE_DATE_EPOCH, which makes builds repeatable."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None:
-        return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date().isoformat()

@@ -1,68 +1,25 @@
 """What `analyse` returns: findings, fronts, models, and files to read."""
 
+import datetime
+import hashlib
 import os
-import tempfile
-from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from parsimon import __version__
 from parsimon._typing import Array
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
-from parsimon.report.document import Document
-from parsimon.report.findings import Findings
-from parsimon.statistician.answer import Answer, on_all_rows
+from parsimon.report import Readable
+from parsimon.report.findings import Findings, RunFindings
+from parsimon.statistician.measure import size_front
+from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
-
-
-class Readable(ABC):
-    """What an analysis of any kind shares: its report, written as files."""
-
-    findings: Any
-
-    @abstractmethod
-    def _document(self) -> Document:
-        """Write the report."""
-
-    @abstractmethod
-    def _page(self) -> str:
-        """Return the report as a page of HTML."""
-
-    @abstractmethod
-    def _data(self) -> str:
-        """Return the findings as JSON."""
-
-    @cached_property
-    def document(self) -> Document:
-        """The report as a tree of sections, sentences, tables and figures."""
-        return self._document()
-
-    def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one page that needs nothing else, and return its path."""
-        return written(path, self._page().encode())
-
-    def to_pdf(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as PDF (extra ``pdf``), and return its path."""
-        from parsimon.report.typst import to_pdf
-
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "report.pdf"
-            to_pdf(self.document, made, date=self.findings.run.date)
-            return written(path, made.read_bytes())
-
-    def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write the findings as data, and return the path."""
-        return written(path, self._data().encode())
-
-    def to_markdown(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as Markdown without pictures, and return its path."""
-        from parsimon.report.markdown import to_markdown
-
-        return written(path, to_markdown(self.document).encode())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,8 +32,6 @@ class Analysis(Readable):
         Numbers and names, no sentences.
     answers : tuple of Answer
         The search and the model of each question.
-    targets : tuple of ndarray of shape (n,)
-        What each question predicts: 1 and 0, or numbers.
     classes : tuple of str
         In the order of the model's probabilities; empty for a number.
     target : str
@@ -85,19 +40,28 @@ class Analysis(Readable):
 
     findings: Findings
     answers: tuple[Answer, ...]
-    targets: tuple[Array, ...]
     classes: tuple[str, ...]
     target: str
 
     @property
     def front(self) -> Front:
-        """Error against number of base kernels, of the first question; see `fronts`."""
+        """Error against size, of the first question; see `fronts`."""
         return self.fronts[0]
 
     @property
     def fronts(self) -> tuple[Front, ...]:
-        """One front for each question."""
-        return tuple(found.search.front_ for found in self.answers)
+        """One front for each question; its solutions are models fitted to all rows.
+
+        The errors are those of the folds that may have guided the search, so they are optimistic.
+        """
+        return tuple(
+            size_front(answer.result.candidates, _Fitter(answer)) for answer in self.answers
+        )
+
+    @property
+    def targets(self) -> tuple[Array, ...]:
+        """What each question predicts: 1 and 0, or numbers."""
+        return tuple(answer.question.y for answer in self.answers)
 
     def model(self, rule: Rule = "best") -> TableModel:
         """Return a fitted model that takes tables as they are.
@@ -113,26 +77,10 @@ class Analysis(Readable):
         TableModel
         """
         first = self.answers[0]
-        models = [
-            self._fitted(found, y, rule)
-            for found, y in zip(self.answers, self.targets, strict=True)
-        ]
+        models = [answer.model for answer in self.answers]
+        if rule != "best":
+            models = [front.solution(choose(front, rule)) for front in self.fronts]
         return TableModel(first.preparer, first.screener, models, self.classes, self.target)
-
-    def _document(self) -> Document:
-        from parsimon.report.sections import write
-
-        return write(self.findings)
-
-    def _page(self) -> str:
-        from parsimon.report.html import to_html
-
-        return to_html(self.document, self.findings)
-
-    def _data(self) -> str:
-        from parsimon.report.data import to_json
-
-        return to_json(self.findings)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""
@@ -146,21 +94,47 @@ class Analysis(Readable):
         found = "; ".join(study.model.words for study in self.findings.studies)
         return f"Analysis of {table.name}: {self.target} from {found}"
 
-    def _fitted(self, found: Answer, y: Array, rule: Rule) -> object:
-        if rule == "best":
-            return found.model
-        search = found.search
-        place = choose(search.front_, rule)
-        candidate = search.history_.cross_validated[int(search.front_.rows[place])]
-        task = self.findings.table.task
-        return on_all_rows(search, candidate, found.X, y, task, np.random.SeedSequence(0))
+
+@dataclass(frozen=True, eq=False)
+class _Fitter:
+    """Fits the candidate of a front's row to all rows; a value, so that fronts can be pickled."""
+
+    answer: Answer
+
+    def __call__(self, row: int) -> Any:
+        return self.answer.fit(self.answer.result.candidates[row], np.random.SeedSequence(0))
 
 
-def written(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write a file as a whole or not at all."""
-    target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder:
-        staged = Path(folder) / target.name
-        staged.write_bytes(content)
-        staged.replace(target)
-    return target
+def run_findings(
+    *,
+    seed: int,
+    seconds: float,
+    command: str,
+    options: Sequence[tuple[str, str]],
+    skipped: Sequence[str],
+    cells: str,
+    too_few_rows: bool = False,
+) -> RunFindings:
+    """Return what is needed to get the same report again; `cells` is all that was read."""
+    return RunFindings(
+        version=__version__,
+        seed=seed,
+        seconds=seconds,
+        date=_today(),
+        command=command,
+        options=tuple(options),
+        skipped=tuple(skipped),
+        fingerprint=hashlib.sha256(cells.encode()).hexdigest(),
+        libraries=tuple(
+            (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")
+        ),
+        too_few_rows=too_few_rows,
+    )
+
+
+def _today() -> str:
+    """Return the date, or that of SOURCE_DATE_EPOCH, which makes builds repeatable."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is None:
+        return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date().isoformat()

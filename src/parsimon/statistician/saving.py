@@ -2,13 +2,9 @@
 
 A file is a zip archive. `skops` writes the model into it as arrays and names of types; beside them
 `parsimon.json` says what the file is and who wrote it, so that a file of a later version is
-recognised before anything of it is read.
-
-Stand-ins for the few values that skops does not bring back as they were.
-
-skops writes a named tuple that is also generic as a bare tuple, a `SeedSequence` without its
-entropy, and the keys of a dictionary as texts, so that False becomes True. Each of them is stored
-as a value of this module instead and turned back after loading.
+recognised before anything of it is read. A few values do not come back from skops as they were (a
+generic named tuple, a `SeedSequence`, a dictionary whose keys are no texts): each is stored as a
+stand-in of this module and turned back after loading.
 """
 
 import copy
@@ -31,13 +27,13 @@ from sklearn.base import BaseEstimator
 from parsimon import __version__
 from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._process_fit import FittedProcess
+from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFit:
-    """The fields of a `FittedProcess`."""
+    """The fields of a `parsimon.gp.FittedProcess`."""
 
     values: tuple[Any, ...]
 

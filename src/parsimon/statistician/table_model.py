@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.answer import predicted
+from parsimon.statistician.families import predicted
 
 if TYPE_CHECKING:
     import pandas as pd

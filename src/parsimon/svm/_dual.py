@@ -192,7 +192,7 @@ def climb(
     alpha: Array,
     *,
     products: Array | None = None,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     max_steps: int = 1_000_000,
     deadline: float = np.inf,
 ) -> Climbed:
@@ -208,7 +208,7 @@ def climb(
     n_steps, slope, before, room = 0, dual.slope, 0, 0
     for _ in range(_MOST_REFRESHES):
         residual = slope - known
-        visible = max(tolerance, _VISIBLE * float(np.abs(known).max(initial=0.0)))
+        visible = max(tol, _VISIBLE * float(np.abs(known).max(initial=0.0)))
         room = min(_REFRESH, max_steps - n_steps)
         before = loop(kernel, low, high, beta, residual, visible, room)
         n_steps += before
@@ -226,7 +226,7 @@ def climb_on_plane_by_arrays(
     high: Array,
     beta: Array,
     residual: Array,
-    tolerance: float,
+    tol: float,
     max_steps: int,
 ) -> int:
     """Do what `climb_on_plane` does, without numba."""
@@ -236,7 +236,7 @@ def climb_on_plane_by_arrays(
         i = int(np.argmax(rising))
         falling = np.where(beta > low, residual, np.inf)
         slopes = rising[i] - falling
-        if not np.isfinite(rising[i]) or not slopes.max() >= tolerance:
+        if not np.isfinite(rising[i]) or not slopes.max() >= tol:
             return step
         curvatures = np.maximum(diagonal[i] + diagonal - 2.0 * kernel[i], _TINY_CURVATURE)
         j = int(np.argmax(np.where(slopes > 0.0, slopes, 0.0) ** 2 / curvatures))
@@ -254,7 +254,7 @@ def climb_in_box_by_arrays(
     high: Array,
     beta: Array,
     residual: Array,
-    tolerance: float,
+    tol: float,
     max_steps: int,
 ) -> int:
     """Do what `climb_in_box` does, without numba."""
@@ -263,7 +263,7 @@ def climb_in_box_by_arrays(
     for step in range(max_steps):
         rooms = np.where(residual > 0.0, high - beta, beta - low)
         sizes = np.where(rooms > 0.0, np.abs(residual), 0.0)
-        if not sizes.max(initial=0.0) >= tolerance:
+        if not sizes.max(initial=0.0) >= tol:
             return step
         lengths = np.minimum(sizes / curvatures, rooms)
         i = int(np.argmax(lengths * (sizes - 0.5 * lengths * diagonal)))
@@ -284,10 +284,10 @@ def climb_on_plane(
     high: Array,
     beta: Array,
     residual: Array,
-    tolerance: float,
+    tol: float,
     max_steps: int,
 ) -> int:
-    """Change pairs of variables in place until the gap is below `tolerance`; return the steps."""
+    """Change pairs of variables in place until the gap is below `tol`; return the steps."""
     n = len(beta)
     diagonal = np.empty(n)
     for k in range(n):
@@ -298,7 +298,7 @@ def climb_on_plane(
             return step
         row = kernel[i]
         j, lowest = _partner(i, row, diagonal, beta, low, residual)
-        if j < 0 or residual[i] - lowest < tolerance:
+        if j < 0 or residual[i] - lowest < tol:
             return step
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * row[j], _TINY_CURVATURE)
         room_i, room_j = high[i] - beta[i], beta[j] - low[j]
@@ -347,10 +347,10 @@ def climb_in_box(
     high: Array,
     beta: Array,
     residual: Array,
-    tolerance: float,
+    tol: float,
     max_steps: int,
 ) -> int:
-    """Change single variables in place until the gap is below `tolerance`; return the steps."""
+    """Change single variables in place until the gap is below `tol`; return the steps."""
     n = len(beta)
     for step in range(max_steps):
         i, most, worst, chosen = -1, 0.0, 0.0, 0.0
@@ -366,7 +366,7 @@ def climb_in_box(
             gain = length * (size - 0.5 * length * kernel[k, k])
             if gain > most:
                 i, most, chosen = k, gain, length
-        if i < 0 or worst < tolerance:
+        if i < 0 or worst < tol:
             return step
         if residual[i] > 0.0:
             beta[i] = high[i] if chosen == high[i] - beta[i] else beta[i] + chosen
@@ -387,7 +387,7 @@ def solve(
     dual: Dual,
     *,
     start: Array | None = None,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     max_steps: int | None = None,
 ) -> Solution:
     """Return the maximum of a dual; on an indefinite kernel a stationary point.
@@ -397,12 +397,12 @@ def solve(
 
     Shapes: start (n,).
     """
-    check_positive("tolerance", tolerance)
+    check_positive("tol", tol)
     most = max(_LEAST_MOST_STEPS, 100 * len(dual)) if max_steps is None else max_steps
     if start is None and _suits_libsvm(dual):
-        return _libsvm(dual, tolerance, most)
+        return _libsvm(dual, tol, most)
     begin = np.zeros(len(dual)) if start is None else feasible(dual, start)
-    end = climb(dual, begin, tolerance=tolerance, max_steps=most)
+    end = climb(dual, begin, tol=tol, max_steps=most)
     return Solution.of(dual, end.alpha, n_steps=end.n_steps, converged=end.converged)
 
 
@@ -430,7 +430,7 @@ def _suits_libsvm(dual: Dual) -> bool:
     return dual.equality and dual.linear is None and both
 
 
-def _libsvm(dual: Dual, tolerance: float, max_steps: int) -> Solution:
+def _libsvm(dual: Dual, tol: float, max_steps: int) -> Solution:
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -444,7 +444,7 @@ def _libsvm(dual: Dual, tolerance: float, max_steps: int) -> Solution:
     machine = SVC(
         kernel="precomputed",
         C=1.0,
-        tol=max(tolerance, _LIBSVM_TOLERANCE),
+        tol=max(tol, _LIBSVM_TOLERANCE),
         max_iter=min(max_steps, max(_LIBSVM_STEPS, 100 * len(used))),
         cache_size=1.0,
     )
@@ -458,5 +458,5 @@ def _libsvm(dual: Dual, tolerance: float, max_steps: int) -> Solution:
     n_steps = int(np.max(machine.n_iter_))
     # Exact steps finish its work, none if the gap is as asked for.
     left = max(max_steps - n_steps, 1)
-    end = climb(dual, feasible(dual, alpha), tolerance=tolerance, max_steps=left)
+    end = climb(dual, feasible(dual, alpha), tol=tol, max_steps=left)
     return Solution.of(dual, end.alpha, n_steps=n_steps + end.n_steps, converged=end.converged)

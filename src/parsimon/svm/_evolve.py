@@ -1,33 +1,25 @@
-"""One call for every strategy.
+"""Evolution of duals: exact local steps by default, or the strategies of the source.
 
-What an evolution returns.
-
-Evolution with exact local steps: every individual is a stationary point of the dual.
-
-Evolution without local steps: the strategies of Mierswa (2009), section 3.1.
-
-"gaussian" (EvoSVM-G) adds normal numbers, "switching" (EvoSVM-S) sends variables from zero to C
-and back, "hybrid" (EvoSVM-H) switches them off or on to any value, "swarm" (PsoSVM) is a particle
-swarm.
-
-Points of a dual with their kernel products, so that a change of few variables costs little.
-
-Which evolution to run: a strategy, how many individuals, when to stop.
-
-Children of points of a dual: few variables switched, halves crossed, the plane kept.
+"memetic" evolves among stationary points: every individual has been climbed from (`_dual.climb`),
+and the loop is that of `parsimon.pareto.run`. The others do without local steps (Mierswa 2009,
+section 3.1): "gaussian" (EvoSVM-G) adds normal numbers, "switching" (EvoSVM-S) sends variables from
+zero to C and back, "hybrid" (EvoSVM-H) switches them off or on to any value, "swarm" (PsoSVM) is a
+particle swarm. `EvolutionOptions` say which and how long, `evolve` runs it and returns an
+`EvolutionResult`.
 """
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from parsimon import _compiled
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds
-from parsimon._random import Seed, seed_sequence
-from parsimon._typing import Array, Indices
+from parsimon._random import Seed
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import evolution_strategy, particle_swarm
+from parsimon.pareto.run import Ending, SearchOptions, Standing, run
 from parsimon.pareto.search import SearchResult
 from parsimon.pareto.space import Box
 from parsimon.pareto.variation import (
@@ -41,7 +33,7 @@ from parsimon.svm._dual import Dual, climb, feasible, solve
 
 
 @dataclass(frozen=True, eq=False)
-class Evolved:
+class EvolutionResult:
     """The best point an evolution has seen, and how the run went.
 
     alpha (n,): Feasible.
@@ -60,12 +52,14 @@ class Evolved:
     stopped_by: str
 
 
+# Objectives closer than this share are one point, and no progress.
+_SAME = 1e-6
 # Share of changed variables up to which their rows are added one by one.
 _FEW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class DualPoints:
     """k points, what the kernel makes of them, and their objectives.
 
     Shapes: alpha (k, n).
@@ -82,16 +76,16 @@ class Population:
         return len(self.alpha)
 
     @classmethod
-    def of(cls, dual: Dual, alpha: Array) -> "Population":
+    def of(cls, dual: Dual, alpha: Array) -> "DualPoints":
         """Evaluate points, shape (k, n), as one matrix product."""
         return cls.known(dual, alpha, (alpha * dual.signs) @ dual.kernel)
 
     @classmethod
-    def known(cls, dual: Dual, alpha: Array, products: Array) -> "Population":
+    def known(cls, dual: Dual, alpha: Array, products: Array) -> "DualPoints":
         """Make a population of points whose products are known."""
         return cls(alpha, products, dual.value(alpha, products))
 
-    def changed(self, dual: Dual, parents: Indices, alpha: Array) -> "Population":
+    def changed(self, dual: Dual, parents: Indices, alpha: Array) -> "DualPoints":
         """Evaluate children, shape (m, n), of these parents, in O(n) for each changed variable."""
         steps = (alpha - self.alpha[parents]) * dual.signs
         products = self.products[parents]
@@ -101,19 +95,26 @@ class Population:
                 products[child] += step[moved] @ dual.kernel[moved]
             else:
                 products[child] = (alpha[child] * dual.signs) @ dual.kernel
-        return Population.known(dual, alpha, products)
+        return DualPoints.known(dual, alpha, products)
 
-    def chosen(self, places: Indices) -> "Population":
+    def chosen(self, places: Indices) -> "DualPoints":
         """Return some of the points."""
-        return Population(self.alpha[places], self.products[places], self.values[places])
+        return DualPoints(self.alpha[places], self.products[places], self.values[places])
 
-    def joined(self, other: "Population") -> "Population":
+    def joined(self, other: "DualPoints") -> "DualPoints":
         """Return the points of both."""
-        return Population(
+        return DualPoints(
             np.concatenate((self.alpha, other.alpha)),
             np.concatenate((self.products, other.products)),
             np.concatenate((self.values, other.values)),
         )
+
+    def best(self, k: int) -> "DualPoints":
+        """Return the k best distinct points, best first."""
+        order = np.argsort(-self.values, kind="stable")
+        values: Array = self.values[order]
+        new = np.append(True, values[:-1] - values[1:] > _SAME * np.abs(values[:-1]))
+        return self.chosen(order[new][:k])
 
 
 STRATEGIES = ("memetic", "gaussian", "switching", "hybrid", "swarm")
@@ -125,13 +126,13 @@ _PRINTED = (10, 1000, 5)
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvolutionOptions:
     """How to evolve a dual.
 
     printed: Without the equality, and with the source's parameters.
     population_size, max_iter, stall: Individuals; generations at most; generations without a
         better one at which to stop.
-    tolerance: Gap at which an exact climb ends.
+    tol: Gap at which an exact climb ends.
     time_limit: Seconds.
     """
 
@@ -140,7 +141,7 @@ class Settings:
     population_size: int = _MEMETIC[0]
     max_iter: int = _MEMETIC[1]
     stall: int = _MEMETIC[2]
-    tolerance: float = 1e-3
+    tol: float = 1e-3
     time_limit: float | None = None
 
     @classmethod
@@ -152,9 +153,9 @@ class Settings:
         population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
-    ) -> "Settings":
+    ) -> "EvolutionOptions":
         """Return checked settings; what is None has the value that suits the strategy."""
         check_choice("strategy", strategy, STRATEGIES)
         check_choice("preset", preset, PRESETS)
@@ -169,7 +170,7 @@ class Settings:
             _count("population_size", population_size, defaults[0], least=2),
             _count("max_iter", max_iter, defaults[1]),
             _count("stall", stall, defaults[2]),
-            check_positive("tolerance", tolerance),
+            check_positive("tol", tol),
             check_seconds("time_limit", time_limit),
         )
 
@@ -232,12 +233,25 @@ def random_points(dual: Dual, k: int, rng: np.random.Generator) -> Array:
     return points
 
 
-# Objectives closer than this share are one point, and no progress.
-_SAME = 1e-6
+class Generation(NamedTuple):
+    """Where a memetic evolution stands.
+
+    points: The best first.
+    n_steps, n_evaluations: Exact steps, and points climbed from, so far.
+    n_idle: Generations since the best got better.
+    ended: Why there is nothing left to search for, if so.
+    """
+
+    points: DualPoints
+    n_steps: int
+    n_evaluations: int
+    n_idle: int = 0
+    ended: str | None = None
 
 
-def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Generator) -> Evolved:
-    """Maximise a dual by evolution among its stationary points.
+@dataclass(frozen=True, eq=False)
+class MemeticEvolution:
+    """Evolution among the stationary points of a dual; a process for `parsimon.pareto.run`.
 
     From zero (without numba: from libsvm's point) two variables at a time are moved to their best
     values (`climb`) until the optimality conditions hold. If the problem is concave that is the
@@ -245,84 +259,62 @@ def memetic(dual: Dual, settings: Settings, *, concave: bool, rng: np.random.Gen
     are made of parents by switching variables and by crossing, are climbed from in turn, and the
     best distinct points survive.
     """
-    return _Run(dual, settings, rng).evolved(concave=concave)
 
+    dual: Dual
+    options: EvolutionOptions
+    concave: bool
+    deadline: float = np.inf
+    title: str = "evolving"
+    keeps_states: bool = True
 
-class _Run:
-    """One run: the only object here that changes."""
+    def settings(self) -> dict[str, str]:
+        return {"search": "memetic", "options": repr(self.options), "n": repr(len(self.dual))}
 
-    def __init__(self, dual: Dual, settings: Settings, rng: np.random.Generator) -> None:
-        self.dual, self.settings, self.rng = dual, settings, rng
-        limit = settings.time_limit
-        self.deadline = np.inf if limit is None else time.monotonic() + limit
-        self.n_steps = self.n_evaluations = 0
-        self.population = self.climbed(Population.of(dual, self.first()))
-        self.history = [float(self.population.values[0])]
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        return np.random.default_rng(seed)
 
-    def evolved(self, *, concave: bool) -> Evolved:
-        stopped_by = "concave"
-        if not concave:
-            try:
-                stopped_by = self.loop()
-            except KeyboardInterrupt:
-                stopped_by = "interrupt"
-        best = int(np.argmax(self.population.values))
-        return Evolved(
-            self.population.alpha[best],
-            np.array(self.history),
-            len(self.history) - 1,
-            self.n_evaluations,
-            self.n_steps,
-            stopped_by,
-        )
+    def begin(self, rng: np.random.Generator) -> Generation:
+        first = self.climbed(DualPoints.of(self.dual, self.origin()))
+        if self.concave:
+            return first._replace(ended="concave")
+        try:
+            return self.joined(first, self.others(rng))
+        except KeyboardInterrupt:
+            return first._replace(ended="interrupt")
 
-    def loop(self) -> str:
-        """Evolve until there is a reason to stop, and return it."""
-        settings = self.settings
-        self.keep(self.climbed(self.others()))
-        self.history = [float(self.population.values[0])]
-        n_stalled = 0
-        while True:
-            if time.monotonic() >= self.deadline:
-                return "time_limit"
-            if len(self.history) > settings.max_iter:
-                return "max_iter"
-            if n_stalled >= settings.stall:
-                return "stall"
-            before = self.history[-1]
-            self.keep(self.climbed(self.children()))
-            self.history.append(float(self.population.values[0]))
-            improved = self.history[-1] > before + _SAME * abs(before)
-            n_stalled = 0 if improved else n_stalled + 1
+    def step(
+        self,
+        state: Generation,
+        rng: np.random.Generator,
+        deadline: float | None,  # noqa: ARG002 - its own counts from before the first climb
+    ) -> Generation:
+        after = self.joined(state, self.children(state, rng))
+        before, now = float(state.points.values[0]), float(after.points.values[0])
+        improved = now > before + _SAME * abs(before)
+        return after._replace(n_idle=0 if improved else state.n_idle + 1)
 
-    def first(self) -> Array:
+    def origin(self) -> Array:
         """Return where to begin: zero, or libsvm's point where steps from zero would be slow."""
         if _compiled.numba_is_installed():
             return np.zeros((1, len(self.dual)))
-        return solve(self.dual, tolerance=self.settings.tolerance).alpha[None]
+        return solve(self.dual, tol=self.options.tol).alpha[None]
 
-    def others(self) -> Population:
+    def others(self, rng: np.random.Generator) -> DualPoints:
         """Return the points that join the first: libsvm's, and random ones."""
-        theirs = solve(self.dual, tolerance=self.settings.tolerance).alpha
-        drawn = random_points(self.dual, self.settings.population_size - 1, self.rng)
-        return Population.of(self.dual, np.vstack((theirs, drawn)))
+        theirs = solve(self.dual, tol=self.options.tol).alpha
+        drawn = random_points(self.dual, self.options.population_size - 1, rng)
+        return DualPoints.of(self.dual, np.vstack((theirs, drawn)))
 
-    def children(self) -> Population:
-        k = self.settings.population_size
-        parents, mates = self.winners(k), self.winners(k)
-        alpha = varied(
-            self.dual, self.population.alpha[parents], self.population.alpha[mates], self.rng
-        )
-        return self.population.changed(self.dual, parents, alpha)
+    def children(self, state: Generation, rng: np.random.Generator) -> DualPoints:
+        points, k = state.points, self.options.population_size
+        parents, mates = (_winners(len(points), k, rng) for _ in range(2))
+        alpha = varied(self.dual, points.alpha[parents], points.alpha[mates], rng)
+        return points.changed(self.dual, parents, alpha)
 
-    def winners(self, k: int) -> Indices:
-        """Return the better of two drawn at random, k times; the population is in order."""
-        drawn: Indices = self.rng.integers(len(self.population), size=(k, 2)).min(axis=1)
-        return drawn
-
-    def climbed(self, points: Population) -> Population:
+    def climbed(self, points: DualPoints) -> Generation:
         """Return the stationary points above these; those after the deadline stay as they are."""
         alpha, products = points.alpha.copy(), points.products.copy()
+        n_steps = n_climbed = 0
         for place in range(len(points)):
             if place and time.monotonic() >= self.deadline:
                 break
@@ -330,28 +322,65 @@ class _Run:
                 self.dual,
                 alpha[place],
                 products=products[place],
-                tolerance=self.settings.tolerance,
+                tol=self.options.tol,
                 deadline=self.deadline,
             )
             alpha[place], products[place] = end.alpha, end.products
-            self.n_steps += end.n_steps
-            self.n_evaluations += 1
-        return Population.known(self.dual, alpha, products)
+            n_steps, n_climbed = n_steps + end.n_steps, n_climbed + 1
+        return Generation(DualPoints.known(self.dual, alpha, products), n_steps, n_climbed)
 
-    def keep(self, more: Population) -> None:
-        """Keep the best distinct points of the population and these, best first."""
-        both = self.population.joined(more)
-        order = np.argsort(-both.values, kind="stable")
-        values: Array = both.values[order]
-        new = np.append(True, values[:-1] - values[1:] > _SAME * np.abs(values[:-1]))
-        self.population = both.chosen(order[new][: self.settings.population_size])
+    def joined(self, state: Generation, more: DualPoints) -> Generation:
+        """Climb from more points, and keep the best distinct ones of all, best first."""
+        found = self.climbed(more)
+        return Generation(
+            state.points.joined(found.points).best(self.options.population_size),
+            state.n_steps + found.n_steps,
+            state.n_evaluations + found.n_evaluations,
+        )
+
+    def standing(self, state: Generation) -> Standing:
+        return Standing(state.n_evaluations, state.n_idle)
+
+    def row(self, state: Generation) -> tuple[float, ...]:
+        return (float(state.points.values[0]),)
+
+    def note(self, state: Generation) -> str:
+        return f"best {state.points.values[0]:.6g}"
+
+    def finished(self, state: Generation) -> str | None:
+        return state.ended
+
+    def to_arrays(self, state: Generation) -> dict[str, AnyArray]:
+        counts = np.array([state.n_steps, state.n_evaluations, state.n_idle])
+        points = state.points
+        return {"alpha": points.alpha, "products": points.products, "counts": counts}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> Generation:
+        points = DualPoints.known(self.dual, arrays["alpha"], arrays["products"])
+        return Generation(points, *arrays["counts"].tolist())
+
+    def result(self, state: Generation, ending: Ending) -> EvolutionResult:
+        return EvolutionResult(
+            state.points.alpha[int(np.argmax(state.points.values))],
+            ending.trail[:, 0],
+            ending.n_iter,
+            state.n_evaluations,
+            state.n_steps,
+            ending.stopped_by,
+        )
+
+
+def _winners(n: int, k: int, rng: np.random.Generator) -> Indices:
+    """Return the better of two of n drawn at random, k times; the best are first."""
+    drawn: Indices = rng.integers(n, size=(k, 2)).min(axis=1)
+    return drawn
 
 
 # The printed rule looks every 100 generations, by which time most runs have stalled.
 _PRINTED_INTERVAL, _INTERVAL = 100, 10
 
 
-def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolved:
+def plain(dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None) -> EvolutionResult:
     """Maximise a dual by an evolution strategy or a swarm.
 
     A dual with the equality is searched by what its individuals become when the side that is too
@@ -360,7 +389,7 @@ def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolv
     Mierswa (2009), section 3.1: EvoSVM-G, -S, -H and PsoSVM.
     """
     found = _search(dual, settings, random_state)
-    return Evolved(
+    return EvolutionResult(
         feasible(dual, found.solution),
         found.history.best[:, 0],
         found.n_iter,
@@ -370,7 +399,7 @@ def plain(dual: Dual, settings: Settings, *, random_state: Seed = None) -> Evolv
     )
 
 
-def _search(dual: Dual, settings: Settings, random_state: Seed) -> SearchResult:
+def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> SearchResult:
     def evaluate(alpha: Array) -> Array:
         values: Array = dual.objective(feasible(dual, alpha))
         return values
@@ -398,7 +427,7 @@ def _search(dual: Dual, settings: Settings, random_state: Seed) -> SearchResult:
     return particle_swarm(evaluate, space, **common)
 
 
-def _mutation(settings: Settings) -> Mutation:
+def _mutation(settings: EvolutionOptions) -> Mutation:
     if settings.strategy == "switching":
         return SwitchMutation()
     if settings.strategy == "hybrid":
@@ -408,14 +437,14 @@ def _mutation(settings: Settings) -> Mutation:
 
 
 def evolve(
-    dual: Dual, settings: Settings, *, concave: bool = False, random_state: Seed = None
-) -> Evolved:
+    dual: Dual, settings: EvolutionOptions, *, concave: bool = False, random_state: Seed = None
+) -> EvolutionResult:
     """Maximise a dual by evolution."""
-    if settings.strategy == "memetic":
-        return memetic(
-            dual, settings, concave=concave, rng=np.random.default_rng(seed_sequence(random_state))
-        )
-    return plain(dual, settings, random_state=random_state)
-
-
-__all__ = ["STRATEGIES", "Evolved", "Settings", "evolve"]
+    if settings.strategy != "memetic":
+        return plain(dual, settings, random_state=random_state)
+    limit = settings.time_limit
+    deadline = np.inf if limit is None else time.monotonic() + limit
+    options = SearchOptions(
+        settings.max_iter, time_limit=limit, stall=settings.stall, random_state=random_state
+    )
+    return run(MemeticEvolution(dual, settings, concave, deadline), options)

@@ -1,68 +1,275 @@
-r"""From the options of `ParetoSVC` to a search: checks, the rows held out, the call.
+r"""The search for a front of margin against loss: objectives, operators, and three ways to search.
 
-The exact front: machines solved one after another along the price C.
+A support vector machine minimises :math:`\frac12 \|w\|^2 + C \sum_i c_i \xi_i`. The two terms,
+without the price C between them, are the objectives (what section 3.2 of Mierswa 2009 sets out to
+trace): one row of dual variables is one function :math:`f = \sum_j \alpha_j y_j k(x_j, \cdot)`,
+and its bias is the best there is, found by sorting (`MarginProblem`).
 
-Every machine that is optimal for some C is Pareto-optimal in margin term and hinge loss, and the
-other way round, since both are convex. Each solution begins where the line through the two before
-it leads, as the path is piecewise linear in C [1]. Spaced evenly in
-:math:`\nu = \sum \alpha_i / (C \sum c_i)`, the same front is the path of the nu-SVM [2].
+Both terms are convex, so every machine that is optimal for some C is on the front and the other
+way round; between two prices the optimal dual variables are piecewise linear in C [1]. Hence
+`exact_path` solves machines one after another along C, each begun where the line through the two
+before it leads, and `evolve_front` solves a few, spreads a population between them and goes on by
+NSGA-II with operators that know the path; which solutions survive is decided by hypervolume, since
+survival by gaps throws away points of the bend for points of the long flat ends [2].
 
-[1] Hastie, Rosset, Tibshirani and Zhu (2004), JMLR 5:1391-1415.
-[2] Schoelkopf, Smola, Williamson and Bartlett (2000), "New support vector algorithms", Neural
-   Computation 12:1207-1245.
+`evolve_printed` is the search of the source. Corollary 3.1 of Mierswa (2009) maximises, over
+:math:`\alpha \ge 0`,
 
-The primal front: a few exact machines, and evolution between them.
+.. math:: (I)\ -\alpha^T Q \alpha, \quad (II)\ \sum \alpha_i, \quad (III)\ -|\sum \alpha_i y_i|.
 
-The exact front of margin term and hinge loss is the path over the price C. Its points
-are dear one by one and cheap by the hundred: `seeds` solves a few of them, `interpolated` spreads
-a population between these, and NSGA-II goes on from there with operators that know the path
-(`variation`). A population costs one product with the kernel matrix.
+This is no trade-off between margin and error. Multiplying :math:`\alpha` by s multiplies (II) by s
+and (I) by its square, so at a given sum s the best (I) is :math:`-s^2 \min_{p} p^T Q p` over the
+probability vectors p: all Pareto-optimal solutions are multiples of one vector, one and the same
+hard-margin classifier without bias. With a bound A on each variable the exact front is the path
+of the nu-SVM, :math:`\nu = s / (n A)`: its end at small sums is the hard margin and its end at
+large sums, where all variables are equal, a Parzen classifier, the reverse of the source's
+reading. What the source plots as overfitting control are individuals begun at zero that have not
+converged: the more generations, the more support vectors they have.
 
-Which solutions of two objectives are kept: those without which most volume would be lost.
-
-On a convex front, survival by gaps throws away points of the bend for points of the long flat
-ends. Survival by hypervolume contribution keeps what the front is measured by (SMS-EMOA [1]).
-
-[1] Beume, Naujoks and Emmerich (2007), "SMS-EMOA: multiobjective selection based on dominated
+[1] Hastie, Rosset, Tibshirani and Zhu (2004), "The entire regularization path for the support
+   vector machine", JMLR 5:1391-1415.
+[2] Beume, Naujoks and Emmerich (2007), "SMS-EMOA: multiobjective selection based on dominated
    hypervolume", European Journal of Operational Research 181:1653-1669.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
-from parsimon._checks import check_choice, check_count, check_positive, check_seconds, shorten
-from parsimon._data import Rows
-from parsimon._progress import Progress
-from parsimon._random import Seed, seed_sequence
-from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Box, Directions, SearchResult, hypervolume, nsga2
-from parsimon.pareto._criteria import unit_scaled
-from parsimon.pareto.search import History
+from parsimon._checks import check_count, check_positive, check_probability
+from parsimon._random import Seed
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
+from parsimon.pareto._evaluation_pool import EvaluationPool
+from parsimon.pareto.nsga2 import NSGA2
+from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
+from parsimon.pareto.search import History, describe_start, search_generations
+from parsimon.pareto.space import Space
+from parsimon.pareto.variation import HybridMutation
 from parsimon.svm._dual import Dual, solve
-from parsimon.svm._front_machine import (
-    Basis,
-    Figures,
-    FrontSVC,
-    Holdout,
-    loss_weights,
-    stratified_holdout,
-)
-from parsimon.svm._losses import (
-    PRINTED_GENERATIONS,
-    PRINTED_POPULATION,
-    AscentMutation,
-    BlendCrossover,
-    Training,
-    evolve_printed,
-)
-from parsimon.svm.indefinite import REPAIRS
+
+NAMES = ("margin_term", "hinge_loss")
+DUAL_NAMES = ("quadratic", "linear", "balance")
+# Weights that are sums in another order are equal.
+_ROUNDING = 1e-12
+# Share of the largest squared norm there could be below which a negative one is rounding.
+_NEGATIVE = 1e-10
+_TINY_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblem:
+    """Labelled rows by which machines are evaluated, many at once.
+
+    kernel (n, n): Symmetric.
+    signs (n,): -1 or 1, both of them there.
+    weights (n,): What one unit of slack of each row, or an error there, costs; positive.
+    """
+
+    kernel: Array
+    signs: Array
+    weights: Array
+
+    @property
+    def constant_error(self) -> float:
+        """The least share of rows, by weight, that predicting one class for all of them misses."""
+        positive = float(self.weights[self.signs > 0].sum())
+        return min(positive, float(self.weights.sum()) - positive) / float(self.weights.sum())
+
+    def scores(self, alpha: Array) -> Array:
+        """Return the functions' values without bias, shape (k, n), of rows of dual variables."""
+        values: Array = (alpha * self.signs) @ self.kernel
+        return values
+
+    def objectives(self, alpha: Array) -> Array:
+        """Return margin term and hinge loss at the best bias, shape (k, 2)."""
+        scores = self.scores(alpha)
+        bias = best_bias(scores, self.signs, self.weights)
+        losses = hinge_losses(scores + bias[:, None], self.signs, self.weights)
+        return np.column_stack([margin_terms(alpha * self.signs, scores), losses])
+
+    def evaluate(self, alpha: Array) -> tuple[Array, Array]:
+        """Return the objectives, and by how much each squared norm is negative, shape (k,).
+
+        Only a kernel that is not positive semi-definite has functions of negative squared norm.
+        They have no margin, and would otherwise be better than all that have one.
+        """
+        values = self.objectives(alpha)
+        return values, np.where(self.has_margin(alpha, values[:, 0]), 0.0, -values[:, 0])
+
+    def has_margin(self, alpha: Array, terms: Array) -> Mask:
+        """Tell which margin terms are not negative beyond rounding, shape (k,)."""
+        largest = alpha.sum(axis=1) ** 2 * float(np.abs(self.kernel).max())
+        has: Mask = terms >= -_NEGATIVE * largest
+        return has
+
+
+def margin_terms(coefficients: Array, scores: Array) -> Array:
+    r"""Return :math:`\frac12 \|w\|^2 = \frac12 \beta^T K \beta` of each row, shape (k,).
+
+    The margin is :math:`1 / \|w\|`. With a kernel that is not positive semi-definite the number
+    may be negative.
+
+    Shapes: coefficients (k, n), scores (k, n).
+    """
+    terms: Array = 0.5 * np.einsum("kn,kn->k", coefficients, scores)
+    return terms
+
+
+def hinge_losses(decisions: Array, signs: Array, weights: Array) -> Array:
+    r"""Return :math:`\sum_i c_i \max(0, 1 - y_i f(x_i))` of each row, shape (k,).
+
+    Shapes: decisions (k, n), signs, weights (n,).
+    """
+    losses: Array = np.maximum(1.0 - decisions * signs, 0.0) @ weights
+    return losses
+
+
+def best_bias(scores: Array, signs: Array, weights: Array) -> Array:
+    """Return the bias with the least hinge loss, for each row of scores.
+
+    The loss is convex and piecewise linear in the bias, with a kink at ``signs - scores`` of each
+    row, where its slope rises by the weight of that row from minus the weight of the positive
+    class: the best bias is a weighted quantile of the kinks. Where a whole interval is best, its
+    middle is taken.
+
+    Shapes: scores (k, n), signs, weights (n,) -> (k,).
+    """
+    kinks = signs - scores
+    if (weights == weights[0]).all():
+        # All slopes rise alike: the interval between two order statistics is best.
+        last = int(np.count_nonzero(signs > 0))
+        kinks.partition((last - 1, last), axis=1)
+        middles: Array = 0.5 * (kinks[:, last - 1] + kinks[:, last])
+        return middles
+    order = np.argsort(kinks, axis=1, kind="stable")
+    risen = np.cumsum(weights[order], axis=1)
+    target = weights[signs > 0].sum()
+    slack = _ROUNDING * risen[:, -1:]
+    lower = np.argmax(risen >= target - slack, axis=1)
+    upper = np.argmax(risen > target + slack, axis=1)
+    rows = np.arange(len(scores))
+    ends = kinks[rows, order[rows, lower]], kinks[rows, order[rows, upper]]
+    quantiles: Array = 0.5 * (ends[0] + ends[1])
+    return quantiles
+
+
+def prices(alpha: Array, weights: Array) -> Array:
+    """Return the least C whose box holds each row of dual variables, shape (k,)."""
+    largest: Array = (alpha / weights).max(axis=1)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class BlendCrossover:
+    """Mix parents by a random share; if weights are given, those that are neighbours in price.
+
+    The two children of a pair are ``t a + (1 - t) b`` and ``(1 - t) a + t b``, with t uniform.
+    Margin term and loss are convex, so that a child never lies above the chord of its parents.
+
+    weights (n,): Of the rows, which tell the price of dual variables.
+    rate: Probability of each pair.
+    """
+
+    weights: Array | None = field(default=None, repr=False)
+    rate: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_probability("rate", self.rate)
+
+    def __call__(
+        self,
+        first: AnyArray,
+        second: AnyArray,
+        space: Space,  # noqa: ARG002 - an operator takes what all operators take
+        rng: np.random.Generator,
+    ) -> tuple[AnyArray, AnyArray]:
+        if self.weights is not None:
+            both = np.concatenate([first, second])
+            both = both[np.argsort(prices(both, self.weights), kind="stable")]
+            first, second = both[0::2], both[1::2]
+        share = rng.random((len(first), 1))
+        share[rng.random(len(first)) >= self.rate] = 0.0
+        step = share * (second - first)
+        return first + step, second - step
+
+
+@dataclass(frozen=True, eq=False)
+class AscentMutation:
+    """Change the price a little, switch a few rows on or off, then climb a few exact steps.
+
+    least, most: Range of the price.
+    spread: Standard deviation of the change of log C.
+    sparsity: Share of the children whose rows are switched as in
+        `parsimon.pareto.HybridMutation`.
+    n_steps: Steps in two variables for each child.
+    """
+
+    problem: MarginProblem = field(repr=False)
+    least: float = 0.01
+    most: float = 1000.0
+    spread: float = 0.2
+    sparsity: float = 0.25
+    n_steps: int = 3
+
+    def __post_init__(self) -> None:
+        check_positive("least", self.least)
+        check_positive("most", self.most)
+        check_positive("spread", self.spread, or_zero=True)
+        check_probability("sparsity", self.sparsity)
+        check_count("n_steps", self.n_steps, least=0)
+
+    def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
+        before = prices(parents, self.problem.weights)
+        wished = before * np.exp(self.spread * rng.standard_normal(len(parents)))
+        price = np.clip(wished, self.least, self.most)
+        # A row of zeros has no price, and stays what it is until it is switched.
+        children = (
+            parents * np.where(before > 0, price / np.where(before > 0, before, 1.0), 1.0)[:, None]
+        )
+        switched = rng.random(len(parents)) < self.sparsity
+        if switched.any():
+            drawn = HybridMutation()(children[switched], space, rng)
+            children[switched] = np.minimum(drawn, price[switched, None] * self.problem.weights)
+        return climbed(self.problem, children, price, n_steps=self.n_steps)
+
+
+def climbed(problem: MarginProblem, alpha: Array, price: Array, *, n_steps: int) -> Array:
+    """Climb a few steps in the dual of each row's own price, all rows side by side.
+
+    Each step moves the pair of variables that libsvm would choose, by second-order information
+    [1], to its maximum in the box; the sum of the signed variables stays as it is. Rows must lie
+    in the boxes of their prices.
+
+    Shapes: alpha (k, n), price (k,) -> (k, n).
+
+    [1] Fan, Chen and Lin (2005), JMLR 6:1889-1918.
+    """
+    if n_steps == 0:
+        return alpha
+    kernel, signs = problem.kernel, problem.signs
+    diagonal, every = np.diagonal(kernel), np.arange(len(alpha))
+    ends = price[:, None] * (problem.weights * signs)
+    low, high = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+    beta = np.clip(alpha * signs, low, high)
+    residual = signs - beta @ kernel
+    for _ in range(n_steps):
+        rising = np.where(beta < high, residual, -np.inf)
+        i = np.argmax(rising, axis=1)
+        slopes = np.where(beta > low, rising[every, i][:, None] - residual, -np.inf)
+        curvatures = np.maximum(diagonal[i][:, None] + diagonal - 2.0 * kernel[i], _TINY_CURVATURE)
+        j = np.argmax(np.maximum(slopes, 0.0) ** 2 / curvatures, axis=1)
+        slope = slopes[every, j]
+        rooms = np.minimum(high[every, i] - beta[every, i], beta[every, j] - low[every, j])
+        length = np.minimum(slope / curvatures[every, j], rooms)
+        length = np.where(np.isfinite(slope) & (slope > 0), length, 0.0)
+        beta[every, i] += length
+        beta[every, j] -= length
+        residual -= length[:, None] * (kernel[i] - kernel[j])
+    inside: Array = np.clip(beta, low, high) * signs
+    return np.abs(inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +327,8 @@ def removal_order(values: Array) -> Indices:
     return order[np.array(removed + ends, dtype=np.intp)]
 
 
-NAMES = ("margin_term", "hinge_loss")
-
-
 def seeds(
-    training: Training, C: Array, *, tolerance: float = 1e-3, deadline: float | None = None
+    problem: MarginProblem, C: Array, *, tol: float = 1e-3, deadline: float | None = None
 ) -> Array:
     """Return the exact dual variables for some C, shape (k, n), in their order.
 
@@ -132,8 +336,8 @@ def seeds(
     """
     found = []
     for price in C:
-        dual = Dual(training.kernel, training.signs, price * training.weights)
-        found.append(solve(dual, tolerance=tolerance).alpha)
+        dual = Dual(problem.kernel, problem.signs, price * problem.weights)
+        found.append(solve(dual, tol=tol).alpha)
         if deadline is not None and time.monotonic() > deadline:
             break
     return np.array(found)
@@ -152,42 +356,44 @@ def interpolated(known: Array, C_known: Array, C: Array) -> Array:
     return between
 
 
-def evolve(
-    training: Training,
+def evolve_front(
+    problem: MarginProblem,
     *,
     C_range: tuple[float, float],
-    n_seeds: int,
     n_points: int,
     max_iter: int,
-    tolerance: float = 1e-3,
+    n_seeds: int = 12,
     deadline: float | None = None,
     random_state: Seed = None,
     **run_options: Any,
 ) -> SearchResult:
-    """Search for the front of margin term and hinge loss."""
+    """Search for the front of margin term and hinge loss between a few exact machines."""
     least, most = C_range
     C_seeds = np.geomspace(least, most, max(2, min(n_seeds, n_points)))
-    known = seeds(training, C_seeds, tolerance=tolerance, deadline=deadline)
+    known = seeds(problem, C_seeds, deadline=deadline)
     start = interpolated(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
-    if deadline is not None:
-        # At least a little time, so that there is a front whatever the seeds took.
-        run_options["time_limit"] = max(deadline - time.monotonic(), 0.001)
-    ends, violation = training.judged(known)
+    ends, violation = problem.evaluate(known)
     ends = ends[violation == 0] if (violation == 0).any() else ends
     return nsga2(
-        training.judged,
-        Box(0.0, most * training.weights),
-        start=np.clip(start, 0.0, most * training.weights),
+        problem.evaluate,
+        Box(0.0, most * problem.weights),
+        start=np.clip(start, 0.0, most * problem.weights),
         population_size=n_points,
         max_iter=max_iter,
-        crossover=BlendCrossover(training.weights),
-        mutation=AscentMutation(training, least, most),
+        crossover=BlendCrossover(problem.weights),
+        mutation=AscentMutation(problem, least, most),
         guide=VolumeGuide(ends.min(axis=0), ends.max(axis=0)),
         names=NAMES,
         chunk_size=n_points,
+        time_limit=_seconds_left(deadline),
         random_state=random_state,
         **run_options,
     )
+
+
+def _seconds_left(deadline: float | None) -> float | None:
+    """Return the time until a deadline, at least a little, so that there is a front whatever."""
+    return None if deadline is None else max(deadline - time.monotonic(), 0.001)
 
 
 def _start_prices(C_seeds: Array, n_points: int) -> Array:
@@ -199,273 +405,152 @@ def _start_prices(C_seeds: Array, n_points: int) -> Array:
     return made
 
 
-# Prices at which nu is known before those in between are guessed.
-_N_COARSE = 12
-
-
 def exact_path(
-    training: Training,
+    problem: MarginProblem,
     C: Array,
     *,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     deadline: float | None = None,
-    callback: Callable[[SearchResult], Any] | None = None,
-    verbose: bool = False,
+    **run_options: Any,
 ) -> SearchResult:
     """Return the optimal machines for increasing prices.
 
     Shapes: C (k,).
     """
-    found: list[Array] = []
-    stopped_by = "max_iter"
-    try:
-        with Progress("solving", total=len(C), verbose=verbose) as progress:
-            for place, price in enumerate(C):
-                found.append(_next(training, C, found, tolerance))
-                progress.update(place + 1, note=f"C {price:.4g}")
-                if callback is not None and callback(_result(training, found, "running")):
-                    stopped_by = "callback"
-                    break
-                if deadline is not None and time.monotonic() >= deadline and place + 1 < len(C):
-                    stopped_by = "time_limit"
-                    break
-    except KeyboardInterrupt:
-        if not found:
-            raise
-        stopped_by = "interrupt"
-    return _result(training, found, stopped_by)
+    options = SearchOptions(len(C) - 1, time_limit=_seconds_left(deadline), **run_options)
+    return run(_ExactPath(problem, C, tol), options)
 
 
-def nu_prices(
-    training: Training, C_range: tuple[float, float], n_points: int, *, tolerance: float = 1e-3
-) -> Array:
-    """Return increasing prices at which nu falls in equal steps, nearly.
+# Dual variables, shape (n,), of the machines so far.
+_Solved = tuple[Array, ...]
 
-    Between a few prices at which nu is known, log C is interpolated in nu.
+
+@dataclass(frozen=True, eq=False)
+class _ExactPath:
+    """One machine a step; a process for `parsimon.pareto.run`."""
+
+    problem: MarginProblem
+    C: Array
+    tol: float
+    title: str = "solving"
+    keeps_states: bool = True
+
+    def settings(self) -> dict[str, str]:
+        # A product instead of the whole matrix is enough to tell tables apart.
+        parts = self.C, self.problem.weights, self.problem.kernel @ self.problem.signs
+        rows = describe_start(np.concatenate(parts))
+        return {"search": "exact path", "rows": rows, "tol": repr(self.tol)}
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        return child_generator(seed, 0)
+
+    def begin(self, rng: np.random.Generator) -> _Solved:  # noqa: ARG002 - chance has no part
+        return (solve(self.dual(0), tol=self.tol).alpha,)
+
+    def step(
+        self,
+        state: _Solved,
+        rng: np.random.Generator,  # noqa: ARG002 - chance has no part
+        deadline: float | None,  # noqa: ARG002 - a machine is the least there is to do
+    ) -> _Solved:
+        k, C = len(state), self.C
+        ahead = state[-1]
+        if k > 1 and C[k - 1] != C[k - 2]:
+            ahead = ahead + (C[k] - C[k - 1]) / (C[k - 1] - C[k - 2]) * (ahead - state[-2])
+        return (*state, solve(self.dual(k), start=ahead, tol=self.tol).alpha)
+
+    def dual(self, place: int) -> Dual:
+        """Return the dual of one price."""
+        problem = self.problem
+        return Dual(problem.kernel, problem.signs, self.C[place] * problem.weights)
+
+    def standing(self, state: _Solved) -> Standing:
+        return Standing(len(state))
+
+    def row(self, state: _Solved) -> tuple[float, ...]:  # noqa: ARG002 - the result has it all
+        return ()
+
+    def note(self, state: _Solved) -> str:
+        return f"C {self.C[len(state) - 1]:.4g}"
+
+    def finished(self, state: _Solved) -> str | None:  # noqa: ARG002 - max_iter ends it
+        return None
+
+    def to_arrays(self, state: _Solved) -> dict[str, AnyArray]:
+        return {"alpha": np.array(state)}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> _Solved:
+        return tuple(arrays["alpha"])
+
+    def result(self, state: _Solved, ending: Ending) -> SearchResult:
+        alpha, count = np.array(state), np.arange(1, len(state) + 1)
+        values = self.problem.objectives(alpha)
+        return SearchResult(
+            solutions=alpha,
+            values=values,
+            violation=np.zeros(len(alpha)),
+            population=alpha,
+            directions=Directions.of(NAMES),
+            n_iter=len(alpha),
+            n_evaluations=len(alpha),
+            stopped_by=ending.stopped_by,
+            history=History(count, count, np.minimum.accumulate(values, axis=0)),
+        )
+
+
+def dual_objectives(problem: MarginProblem, alpha: Array, *, balance: bool) -> Array:
+    """Return the printed objectives of rows of dual variables, all to be maximised.
+
+    Shapes: alpha (k, n) -> (k, 3), or (k, 2) without the balance.
     """
-    C = np.geomspace(*C_range, _N_COARSE)
-    alpha = exact_path(training, C, tolerance=tolerance).solutions
-    nu = nus(alpha, C, training.weights)
-    # Where nu does not move (no row is violated, or all are), the price alone decides.
-    falling = np.concatenate([[True], np.diff(nu) < -1e-9])
-    falling[-1] = True
-    wished = np.linspace(nu[0], nu[-1], n_points)
-    logs = np.interp(-wished, -nu[falling], np.log(C[falling]))
-    prices: Array = np.maximum.accumulate(np.clip(np.exp(logs), *C_range))
-    prices[[0, -1]] = C_range
-    return prices
+    signed = alpha * problem.signs
+    quadratic = -np.einsum("kn,kn->k", signed @ problem.kernel, signed)
+    columns = [quadratic, alpha.sum(axis=1)]
+    if balance:
+        columns.append(-np.abs(signed.sum(axis=1)))
+    return np.column_stack(columns)
 
 
-def nus(alpha: Array, C: Array, weights: Array) -> Array:
-    """Return nu of each row of dual variables at its price, shape (k,).
-
-    Nu is at most the weighted share of support vectors and at least that of the rows that violate
-    their margin.
-    """
-    shares: Array = alpha.sum(axis=1) / (C * weights.sum())
-    return shares
-
-
-def _next(training: Training, C: Array, found: list[Array], tolerance: float) -> Array:
-    """Return the solution at the price after those found."""
-    k = len(found)
-    dual = Dual(training.kernel, training.signs, C[k] * training.weights)
-    if k < 2 or C[k - 1] == C[k - 2]:
-        return solve(dual, start=found[-1] if k else None, tolerance=tolerance).alpha
-    steps = (C[k] - C[k - 1]) / (C[k - 1] - C[k - 2])
-    ahead = found[-1] + steps * (found[-1] - found[-2])
-    return solve(dual, start=ahead, tolerance=tolerance).alpha
-
-
-def _result(training: Training, found: list[Array], stopped_by: str) -> SearchResult:
-    alpha = np.array(found)
-    values = training.objectives(alpha)
-    count = np.arange(1, len(alpha) + 1)
-    return SearchResult(
-        solutions=alpha,
-        values=values,
-        violation=np.zeros(len(alpha)),
-        population=alpha,
-        directions=Directions.of(NAMES),
-        n_iter=len(alpha),
-        n_evaluations=len(alpha),
-        stopped_by=stopped_by,
-        history=History(count, count, np.minimum.accumulate(values, axis=0)),
-    )
-
-
-# Generations if the user says nothing; why "primal" needs few is told in `ParetoSVC`.
-GENERATIONS = {"primal": 10, "dual": 300}
-
-
-def check_search_options(options: Any) -> None:
-    """Refuse options of `ParetoSVC` that cannot be used."""
-    check_choice("objectives", options.objectives, ("primal", "dual", "exact"))
-    check_choice("path", options.path, ("C", "nu"))
-    check_choice("preset", options.preset, ("printed", None))
-    check_choice("indefinite", options.indefinite, REPAIRS)
-    check_choice("balance", options.balance, (True, False))
-    check_choice("refit", options.refit, (True, False))
-    check_count("n_points", options.n_points, least=2)
-    check_count("n_seeds", options.n_seeds, least=2)
-    check_positive("tol", options.tol)
-    check_seconds("time_limit", options.time_limit)
-    fraction = options.validation_fraction
-    if not isinstance(fraction, Real) or not 0 <= float(fraction) < 1:
-        raise InvalidInputError(
-            f"validation_fraction must be a share from 0 up to but not 1, got {fraction!r}."
-        )
-    if options.max_iter is not None:
-        check_count("max_iter", options.max_iter, least=0)
-    C_bounds(options)
-    _check_combinations(options)
-
-
-def C_bounds(options: Any) -> tuple[float, float]:
-    """Return least and greatest price as floats."""
-    try:
-        least, most = (check_positive("C_range", C) for C in options.C_range)
-    except TypeError as error:
-        raise InvalidInputError(f"C_range must be two numbers, got {options.C_range!r}.") from error
-    except ValueError as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"C_range must be two numbers, got {options.C_range!r}.") from error
-    if not least < most:
-        raise InvalidInputError(f"C_range must increase, got {options.C_range!r}.")
-    return least, most
-
-
-def _check_combinations(options: Any) -> None:
-    if options.objectives != "dual" and (options.preset is not None or options.balance):
-        raise InvalidInputError(
-            f'preset and balance belong to objectives="dual", got {options.objectives!r}.'
-        )
-    if options.objectives != "exact" and options.path != "C":
-        raise InvalidInputError(f'path="nu" needs objectives="exact", got {options.objectives!r}.')
-    if options.objectives == "exact" and (options.checkpoint or options.stall):
-        raise InvalidInputError(
-            'checkpoint and stall are for evolution; objectives="exact" solves n_points '
-            "machines, within time_limit if there is one."
-        )
-
-
-def template_of(options: Any) -> FrontSVC:
-    """Return an unfitted classifier with the options that both have."""
-    return FrontSVC(
-        kernel=options.kernel,
-        gamma=options.gamma,
-        degree=options.degree,
-        coef0=options.coef0,
-        indefinite=options.indefinite,
-        class_weight=options.class_weight,
-        tol=options.tol,
-    )
-
-
-def split_rows(options: Any, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
-    """Return the seed of the search, the rows to train on and those to hold out."""
-    root = seed_sequence(options.random_state)
-    search, split = (
-        np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
-        for number in range(2)
-    )
-    fraction = float(options.validation_fraction) if X_val is None else 0.0
-    chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
-    return search, chosen, held
-
-
-def holdout_of(options: Any, basis: Basis, held: Rows, X_val: Any, y_val: Any) -> Holdout | None:
-    """Return the rows to choose by: given ones, or those held out, or none."""
-    if (X_val is None) != (y_val is None):
-        raise InvalidInputError("X_val and y_val belong together; give both, or neither.")
-    if X_val is None:
-        if not len(held.places):
-            return None
-        rows, codes, counts = basis.X[held.places], held.y, held.weights
-    else:
-        rows, labels = validate_data(options, X_val, y_val, dtype=np.float64, reset=False)
-        unknown = np.setdiff1d(labels, options.classes_)
-        if len(unknown):
-            raise InvalidInputError(
-                f"y_val has labels that y has not: {shorten(unknown.tolist())}."
-            )
-        codes, counts = np.searchsorted(options.classes_, labels), np.ones(len(labels))
-    # Weights of classes are those that the training rows lead to.
-    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.weights
-    share = np.array([trained[basis.rows.y == code][0] for code in (0, 1)])
-    return Holdout(
-        basis.gram.between(rows),
-        np.where(codes == 1, 1.0, -1.0),
-        counts * share[codes],
-        float(counts.sum()),
-    )
-
-
-def search_for(
-    options: Any, training: Training, seed: Seed, deadline: float | None
+def evolve_printed(
+    problem: MarginProblem,
+    *,
+    n_points: int = 100,
+    max_iter: int = 1000,
+    balance: bool = True,
+    normalise_crowding: bool = False,
+    deadline: float | None = None,
+    random_state: Seed = None,
+    **run_options: Any,
 ) -> SearchResult:
-    """Run the search that the options of a `ParetoSVC` ask for."""
-    seen: dict[str, Any] = {"callback": options.callback, "verbose": options.verbose}
-    if options.objectives == "exact":
-        bounds, n = C_bounds(options), options.n_points
-        if options.path == "nu":
-            C = nu_prices(training, bounds, n, tolerance=options.tol)
-        else:
-            C = np.geomspace(*bounds, n)
-        return exact_path(training, C, tolerance=options.tol, deadline=deadline, **seen)
-    common: dict[str, Any] = {
-        "n_points": options.n_points,
-        "max_iter": _generations(options),
-        "deadline": deadline,
-        "stall": options.stall,
-        "checkpoint": options.checkpoint,
-        "random_state": seed,
-        **seen,
-    }
-    if options.objectives == "primal":
-        return evolve(
-            training,
-            C_range=C_bounds(options),
-            n_seeds=options.n_seeds,
-            tolerance=options.tol,
-            **common,
-        )
-    common["balance"] = options.balance
-    if options.preset == "printed":
-        common |= {
-            "n_points": PRINTED_POPULATION,
-            "balance": True,
-            "normalise_crowding": False,
-        }
-    return evolve_printed(training, **common)
+    """Search for the front of the printed objectives as the source does (section 3.2.4).
 
-
-def _generations(options: Any) -> int:
-    if options.max_iter is not None:
-        return int(options.max_iter)
-    if options.preset == "printed":
-        return PRINTED_GENERATIONS
-    return GENERATIONS[options.objectives]
-
-
-def walk_places(figures: Figures, k: int) -> Indices:
-    """Return the places of `k` machines along a front, from the widest margin to the narrowest.
-
-    They are evenly spaced along the curve of hinge loss against the logarithm of the margin term,
-    both scaled to [0, 1]. The constant classifier, which has no such logarithm, is one step
-    before the others. A front of fewer machines gives fewer.
+    All individuals begin at zero; uniform crossover (0.9) and hybrid mutation; NSGA-II. Each
+    variable is at most the weight of its row: another bound only rescales both axes.
     """
-    terms = figures.columns["margin_term"]
-    order = np.argsort(terms, kind="stable")
-    positive = order[terms[order] > 0]
-    if k == 1 or not len(positive):
-        return order[:1]
-    curve = unit_scaled(
-        np.column_stack([np.log(terms[positive]), figures.columns["hinge_loss"][positive]])
+    search = NSGA2(
+        space=Box(0.0, problem.weights),
+        start=np.zeros((n_points, len(problem.signs))),
+        population_size=n_points,
+        crossover=UniformCrossover(rate=0.9),
+        mutation=HybridMutation(),
+        mating="random",
+        offspring="crossed_and_mutated",
+        normalise_crowding=normalise_crowding,
+        names=DUAL_NAMES[: 3 if balance else 2],
+        maximise=True,
     )
-    lengths = np.append(0.0, np.hypot(*np.diff(curve, axis=0).T).cumsum())
-    has_constant = len(positive) < len(order)
-    steps = np.linspace(0.0, 1.0, k)[1 if has_constant else 0 :] * lengths[-1]
-    nearest = np.unique(np.abs(lengths - steps[:, None]).argmin(axis=1))
-    return np.append(order[:1], positive[nearest]) if has_constant else positive[nearest]
+    pool = EvaluationPool(_Printed(problem, balance), chunk_size=3 * n_points)
+    options = SearchOptions(
+        max_iter, time_limit=_seconds_left(deadline), random_state=random_state, **run_options
+    )
+    return search_generations(search, pool, options)
+
+
+class _Printed:
+    """The objectives as a function of a population, with a name that a checkpoint knows."""
+
+    def __init__(self, problem: MarginProblem, balance: bool) -> None:
+        self.problem, self.balance = problem, balance
+
+    def __call__(self, alpha: Array) -> Array:
+        return dual_objectives(self.problem, alpha, balance=self.balance)

@@ -1,30 +1,14 @@
-r"""`FrontSVC`: one machine of a front, an ordinary support vector classifier.
+r"""The machines of a front: their rows, their figures, and each as an ordinary classifier.
 
-What a search found: machines, their figures on training and held-out rows, and the front.
-
-Which machine of the front? The rules of selection, as texts.
-
-=========================================  =======================================================
-``holdout_error``                          fewest errors on the rows held out; ties: the simplest
-``one_se``, ``one_se:2``                   simplest within one (two) standard errors of that
-``training_error``                         fewest errors on the training rows; ties: the simplest
-``dual``                                   greatest undivided dual objective
-``knee``, ``knee:gain``, ``knee:tradeoff`` knee of the two objectives of the search, by method
-``auto``                                   ``holdout_error`` if rows were held out, else ``knee``
-``best:n_support``, ``nearest:...``, ``7`` the other rules of `parsimon.pareto.choose`
-``... where n_support<=20``                any of them, among the machines that meet conditions
-=========================================  =======================================================
-
-The simplest machine is the one with the widest margin. The undivided dual objective
-(:math:`\sum \alpha_i - \frac12 \alpha^T Q \alpha` without a box) asks for the hard margin; it is
-the first rule of the source (Mierswa 2009, section 3.2.5).
-
-Some of the merged rows are held out: a row that is there twice is never on both sides of a split.
+`FrontSVC` is one machine; its own `fit` solves the exact problem at its C. `machines_found` turns
+what a search returned into a `Front` whose solutions are such classifiers, with all that is known
+of each on training rows and on rows held out. A row that is there twice is never on both sides of
+that split.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -35,23 +19,21 @@ from parsimon._checks import check_positive, is_precomputed, shorten
 from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, SearchResult
-from parsimon.pareto import choose as choose_from_front
-from parsimon.pareto._criteria import condition_mask, written_conditions
-from parsimon.pareto._directions import Directions
-from parsimon.pareto.choose import Rule
+from parsimon.pareto.choose import Figures
 from parsimon.pareto.dominance import nondominated_rows
 from parsimon.svm._dual import Dual, solve
-from parsimon.svm._gram import Gram
-from parsimon.svm._losses import (
-    Training,
+from parsimon.svm._front import (
+    DUAL_NAMES,
+    MarginProblem,
     best_bias,
     dual_objectives,
     hinge_losses,
     margin_terms,
     prices,
 )
+from parsimon.svm._gram import Gram, has_cholesky_factor
 from parsimon.svm.indefinite import Repair, repaired
 
 
@@ -117,7 +99,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        indefinite: Literal["native", "clip", "flip", "shift"] = "native",
+        indefinite: Literal["native", "clip", "flip", "shift"] = "flip",
         class_weight: Any = None,
         tol: float = 1e-3,
     ) -> None:
@@ -147,11 +129,14 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
         with one_thread():
-            training, repair = training_of(self, gram, rows, classes)
-            dual = Dual(training.kernel, training.signs, float(self.C) * training.weights)
-            alpha = solve(dual, tolerance=self.tol).alpha
-            bias = best_bias(training.scores(alpha[None]), training.signs, training.weights)
-        return settle(self, Member(alpha, float(bias[0])), Basis(gram, repair, rows, classes, X))
+            problem, repair = margin_problem(self, gram, rows, classes)
+            dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
+            alpha = solve(dual, tol=self.tol).alpha[None]
+            basis = TrainedRows(gram, repair, rows, classes, X)
+            bias, self._columns = described(problem, basis, alpha)
+            errors = self._columns["training_error"]
+            self._beats_constant = errs_less(errors, problem.constant_error)
+        return settle(self, alpha[0], float(bias[0]), basis)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row, shape (m,)."""
@@ -168,7 +153,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class Expansion:
     """A function of new rows: kernels at some training rows, with coefficients, and a bias."""
 
     gram: Gram
@@ -183,15 +168,7 @@ class Machine:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
-    """Dual variables, shape (n,), and bias of one machine."""
-
-    alpha: Array
-    bias: float
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
+class TrainedRows:
     """The training rows that dual variables belong to, and how new rows meet them."""
 
     gram: Gram
@@ -234,13 +211,13 @@ def fitted_gram(options: Any, X: Array, rows: Rows) -> Gram:
     return Gram.of(options.kernel, *shared, X[rows.places], weights=rows.weights)
 
 
-def training_of(
+def margin_problem(
     options: Any, gram: Gram, rows: Rows, classes: AnyArray
-) -> tuple[Training, Repair | None]:
-    """Return what a population is judged on, and the repair of the kernel if one was asked for."""
+) -> tuple[MarginProblem, Repair | None]:
+    """Return what machines are evaluated by, and the repair of the kernel if one was asked for."""
     matrix = gram.train
     repair = None
-    if options.indefinite != "native" and not gram.is_psd:
+    if options.indefinite != "native" and not (gram.is_psd or has_cholesky_factor(matrix)):
         repair = repaired(matrix, options.indefinite)
         matrix = repair.train
     signs = np.where(rows.y == 1, 1.0, -1.0)
@@ -250,12 +227,15 @@ def training_of(
             "A class has weight zero in class_weight, so that nothing is learnt of it; give it a "
             "positive weight."
         )
-    return Training(matrix, signs, weights), repair
+    return MarginProblem(matrix, signs, weights), repair
 
 
-def settle(model: FrontSVC, member: Member, basis: Basis) -> FrontSVC:
-    """Give a classifier the fitted attributes of one machine, and return it."""
-    alpha, places = member.alpha, basis.rows.places
+def settle(model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows) -> FrontSVC:
+    """Give a classifier the fitted attributes of one machine, and return it.
+
+    Shapes: alpha (n,).
+    """
+    places = basis.rows.places
     largest = float(alpha.max(initial=0.0))
     support = np.flatnonzero(alpha > SUPPORT * largest) if largest > 0 else np.empty(0, np.intp)
     signs = np.where(basis.rows.y == 1, 1.0, -1.0)
@@ -269,127 +249,17 @@ def settle(model: FrontSVC, member: Member, basis: Basis) -> FrontSVC:
         np.empty((0, 0)) if is_precomputed(model) else np.ascontiguousarray(basis.X[model.support_])
     )
     model.dual_coef_ = (alpha * signs)[support][None]
-    model.intercept_ = np.array([member.bias])
+    model.intercept_ = np.array([bias])
     model.n_support_ = np.bincount(basis.rows.y[support], minlength=2)
-    model._machine = Machine(basis.gram.subset(used), mapped[used], member.bias)
+    model._machine = Expansion(basis.gram.subset(used), mapped[used], bias)
     return model
 
 
+PRIMAL_COLUMNS = ("margin_term", "hinge_loss", "training_error", "n_support")
 # Errors that are sums in another order are equal.
 _DIGITS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Figures:
-    """What is known of each machine of a front, in its order.
-
-    columns (k,): All columns of the table: ``margin_term``, ``training_error``,
-        ``dual_objective``, ``holdout_error`` if rows were held out, and others.
-    n_holdout: Weight of the rows held out.
-    """
-
-    columns: Mapping[str, Array]
-    n_holdout: float = 0.0
-
-    def where(self, mask: Mask) -> "Figures":
-        """Return the figures of some machines."""
-        kept = {name: column[mask] for name, column in self.columns.items()}
-        return Figures(kept, self.n_holdout)
-
-
-def choose(front: Front, figures: Figures, rule: Rule) -> int:
-    """Return the index that a rule chooses."""
-    if not isinstance(rule, str):
-        return choose_from_front(front, rule)
-    text, _, conditions = rule.partition(" where ")
-    kept = _met(figures, conditions) if conditions else np.ones(len(front), dtype=np.bool_)
-    if not kept.any():
-        raise EmptyFrontError("No machine is left to choose from; loosen the conditions.")
-    index = _chosen(front[kept], figures.where(kept), text.strip())
-    return int(np.flatnonzero(kept)[index])
-
-
-def _chosen(front: Front, figures: Figures, text: str) -> int:
-    name, _, rest = text.partition(":")
-    if text == "auto":
-        text = name = "holdout_error" if "holdout_error" in figures.columns else "knee"
-    if text in ("holdout_error", "training_error"):
-        return _fewest(_column(figures, text), figures)
-    if name == "one_se":
-        return _within_standard_error(figures, _number(rest) if rest else 1.0)
-    if text == "dual":
-        return int(np.argmax(_column(figures, "dual_objective")))
-    if name == "knee":
-        return _knee(front, text)
-    try:
-        return choose_from_front(front, text)
-    except InvalidInputError as error:
-        if not str(error).startswith("There is no rule"):
-            raise
-        raise InvalidInputError(
-            f"There is no rule {name!r}; the rules are holdout_error, one_se, training_error, "
-            "dual, knee, auto, best, nearest, desirable, or an index."
-        ) from error
-
-
-def _fewest(errors: Array, figures: Figures) -> int:
-    return int(np.lexsort((figures.columns["margin_term"], errors.round(_DIGITS)))[0])
-
-
-def _within_standard_error(figures: Figures, n_errors: float) -> int:
-    """Return the simplest machine whose hold-out error is near the least.
-
-    The standard error is binomial, with one error and one success added, so that a faultless
-    machine has one too (Breiman et al. 1984, section 3.4.3).
-    """
-    check_positive("n_errors", n_errors, or_zero=True)
-    errors, n = _column(figures, "holdout_error"), figures.n_holdout
-    share = (n * float(errors.min()) + 1.0) / (n + 2.0)
-    most = float(errors.min()) + n_errors * np.sqrt(share * (1.0 - share) / n)
-    eligible = np.flatnonzero(errors.round(_DIGITS) <= round(most, _DIGITS))
-    return int(eligible[np.argmin(figures.columns["margin_term"][eligible])])
-
-
-def _knee(front: Front, text: str) -> int:
-    """Return the knee of the objectives of the search, which are the first two."""
-    pair = Front(
-        front.values[:, :2],
-        front.names[:2],
-        maximise=[name for name in front.directions.maximised if name in front.names[:2]],
-    )
-    return int(pair.rows[choose_from_front(pair, text)])
-
-
-def _met(figures: Figures, text: str) -> Mask:
-    mask = np.ones(len(figures.columns["margin_term"]), dtype=np.bool_)
-    for condition, bound in written_conditions(text, "n_support<=20").items():
-        name = condition.rpartition("__")[0]
-        column = _column(figures, name)[:, None]
-        mask &= condition_mask(column, Directions.of([name]), {condition: bound})
-    return mask
-
-
-def _column(figures: Figures, name: str) -> Array:
-    if name in figures.columns:
-        return figures.columns[name]
-    if name == "holdout_error":
-        raise InvalidInputError(
-            "No rows were held out; give validation_fraction, or X_val and y_val to fit, or choose "
-            "by another rule such as knee."
-        )
-    raise InvalidInputError(
-        f"There is no column {name!r}; the columns are {', '.join(figures.columns)}."
-    )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InvalidInputError(f"A rule needs a number here, got {text!r}.") from error
-
-
-PRIMAL_COLUMNS = ("margin_term", "hinge_loss", "training_error", "n_support")
+# Of these more is better.
+_MAXIMISED = ("margin", "dual_objective")
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,113 +279,156 @@ class Holdout:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FrontMachines:
     """The machines of a front, in its order; called with a place it returns the classifier there.
 
     Shapes: alpha (k, n), bias (k,).
 
     template: Not fitted, with the options of the search.
     header: Number of columns of the user's table, and their names or None.
-    values (k, m): Columns of the front.
-    names, maximised: Of these columns.
+    columns (k,): All that is known of each machine, by name.
+    is_dual: Whether they come from the printed objectives, so that they have no price of their own.
+    n_holdout: How many rows were held out.
     """
 
-    basis: Basis
+    basis: TrainedRows
     template: FrontSVC
     header: tuple[int, AnyArray | None]
-    values: Array
-    names: tuple[str, ...]
-    maximised: tuple[str, ...]
     alpha: Array
     bias: Array
-    figures: Figures
+    columns: Mapping[str, Array]
+    is_dual: bool
+    n_holdout: float
 
     def __len__(self) -> int:
         return len(self.bias)
 
+    @property
     def front(self) -> Front:
-        """Return the front; its solutions are fitted classifiers."""
-        return Front(self.values, self.names, maximise=self.maximised, solutions=self)
+        """The front; its solutions are fitted classifiers."""
+        return front_of(self.columns, is_dual=self.is_dual, solutions=self)
 
     def __call__(self, index: int) -> FrontSVC:
         """Return the classifier at a place of the front, with its own price as C."""
-        price = float(self.figures.columns["C"][index])
+        price = float(self.columns["C"][index])
         model = clone(self.template)
         if price > 0:
             model.set_params(C=price)
         model.n_features_in_, names = self.header
         if names is not None:
             model.feature_names_in_ = names
-        return settle(model, Member(self.alpha[index], float(self.bias[index])), self.basis)
+        return settle(model, self.alpha[index], float(self.bias[index]), self.basis)
 
 
-def found_in(
+def front_of(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = None) -> Front:
+    """Return the front that columns of figures are, those of its objectives among them."""
+    names = _shown(is_dual)
+    values = np.column_stack([columns[name] for name in names])
+    maximised = DUAL_NAMES if is_dual else ()
+    return Front(values, names, maximise=maximised, solutions=solutions)
+
+
+def figures_of(
+    columns: Mapping[str, Array], beats_constant: Mask, *, is_dual: bool, n_holdout: float
+) -> Figures:
+    """Return what rules may refer to beside the columns of the front.
+
+    Of equal machines the one with the widest margin is the simplest.
+    """
+    names = _shown(is_dual)
+    return Figures(
+        {name: column for name, column in columns.items() if name not in names},
+        maximise=_MAXIMISED,
+        error="holdout_error" if n_holdout else None,
+        size=("margin_term",),
+        knee=names[:2],
+        n_rows=n_holdout,
+        beats_constant=beats_constant,
+        constant="one class for every row",
+    )
+
+
+def _shown(is_dual: bool) -> tuple[str, ...]:
+    return (*DUAL_NAMES, *PRIMAL_COLUMNS[1:]) if is_dual else PRIMAL_COLUMNS
+
+
+class Described(NamedTuple):
+    """The machines that a search found, and what rules may refer to.
+
+    constant: The place of the constant classifier.
+    """
+
+    machines: FrontMachines
+    figures: Figures
+    constant: int
+
+
+def machines_found(
     result: SearchResult,
-    training: Training,
-    basis: Basis,
+    problem: MarginProblem,
+    basis: TrainedRows,
     holdout: Holdout | None,
     *,
     template: FrontSVC,
     header: tuple[int, AnyArray | None],
-    is_dual: bool,
-) -> Found:
+) -> Described:
     """Return the machines that a search found, with the constant classifier among them."""
+    searched = result.directions
+    is_dual = searched.names == DUAL_NAMES
     alpha = np.concatenate([np.zeros((1, result.solutions.shape[1])), result.solutions])
-    bias, columns = _described(training, basis, alpha, is_dual=is_dual)
-    searched, maximised = result.directions.names, result.directions.maximised
-    shown: tuple[str, ...] = PRIMAL_COLUMNS
+    bias, columns = described(problem, basis, alpha, is_dual=is_dual)
     if is_dual:
-        table = dual_objectives(training, alpha, balance=len(searched) == 3)
-        columns = {**dict(zip(searched, table.T, strict=True)), **columns}
-        shown = (*searched, *PRIMAL_COLUMNS[1:])
+        table = dual_objectives(problem, alpha, balance=True)
+        columns = {**dict(zip(DUAL_NAMES, table.T, strict=True)), **columns}
     if holdout is not None:
         columns["holdout_error"] = _holdout_errors(holdout, basis, alpha, bias)
     # Only the objectives of the search decide; the other columns come with their rows.
-    pair = np.column_stack([columns[name] for name in searched]) * result.directions.sign
-    places = np.flatnonzero(is_dual | training.has_margin(alpha, columns["margin_term"]))
+    pair = np.column_stack([columns[name] for name in searched.names]) * searched.sign
+    places = np.flatnonzero(is_dual | problem.has_margin(alpha, columns["margin_term"]))
     kept = places[nondominated_rows(pair[places], keep_ties=False)]
-    values = np.column_stack([columns[name] for name in shown])
-    order = kept[Front(values[kept], shown, maximise=maximised).rows]
-    figures = Figures(
-        {name: column[order] for name, column in columns.items()},
-        0.0 if holdout is None else holdout.n_rows,
+    order = kept[front_of({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows]
+    ordered = {name: column[order] for name, column in columns.items()}
+    n_holdout = 0.0 if holdout is None else holdout.n_rows
+    machines = FrontMachines(
+        basis, template, header, alpha[order], bias[order], ordered, is_dual, n_holdout
     )
-    table = values[order]
-    return Found(
-        basis, template, header, table, shown, maximised, alpha[order], bias[order], figures
-    )
+    # Worth having is what errs less than the constant machine, the first.
+    errors = columns["training_error" if holdout is None else "holdout_error"]
+    better = errs_less(errors, errors[0])[order]
+    figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=n_holdout)
+    return Described(machines, figures, int(np.argmax(order == 0)))
 
 
-def _described(
-    training: Training, basis: Basis, alpha: Array, *, is_dual: bool
+def described(
+    problem: MarginProblem, basis: TrainedRows, alpha: Array, *, is_dual: bool = False
 ) -> tuple[Array, dict[str, Array]]:
-    """Return bias and figures of machines, the first of which is constant."""
-    scores = training.scores(alpha)
-    bias = best_bias(scores, training.signs, training.weights)
+    """Return bias and figures of machines; the printed rule for the bias leaves out the first."""
+    scores = problem.scores(alpha)
+    bias = best_bias(scores, problem.signs, problem.weights)
     if is_dual:
-        bias[1:] = _reference_bias(training, alpha[1:], scores[1:])
-    columns = measured(training, alpha, scores, bias)
+        bias[1:] = _reference_bias(problem, alpha[1:], scores[1:])
+    columns = measured(problem, alpha, scores, bias)
     if basis.repair is not None and basis.repair.how == "shift":
         # A raised diagonal helps the training rows alone; errors are those of `predict`.
         seen = basis.coefficients(alpha) @ basis.gram.train + bias[:, None]
-        columns["training_error"] = error_rates(seen, training.signs, training.weights)
+        columns["training_error"] = error_rates(seen, problem.signs, problem.weights)
     return bias, columns
 
 
-def measured(training: Training, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:
+def measured(problem: MarginProblem, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:
     """Return the figures of machines on their training rows, by name, each of shape (k,)."""
-    terms = margin_terms(alpha * training.signs, scores)
+    terms = margin_terms(alpha * problem.signs, scores)
     with np.errstate(divide="ignore", invalid="ignore"):
         margin = np.where(terms > 0, 1.0 / np.sqrt(2.0 * np.maximum(terms, 0.0)), np.inf)
     decisions = scores + bias[:, None]
     largest = alpha.max(axis=1, keepdims=True)
     return {
         "margin_term": terms,
-        "hinge_loss": hinge_losses(decisions, training.signs, training.weights),
-        "training_error": error_rates(decisions, training.signs, training.weights),
+        "hinge_loss": hinge_losses(decisions, problem.signs, problem.weights),
+        "training_error": error_rates(decisions, problem.signs, problem.weights),
         "n_support": np.count_nonzero(alpha > SUPPORT * largest, axis=1).astype(np.float64),
         "margin": margin,
-        "C": prices(alpha, training.weights),
+        "C": prices(alpha, problem.weights),
         "dual_objective": alpha.sum(axis=1) - terms,
     }
 
@@ -530,13 +443,19 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
     return shares
 
 
-def _reference_bias(training: Training, alpha: Array, scores: Array) -> Array:
-    dual = Dual(training.kernel, training.signs, training.weights, equality=False)
+def errs_less(errors: Array, baseline: float) -> Mask:
+    """Tell which errors are below that of a prediction that needs no machine, shape (k,)."""
+    less: Mask = errors.round(_DIGITS) < round(float(baseline), _DIGITS)
+    return less
+
+
+def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:
+    dual = Dual(problem.kernel, problem.signs, problem.weights, equality=False)
     return np.array(
-        [dual.bias_at(*pair) for pair in zip(alpha, training.signs - scores, strict=True)]
+        [dual.bias_at(*pair) for pair in zip(alpha, problem.signs - scores, strict=True)]
     )
 
 
-def _holdout_errors(holdout: Holdout, basis: Basis, alpha: Array, bias: Array) -> Array:
+def _holdout_errors(holdout: Holdout, basis: TrainedRows, alpha: Array, bias: Array) -> Array:
     decisions = basis.coefficients(alpha) @ holdout.between.T + bias[:, None]
     return error_rates(decisions, holdout.signs, holdout.weights)

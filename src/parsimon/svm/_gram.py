@@ -1,6 +1,8 @@
-"""Kernel matrices of the training rows and of new rows, whatever a kernel was given as.
+"""Kernel matrices of training rows and of new rows, and what classifier and regressor do with them.
 
-What classifier and regressor share: the kernel matrix with its repair, C, one fitted dual.
+`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training_matrix` makes
+the matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
+solves one dual on it; the warnings at the end say where a fit stopped early or came out inverted.
 """
 
 import warnings
@@ -15,10 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._checks import check_choice, check_positive, finite_matrix, is_precomputed
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Kernel, as_kernel
 from parsimon.svm._dual import Dual, Solution
-from parsimon.svm._evolve import Evolved, Settings, evolve
+from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
 from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired
 
 _ASYMMETRY = 1e-8
@@ -182,7 +184,7 @@ class Definiteness:
         )
 
 
-class Training(NamedTuple):
+class TrainingMatrix(NamedTuple):
     """A kernel matrix to train on.
 
     matrix (n, n): Repaired if that was asked for.
@@ -206,7 +208,7 @@ class Training(NamedTuple):
         return self.gram.subset(used), mapped[used], used
 
 
-def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Training:
+def training_matrix(estimator: Any, X: Array, places: Indices, weights: Array) -> TrainingMatrix:
     """Return the kernel matrix of some rows, as the options of an estimator ask for.
 
     Shapes: X (n_given, d), places (n,), weights (n,).
@@ -219,15 +221,15 @@ def training(estimator: Any, X: Array, places: Indices, weights: Array) -> Train
         gram = Gram.of(*kernel_options, X[places], weights=weights)
     how = check_choice("indefinite", estimator.indefinite, REPAIRS)
     matrix = gram.train
-    if gram.is_psd or _has_cholesky_factor(matrix):
-        return Training(gram, matrix, True, None, Definiteness(gram, None, "none"))
+    if gram.is_psd or has_cholesky_factor(matrix):
+        return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
     repair = repaired(matrix, how)
     definite = repair.spectrum.is_psd
     seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
-    return Training(gram, repair.train, definite or how != "native", repair.map, seen)
+    return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
 
 
-def _has_cholesky_factor(matrix: Array) -> bool:
+def has_cholesky_factor(matrix: Array) -> bool:
     """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
     largest = float(np.diagonal(matrix).max())
     if largest <= 0:
@@ -236,15 +238,15 @@ def _has_cholesky_factor(matrix: Array) -> bool:
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
 
 
-def settings_of(estimator: Any) -> Settings:
+def settings_of(estimator: Any) -> EvolutionOptions:
     """Return the checked settings of an estimator's evolution."""
-    return Settings.of(
+    return EvolutionOptions.of(
         estimator.strategy,
         preset=estimator.preset,
         population_size=estimator.population_size,
         max_iter=estimator.max_iter,
         stall=estimator.stall,
-        tolerance=estimator.tolerance,
+        tol=estimator.tol,
         time_limit=estimator.time_limit,
     )
 
@@ -268,23 +270,44 @@ def box_size(C: Any, matrix: Array, weights: Array) -> float:
 
 
 class FittedDual(NamedTuple):
-    """A dual with its solution and how it was found."""
+    """A dual with its solution and how it was found.
+
+    inverted: Whether the machine is against the labels, which an indefinite kernel may bring about.
+    """
 
     solution: Solution
-    evolved: Evolved
+    evolved: EvolutionResult
+    inverted: bool = False
 
 
-def fit_dual(dual: Dual, settings: Settings, concave: bool, seed: Seed) -> FittedDual:
+def fit_dual(dual: Dual, settings: EvolutionOptions, concave: bool, seed: Seed) -> FittedDual:
     """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
     measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
     # Rounding of the scores hides smaller gaps, as in `_dual.climb`.
     size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
-    reached = measured.gap <= max(1.01 * settings.tolerance, 1e-12 * size)
+    reached = measured.gap <= max(1.01 * settings.tol, 1e-12 * size)
     done = evolved.stopped_by in ("concave", "stall", "max_iter")
     converged = done and (reached or settings.strategy != "memetic")
     values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)
-    return FittedDual(Solution(*values, converged=converged), evolved)
+    inverted = not concave and _is_inverted(dual, measured)
+    return FittedDual(Solution(*values, converged=converged), evolved, inverted)
+
+
+def _is_inverted(dual: Dual, solution: Solution) -> bool:
+    """Return whether a decision is against the labels, or a function against the targets.
+
+    On an indefinite matrix a stationary point of the dual may use the negative directions alone.
+    """
+    decisions = dual.scores(solution.alpha, solution.bias)
+    if dual.linear is None:
+        right = float(dual.upper @ (dual.signs * decisions > 0))
+        return right < 0.5 * float(dual.upper.sum())
+    # Variables of errors above the tube come first; both have the same rows.
+    above, below = np.split(dual.linear, 2)
+    targets, function, weights = above - below, np.split(decisions, 2)[0], dual.upper[: len(above)]
+    centred = targets - np.average(targets, weights=weights)
+    return float(weights @ (centred * function)) < 0.0
 
 
 def worst_reason(fits: list[FittedDual]) -> str:
@@ -301,5 +324,16 @@ def warn_unless_converged(fits: list[FittedDual]) -> None:
             f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
             f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
             ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_if_inverted(inverted: bool) -> None:
+    """Warn the caller of an estimator's `fit` if its machine is worse than guessing."""
+    if inverted:
+        warnings.warn(
+            "On this indefinite kernel matrix, taken as it is, the machine predicts worse than "
+            'guessing on its own training rows; use indefinite="flip" or "clip".',
+            InvertedPredictionWarning,
             stacklevel=3,
         )

@@ -1,40 +1,48 @@
-"""One entry for all searches over labellings.
+"""Which labels the unlabelled rows get, and whether the labelled rows support the change.
 
-The best labelling beyond doubt: branch and bound for few unlabelled rows.
-
-The machine of the rows that have a label so far is a lower bound: another row can only raise the
-inner maximum, since it may always be ignored by a multiplier of zero.
-
-The joint maximisation as it is printed, which looks for the worst labelling.
-
-Mierswa (2009, problem 5.2) maximises the dual over multipliers and labels together. A transductive
-machine asks for the labels of *least* inner maximum: a large dual value is a small margin. On the
-source's own four clusters (linear kernel, C = 1) the inner maximum is 0.031 for the split that it
-shows, 1.5 for the two mixed ones and 2.0 for the vertical split, which the joint maximisation
-therefore returns.
+`find_labels` is the entry to the searches of two classes: the evolution and the greedy solver of
+`_labellings`, and here `exhaust`, which proves its labelling the best by branch and bound, and
+`maximise_jointly`, the printed problem. With more than two classes `share_labels` looks for one
+labelling that the machines of all classes share. `chosen_price` and `weigh` are what keeps the
+defaults from harm: the labelled rows, left out in turn, say which price of slack to take and
+whether labels travel along neighbours as well as the machine of the labelled rows predicts.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from parsimon._typing import Array, Indices
+from parsimon._parallel import Workers
+from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm._dual import Dual, solve
 from parsimon.svm._labellings import (
     CROSSOVER_RATE,
     IMPROVEMENT,
+    NEIGHBOURS,
     TOURNAMENT_SHARE,
-    Found,
+    FoundLabelling,
     annealed,
+    class_shares,
     evolve,
     greedy,
     inductive_scores,
     is_better,
     is_late,
+    neighbour_graph,
+    spread_heat,
+    squared_kernel_distances,
+    warm,
 )
-from parsimon.svm._transductive_problem import Fit, Problem, machine
+from parsimon.svm._transductive_problem import (
+    LabellingFit,
+    TransductiveProblem,
+    TransductiveRows,
+    machine,
+)
 
 # Bounds are compared with objectives, so both are solved more exactly than usual.
 _TOLERANCE = 1e-6
@@ -42,7 +50,16 @@ _TOLERANCE = 1e-6
 FEW_ROWS, MOST_ROWS = 12, 24
 
 
-def exhaust(problem: Problem, *, deadline: float | None = None) -> Found:
+# Prices of slack to choose from; another than the first must be better at this level.
+_PRICES, _LEVEL = (1.0, 10.0, 100.0), 0.01
+_MOST_FOLDS = 10
+# Fewer than one of ten nearest neighbours, on average, may be across the border that is found.
+_MOST_NEIGHBOURS, _MOST_CROSSED = 10, 0.1
+# Relabellings after which a search for a shared labelling ends.
+_MOST_ROUNDS = 100
+
+
+def exhaust(problem: TransductiveProblem, *, deadline: float | None = None) -> FoundLabelling:
     """Return the labelling of least optimum among all that the class ratio allows.
 
     Chapelle, Sindhwani and Keerthi (2007), Branch and bound for semi-supervised support vector
@@ -54,19 +71,25 @@ def exhaust(problem: Problem, *, deadline: float | None = None) -> Found:
             f'{problem.n_unlabelled}. Use method="evolution".'
         )
     guess = problem.ranked(inductive_scores(problem)[problem.unlabelled])
-    start = problem.fit(annealed(problem, guess).labels, tolerance=_TOLERANCE)
+    start = problem.fit(annealed(problem, guess).labels, tol=_TOLERANCE)
     # Rows far from the boundary first: giving them the other label costs most, so that wrong
     # branches are cut near the root.
     order = np.argsort(-np.abs(start.scores[problem.unlabelled]), kind="stable")
     tree = _Tree(problem, order, start, deadline)
     tree.visit(np.zeros(problem.n_unlabelled), 0)
-    return Found(tree.best, tree.n_fits, "time_limit" if tree.is_cut else "exact")
+    return FoundLabelling(tree.best, tree.n_fits, "time_limit" if tree.is_cut else "exact")
 
 
 class _Tree:
     """The labellings in order of their first rows, without branches that cannot win."""
 
-    def __init__(self, problem: Problem, order: Indices, best: Fit, deadline: float | None) -> None:
+    def __init__(
+        self,
+        problem: TransductiveProblem,
+        order: Indices,
+        best: LabellingFit,
+        deadline: float | None,
+    ) -> None:
         self.problem, self.order, self.best, self.deadline = problem, order, best, deadline
         self.n_fits, self.is_cut = 1, False
 
@@ -96,26 +119,26 @@ class _Tree:
     def _bound(self, labels: Array, depth: int) -> float:
         self.n_fits += 1
         if depth == len(labels):
-            fit = self.problem.fit(labels, tolerance=_TOLERANCE)
+            fit = self.problem.fit(labels, tol=_TOLERANCE)
             if fit.objective < self.best.objective:
                 self.best = fit
             return fit.objective
         signs = self.problem.signs(labels)
         rows = np.flatnonzero(signs)
         kernel = self.problem.kernel[np.ix_(rows, rows)]
-        found = machine(kernel, signs[rows], self.problem.upper[rows], tolerance=_TOLERANCE)
+        found = machine(kernel, signs[rows], self.problem.upper[rows], tol=_TOLERANCE)
         return found.objective
 
 
 def maximise_jointly(
-    problem: Problem,
+    problem: TransductiveProblem,
     *,
     population_size: int = 10,
     max_iter: int = 100,
     stall: int = 10,
     rng: np.random.Generator,
     deadline: float | None = None,
-) -> Found:
+) -> FoundLabelling:
     """Return the labelling of *greatest* inner maximum, the printed problem.
 
     Multipliers are solved exactly for each labelling; over labellings there are the printed
@@ -126,30 +149,32 @@ def maximise_jointly(
     if n <= FEW_ROWS:
         every = [np.array(labels) for labels in product((-1.0, 1.0), repeat=n)]
         fits = [problem.fit(labels) for labels in every if _keeps_ratio(problem, labels)]
-        return Found(_worst(fits)[0], len(fits), "exact")
+        return FoundLabelling(_worst(fits)[0], len(fits), "exact")
     population = _worst([problem.fit(problem.random_labels(rng)) for _ in range(population_size)])
     best, since = population[0], 0
     for n_iter in range(1, max_iter + 1):
         if is_late(deadline):
-            return Found(best, n_iter - 1, "time_limit")
+            return FoundLabelling(best, n_iter - 1, "time_limit")
         children = [problem.fit(_child(problem, population, rng)) for _ in range(population_size)]
         population = _worst(population + children)[:population_size]
         since = 0 if is_better(-population[0].objective, -best.objective) else since + 1
         best = population[0]
         if since >= stall:
-            return Found(best, n_iter, "stall")
-    return Found(best, max_iter, "max_iter")
+            return FoundLabelling(best, n_iter, "stall")
+    return FoundLabelling(best, max_iter, "max_iter")
 
 
-def _worst(fits: list[Fit]) -> list[Fit]:
+def _worst(fits: list[LabellingFit]) -> list[LabellingFit]:
     return sorted(fits, key=lambda fit: -fit.objective)
 
 
-def _keeps_ratio(problem: Problem, labels: Array) -> bool:
+def _keeps_ratio(problem: TransductiveProblem, labels: Array) -> bool:
     return problem.fewest <= int(np.count_nonzero(labels > 0)) <= problem.most
 
 
-def _child(problem: Problem, population: list[Fit], rng: np.random.Generator) -> Array:
+def _child(
+    problem: TransductiveProblem, population: list[LabellingFit], rng: np.random.Generator
+) -> Array:
     n, entrants = len(population), max(1, round(TOURNAMENT_SHARE * len(population)))
     # The list is sorted, so the lowest place wins.
     places = (rng.random((2, entrants)) * n).astype(np.intp).min(axis=1)
@@ -160,7 +185,7 @@ def _child(problem: Problem, population: list[Fit], rng: np.random.Generator) ->
     return _random_repair(problem, np.where(flips, -first, first), rng)
 
 
-def _random_repair(problem: Problem, labels: Array, rng: np.random.Generator) -> Array:
+def _random_repair(problem: TransductiveProblem, labels: Array, rng: np.random.Generator) -> Array:
     scores = np.zeros(len(problem.known))
     scores[problem.unlabelled] = rng.random(len(labels))
     return problem.repaired(labels, scores)
@@ -170,7 +195,7 @@ METHODS = ("evolution", "greedy", "joint", "exhaustive")
 
 
 @dataclass(frozen=True)
-class Searching:
+class LabellingOptions:
     """How to search.
 
     population_size, max_iter, stall: As in `evolve`.
@@ -184,7 +209,9 @@ class Searching:
     deadline: float | None = None
 
 
-def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) -> Found:
+def find_labels(
+    problem: TransductiveProblem, how: LabellingOptions, seed: np.random.SeedSequence
+) -> FoundLabelling:
     """Return the labelling that a method finds.
 
     Without unlabelled rows it is the plain support vector machine. Evolution has nothing to do
@@ -192,12 +219,12 @@ def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) 
     """
     n = problem.n_unlabelled
     if n == 0:
-        return Found(problem.fit(np.zeros(0)), 1, "converged")
+        return FoundLabelling(problem.fit(np.zeros(0)), 1, "converged")
     if how.method == "exhaustive" or (how.method == "evolution" and n <= FEW_ROWS):
         return exhaust(problem, deadline=how.deadline)
     if how.method == "greedy":
         fit, n_fits = greedy(problem, greedy_count(problem), deadline=how.deadline)
-        return Found(fit, n_fits, "time_limit" if is_late(how.deadline) else "converged")
+        return FoundLabelling(fit, n_fits, "time_limit" if is_late(how.deadline) else "converged")
     search = evolve if how.method == "evolution" else maximise_jointly
     return search(
         problem,
@@ -209,7 +236,7 @@ def find_labels(problem: Problem, how: Searching, seed: np.random.SeedSequence) 
     )
 
 
-def greedy_count(problem: Problem) -> int:
+def greedy_count(problem: TransductiveProblem) -> int:
     """Return how many positives Joachims' solver keeps: the share among the labelled rows.
 
     It is moved into what the class ratio allows; where that is everything, the machine of the
@@ -219,16 +246,344 @@ def greedy_count(problem: Problem) -> int:
     if (problem.fewest, problem.most) == (0, n):
         wanted = int(np.count_nonzero(inductive_scores(problem)[problem.unlabelled] > 0))
     else:
-        share = np.count_nonzero(problem.known > 0) / len(problem.labelled)
-        wanted = int(np.floor(share * n + 0.5))
+        wanted = int(np.floor(problem.labelled_share * n + 0.5))
     return min(max(wanted, problem.fewest), problem.most)
 
 
-def settled(problem: Problem, fit: Fit) -> Fit:
+def settled(problem: TransductiveProblem, fit: LabellingFit) -> LabellingFit:
     """Return the machine of the labelling found, as scikit-learn's SVC would fit it."""
     signs = problem.signs(fit.labels)
     if (signs == signs[0]).all():
         return fit
     solution = solve(Dual(problem.kernel, signs, problem.upper))
     scores = problem.kernel @ (solution.alpha * signs) + solution.bias
-    return Fit(fit.labels, solution, scores)
+    return LabellingFit(fit.labels, solution, scores)
+
+
+class SharedLabelling(NamedTuple):
+    """One class for each unlabelled row, and the machine of each class against the others.
+
+    codes (n_unlabelled,): Indices of classes.
+    """
+
+    codes: Indices
+    fits: list[LabellingFit]
+
+    @property
+    def objective(self) -> float:
+        """The sum of the optima of all machines."""
+        return sum(fit.objective for fit in self.fits)
+
+
+def share_labels(
+    problems: list[TransductiveProblem], *, deadline: float | None = None, n_jobs: int | None = 1
+) -> SharedLabelling:
+    """Return the labelling of least total optimum that local searches from several guesses reach.
+
+    `problems` has one class each against the others. Searched one by one, they may claim a row
+    twice, or leave it to nobody; here each row has one class, and all machines see the same labels.
+    """
+    bounds = class_bounds(problems)
+    calls = [(problems, bounds, codes, deadline) for codes in _guesses(problems, bounds)]
+    with Workers(n_jobs) as workers:
+        ends = list(workers.map(_descend_shared, calls))
+    return min(ends, key=lambda end: end.objective)
+
+
+def class_bounds(problems: list[TransductiveProblem]) -> Array:
+    """Return the fewest and the most unlabelled rows of each class, shape (2, n_classes)."""
+    bounds = np.array([[problem.fewest, problem.most] for problem in problems], dtype=np.float64).T
+    n = problems[0].n_unlabelled
+    for room in (0.0, 1.0):
+        # Shares of few rows are rounded, which a row of room for each class makes good.
+        widened = np.array([np.maximum(bounds[0] - room, 0.0), bounds[1] + room])
+        if widened[0].sum() <= n <= widened[1].sum():
+            return widened
+    raise InvalidInputError(
+        f"positive_ratio allows {bounds[0].sum():g} to {bounds[1].sum():g} rows in all "
+        f"{len(problems)} classes together, but {n} are without a label; give a pair of shares "
+        "that leaves room."
+    )
+
+
+def assigned(gains: Array, bounds: Array) -> Indices:
+    """Return the class of each row such that the sum of gains is greatest within the bounds.
+
+    Where the rows' own wishes break the bounds it is a transport problem, whose linear programme
+    has a whole solution.
+
+    Shapes: gains (n, n_classes), bounds (2, n_classes) -> (n,).
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import eye_array, kron
+
+    n, n_classes = gains.shape
+    codes: Indices = gains.argmax(axis=1)
+    counts = np.bincount(codes, minlength=n_classes)
+    if ((bounds[0] <= counts) & (counts <= bounds[1])).all():
+        return codes
+    one_class = LinearConstraint(kron(eye_array(n), np.ones((1, n_classes))), 1.0, 1.0)
+    in_bounds = LinearConstraint(kron(np.ones((1, n)), eye_array(n_classes)), bounds[0], bounds[1])
+    found = milp(-gains.ravel(), constraints=(one_class, in_bounds), bounds=Bounds(0.0, 1.0))
+    shares = np.asarray(found.x, dtype=np.float64).reshape(n, n_classes)
+    whole: Indices = shares.argmax(axis=1)
+    return whole
+
+
+def _guesses(problems: list[TransductiveProblem], bounds: Array) -> list[Indices]:
+    """Return labellings by the machine of the labelled rows and by spreading along neighbours."""
+    first = problems[0]
+    known = np.array([problem.known[problem.labelled] for problem in problems])
+    codes: Indices = known.argmax(axis=0)
+    distances = squared_kernel_distances(first.kernel)
+    graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
+    reached = [
+        class_shares(spread_heat(graph, first.labelled), codes, len(problems)) for graph in graphs
+    ]
+    inductive = np.column_stack([inductive_scores(problem) for problem in problems])
+    return [assigned(scores[first.unlabelled], bounds) for scores in (*reached, inductive)]
+
+
+def _descend_shared(
+    problems: list[TransductiveProblem], bounds: Array, codes: Indices, deadline: float | None
+) -> SharedLabelling:
+    """Return a labelling that no relabelling by the scores of its own machines improves."""
+    best = _shared(problems, codes, None)
+    for _ in range(_MOST_ROUNDS):
+        gains = [
+            problem.gains(fit.scores) for problem, fit in zip(problems, best.fits, strict=True)
+        ]
+        codes = assigned(np.column_stack(gains), bounds)
+        if np.array_equal(codes, best.codes) or is_late(deadline):
+            break
+        following = _shared(problems, codes, best)
+        if not is_better(following.objective, best.objective):
+            break
+        best = following
+    return best
+
+
+def _shared(
+    problems: list[TransductiveProblem], codes: Indices, before: SharedLabelling | None
+) -> SharedLabelling:
+    fits = []
+    for code, problem in enumerate(problems):
+        labels = np.where(codes == code, 1.0, -1.0)
+        start = None if before is None else warm(before.fits[code], labels, problem)
+        fits.append(problem.fit(labels, start=start))
+    return SharedLabelling(codes, fits)
+
+
+class LabelledMachines(NamedTuple):
+    """The machine of each class (of two, of the second alone) and the labels behind them.
+
+    codes (n_unlabelled,): Classes found; None where the highest score decides.
+    n_iter: Generations, or machines fitted where there are none.
+    """
+
+    fits: list[LabellingFit]
+    codes: Indices | None
+    n_iter: int
+    stopped_by: str
+
+    def coefficients(self, problems: list[TransductiveProblem]) -> Array:
+        """Return multipliers times labels of all rows, shape (n_machines, n)."""
+        pairs = zip(problems, self.fits, strict=True)
+        return np.array([fit.solution.alpha * own.signs(fit.labels) for own, fit in pairs])
+
+    def every_code(self, given: TransductiveRows) -> Indices:
+        """Return the classes of all rows: those given, and those found."""
+        codes = given.labels.codes.copy()
+        codes[codes < 0] = self.codes if self.codes is not None else self._by_score(codes < 0)
+        return codes
+
+    def _by_score(self, rows: Mask) -> Indices:
+        scores = np.column_stack([fit.scores[rows] for fit in self.fits])
+        codes: Indices = scores.argmax(axis=1)
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else codes
+
+
+def find_machines(
+    problems: list[TransductiveProblem],
+    how: LabellingOptions,
+    seed: np.random.SeedSequence,
+    n_jobs: int | None,
+) -> LabelledMachines:
+    """Return the machines of the labelling that a method finds, one labelling for all classes.
+
+    Of more than two classes every method but "evolution" treats each on its own.
+    """
+    if how.method == "evolution" and len(problems) > 1 and problems[0].n_unlabelled:
+        shared = share_labels(problems, deadline=how.deadline, n_jobs=n_jobs)
+        fits = [settled(problem, fit) for problem, fit in zip(problems, shared.fits, strict=True)]
+        ended = "time_limit" if is_late(how.deadline) else "converged"
+        return LabelledMachines(fits, shared.codes, len(fits), ended)
+    seeds = seed.spawn(len(problems))
+    calls = [(problem, how, child) for problem, child in zip(problems, seeds, strict=True)]
+    with Workers(n_jobs if len(problems) > 1 else 1) as workers:
+        found = list(workers.map(_find_settled, calls))
+    codes = (found[0].fit.labels > 0).astype(np.intp) if len(found) == 1 else None
+    n_iter, stopped_by = max((one.n_iter, one.stopped_by) for one in found)
+    return LabelledMachines([one.fit for one in found], codes, n_iter, stopped_by)
+
+
+def _find_settled(
+    problem: TransductiveProblem, how: LabellingOptions, seed: np.random.SeedSequence
+) -> FoundLabelling:
+    found = find_labels(problem, how, seed)
+    return found._replace(fit=settled(problem, found.fit))
+
+
+def inductive_machines(
+    problems: list[TransductiveProblem], *, keep_ratio: bool
+) -> LabelledMachines:
+    """Return the machines of the labelled rows alone; labels keep the class ratio if asked for."""
+    fits = [_inductive(problem) for problem in problems]
+    rows, codes = problems[0].unlabelled, None
+    if keep_ratio and len(fits) == 1:
+        codes = (problems[0].ranked(fits[0].scores[rows]) > 0).astype(np.intp)
+    elif keep_ratio:
+        scores = np.column_stack([fit.scores[rows] for fit in fits])
+        codes = assigned(scores, class_bounds(problems))
+    return LabelledMachines(fits, codes, len(fits), "converged")
+
+
+def _inductive(problem: TransductiveProblem) -> LabellingFit:
+    rows, alpha = problem.labelled, np.zeros(len(problem.known))
+    signs = problem.known[rows]
+    found = solve(Dual(problem.kernel[np.ix_(rows, rows)], signs, problem.upper[rows]))
+    alpha[rows] = found.alpha
+    scores = problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
+    labels = np.where(scores[problem.unlabelled] > 0, 1.0, -1.0)
+    return LabellingFit(labels, replace(found, alpha=alpha), scores)
+
+
+class SpreadEvidence(NamedTuple):
+    """What the labelled rows say, when they are left out in turn, for or against transduction.
+
+    n_labelled: Labelled rows, by weight.
+    inductive: How many of these the machine of the other labelled rows gets wrong.
+    spread: How many of these labels spread from the other labelled rows get wrong.
+    codes (n,): The classes of all rows as labels spread.
+    graph (n, n): Of nearest neighbours.
+    """
+
+    n_labelled: float
+    inductive: float
+    spread: float
+    codes: Indices
+    graph: Array
+
+    @property
+    def favours(self) -> bool:
+        """Whether labels travel along neighbours, and as well as the machine predicts."""
+        return self.spread <= self.inductive + 1e-9 and self.supports(self.codes)
+
+    def supports(self, codes: Indices) -> bool:
+        """Return whether the border of a labelling of all rows runs between few neighbours."""
+        return self._crossed(codes) < _MOST_CROSSED
+
+    def _crossed(self, codes: Indices) -> float:
+        first, second = np.nonzero(self.graph)
+        return float((codes[first] != codes[second]).mean()) if len(first) else 0.0
+
+    def sentence(self, codes: Indices | None) -> str:
+        """Return in words what was decided and why; codes of the labelling found, if any was."""
+        found = self.codes if codes is None else codes
+        used = codes is not None and self.supports(codes)
+        return (
+            f"The unlabelled rows were {'' if used else 'not '}used: labels that spread along "
+            f"neighbours get {self.spread:g} of {self.n_labelled:g} labelled rows wrong when these "
+            f"are left out, the machine of the labelled rows alone {self.inductive:g}, and the "
+            f"border so found crosses {100 * self._crossed(found):.2g} % of the links between "
+            f"neighbours, where less than {100 * _MOST_CROSSED:g} % is asked for."
+        )
+
+
+def weigh(given: TransductiveRows, C: float) -> SpreadEvidence:
+    """Return what speaks for transduction; C is the price of the machine of the labelled rows."""
+    rows = np.flatnonzero(given.labels.known)
+    codes, weights = given.labels.codes[rows], given.weights[rows]
+    # Of few rows a quarter, so that a row's neighbours can be of its own class.
+    count = min(_MOST_NEIGHBOURS, max(1, len(given.rows) // 4))
+    graph = neighbour_graph(squared_kernel_distances(given.kernel), count)
+    heat, n_classes, folds = spread_heat(graph, rows), len(given.labels.classes), _folds(codes)
+    spread = np.zeros((len(rows), n_classes))
+    for fold in range(folds.max() + 1):
+        left = folds == fold
+        spread[left] = class_shares(heat, np.where(left, -1, codes), n_classes)[rows[left]]
+    wrong, wrong_spread = _wrong(_left_out(given, C), codes), _wrong(spread, codes)
+    return SpreadEvidence(
+        float(weights.sum()),
+        float(weights[wrong].sum()),
+        float(weights[wrong_spread].sum()),
+        class_shares(heat, codes, n_classes).argmax(axis=1),
+        graph,
+    )
+
+
+def chosen_price(given: TransductiveRows) -> float:
+    """Return the price of slack, 1 unless the labelled rows left out clearly prefer a higher one.
+
+    Of the prices whose hinge losses of rows left out are less by a paired t test at 1 per cent, it
+    is the one of least loss.
+    """
+    known = given.labels.known
+    codes, weights = given.labels.codes[known], given.weights[known]
+    signs = np.where(codes[:, None] == np.arange(len(given.labels.classes)), 1.0, -1.0)
+    losses = [np.maximum(0.0, 1.0 - signs * _left_out(given, C)).sum(axis=1) for C in _PRICES]
+    best, least = _PRICES[0], math.inf
+    for C, loss in zip(_PRICES[1:], losses[1:], strict=True):
+        total = float(weights @ loss)
+        if total < least and _is_less(loss, losses[0], weights):
+            best, least = C, total
+    return best
+
+
+def _is_less(losses: Array, others: Array, weights: Array) -> bool:
+    """Return whether losses are less by a one-sided paired t test; a weight of two is two rows."""
+    from scipy.stats import t
+
+    n, gains = float(weights.sum()), others - losses
+    mean = float(weights @ gains) / n
+    variance = float(weights @ (gains - mean) ** 2) / (n - 1.0) if n > 1 else 0.0
+    return variance > 0 and float(t.sf(mean / math.sqrt(variance / n), n - 1.0)) <= _LEVEL
+
+
+def _folds(codes: Indices) -> Indices:
+    """Return a fold for each labelled row: one row of each class, or a tenth, is left out."""
+    places = np.zeros(len(codes), dtype=np.intp)
+    for code in np.unique(codes):
+        own = codes == code
+        places[own] = np.arange(np.count_nonzero(own))
+    return places % min(_MOST_FOLDS, int(places.max()) + 1)
+
+
+def _left_out(given: TransductiveRows, C: float) -> Array:
+    """Return scores for each class of labelled rows by machines that had not seen them."""
+    rows = np.flatnonzero(given.labels.known)
+    codes, n_classes = given.labels.codes[rows], len(given.labels.classes)
+    upper, folds = C * given.weights[rows] * given.factors[rows], _folds(codes)
+    scores = np.zeros((len(rows), n_classes))
+    for fold in range(folds.max() + 1):
+        kept, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if not len(kept):
+            continue
+        inner = given.kernel[np.ix_(rows[kept], rows[kept])]
+        outer = given.kernel[np.ix_(rows[left], rows[kept])]
+        for code in range(n_classes if n_classes > 2 else 1):
+            signs = np.where(codes[kept] == code, 1.0, -1.0)
+            found = machine(inner, signs, upper[kept])
+            scores[left, code] = outer @ (found.alpha * signs) + found.bias
+    if n_classes == 2:
+        scores[:, 1] = -scores[:, 0]
+    return scores
+
+
+def _wrong(scores: Array, codes: Indices) -> Mask:
+    """Return which rows are not given to their own class, shape (n,); a tie is wrong."""
+    own = scores[np.arange(len(codes)), codes]
+    others = scores.copy()
+    others[np.arange(len(codes)), codes] = -np.inf
+    wrong: Mask = own <= others.max(axis=1)
+    return wrong

@@ -1,24 +1,12 @@
-"""Evolution of labellings: the outer minimum of the transductive problem.
+"""Labellings: local searches, guesses, variation, and the evolution that combines them.
 
-Each individual is a labelling of the unlabelled rows at the end of a local search; its fitness is
-the exact optimum of its support vector machine. The first ones are guesses: what the machine of
-the labelled rows ranks highest, for several class ratios; labels spread along graphs of nearest
-neighbours; and both of these annealed.
-
-Local searches over labellings: better labels for given scores, new scores for given labels.
-
-`descend` alternates between both until neither helps. `annealed` does so while the unlabelled
-rows slowly gain weight, `greedy` is Joachims' solver: one pair of labels at a time.
-
-New labellings from old ones: crossovers and mutations that respect neighbourhoods.
-
-A single flipped label is undone by the next local search, so most changes here concern a row and
-its nearest rows together.
-
-Guesses from the shape of the data: labels that spread along a graph of nearest neighbours.
-
-They are starting points for the search over labellings and nothing else: what they guess is kept
-only if the objective of the support vector machine says so.
+Read `evolve` first. Each of its individuals is a labelling of the unlabelled rows at the end of a
+local search; its fitness is the exact optimum of its support vector machine. `descend` alternates
+between better labels for given scores and new scores for given labels, `annealed` does so while
+the unlabelled rows slowly gain weight, and `greedy` is Joachims' solver, one pair at a time. The
+first individuals are guesses, of the machine of the labelled rows and of labels spread along graphs
+of nearest neighbours, which are kept only if the objective says so. A single flipped label is
+undone by the next local search, so most changes concern a row and its nearest rows together.
 """
 
 import time
@@ -28,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.svm._transductive_problem import Fit, Problem, machine
+from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
 # Relative differences of objectives below this are rounding, or the tolerance of the inner solver.
 IMPROVEMENT = 1e-7
@@ -50,7 +38,9 @@ def is_better(objective: float, other: float) -> bool:
     return objective < other - IMPROVEMENT * max(1.0, abs(other))
 
 
-def descend(problem: Problem, labels: Array, *, deadline: float | None = None) -> Fit:
+def descend(
+    problem: TransductiveProblem, labels: Array, *, deadline: float | None = None
+) -> LabellingFit:
     """Return a labelling that no relabelling by its own scores improves.
 
     Both steps lower the primal objective: the labels are the best for the scores (all rows at
@@ -68,14 +58,16 @@ def descend(problem: Problem, labels: Array, *, deadline: float | None = None) -
     return fit
 
 
-def warm(fit: Fit, labels: Array, problem: Problem) -> Array:
+def warm(fit: LabellingFit, labels: Array, problem: TransductiveProblem) -> Array:
     """Return multipliers from which to begin for other labels: a row that changed has none."""
     start = fit.solution.alpha.copy()
     start[problem.unlabelled[fit.labels != labels]] = 0.0
     return start
 
 
-def polish(problem: Problem, fit: Fit, *, deadline: float | None = None) -> Fit:
+def polish(
+    problem: TransductiveProblem, fit: LabellingFit, *, deadline: float | None = None
+) -> LabellingFit:
     """Return a labelling that no flip and no swap of rows near the boundary improves.
 
     Unlike `descend`, which trusts the scores of the present machine, every change is judged by
@@ -95,7 +87,7 @@ def polish(problem: Problem, fit: Fit, *, deadline: float | None = None) -> Fit:
     return fit
 
 
-def _neighbours(problem: Problem, fit: Fit) -> Iterator[Array]:
+def _neighbours(problem: TransductiveProblem, fit: LabellingFit) -> Iterator[Array]:
     """Yield labellings with one doubtful row flipped, or one of each side exchanged."""
     doubt = np.argsort(fit.labels * fit.scores[problem.unlabelled], kind="stable")
     positive = [row for row in doubt if fit.labels[row] > 0][:_DOUBTFUL]
@@ -109,7 +101,9 @@ def _neighbours(problem: Problem, fit: Fit) -> Iterator[Array]:
         yield labels
 
 
-def annealed(problem: Problem, labels: Array, *, deadline: float | None = None) -> Fit:
+def annealed(
+    problem: TransductiveProblem, labels: Array, *, deadline: float | None = None
+) -> LabellingFit:
     """Return where `descend` leads while the cost of the unlabelled rows doubles to its value."""
     upper = problem.upper.copy()
     for halvings in range(_HALVINGS, 0, -1):
@@ -118,7 +112,9 @@ def annealed(problem: Problem, labels: Array, *, deadline: float | None = None) 
     return descend(problem, labels, deadline=deadline)
 
 
-def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tuple[Fit, int]:
+def greedy(
+    problem: TransductiveProblem, count: int, *, deadline: float | None = None
+) -> tuple[LabellingFit, int]:
     """Return Joachims' labelling with `count` positives, and how many machines were fitted.
 
     The machine of the labelled rows ranks the others. Their cost then doubles from 1e-5 of its
@@ -148,7 +144,7 @@ def greedy(problem: Problem, count: int, *, deadline: float | None = None) -> tu
         share = share * 2.0
 
 
-def inductive_scores(problem: Problem) -> Array:
+def inductive_scores(problem: TransductiveProblem) -> Array:
     """Return the scores, at all rows, of the machine of the labelled rows alone, shape (n,)."""
     rows = problem.labelled
     signs = problem.known[rows]
@@ -157,7 +153,7 @@ def inductive_scores(problem: Problem) -> Array:
     return scores
 
 
-def _swapped(problem: Problem, fit: Fit) -> Array | None:
+def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
     """Return the labels after exchanging the worst positive and the worst negative, if it helps."""
     slack = np.maximum(0.0, 1.0 - fit.labels * fit.scores[problem.unlabelled])
     positive, negative = fit.labels > 0, fit.labels < 0
@@ -249,21 +245,37 @@ def neighbour_graph(distances: Array, n_neighbours: int) -> Array:
     return graph
 
 
-def spread_labels(graph: Array, known: Array) -> Array:
-    """Return scores of all rows, positive where the positive labels reach more strongly.
-
-    Each class has the same mass to give, so that the class with more labels does not flood the
-    other.
-
-    Shapes: graph (n, n), known (n,).
+def spread_heat(graph: Array, rows: Indices) -> Array:
+    """Return how strongly each of some rows reaches every row, shape (n, n_rows).
 
     Zhou, Bousquet, Lal, Weston and Schölkopf (2004), Advances in Neural Information Processing
     Systems 16:321-328.
     """
-    sides = np.column_stack((known > 0, known < 0)).astype(np.float64)
-    heat = np.linalg.solve(np.eye(len(graph)) - _SPREAD * graph, sides)
-    mass = np.maximum(heat.sum(axis=0), np.finfo(np.float64).tiny)
-    shares = heat / mass
+    n = len(graph)
+    heat = np.linalg.solve(np.eye(n) - _SPREAD * graph, np.eye(n)[:, rows])
+    return np.asarray(heat, dtype=np.float64)
+
+
+def class_shares(heat: Array, codes: Indices, n_classes: int) -> Array:
+    """Return how strongly the labels of each class reach every row, shape (n, n_classes).
+
+    Each class has the same mass to give, so that the class with more labels does not flood the
+    others. Labelled rows of code -1 give nothing.
+
+    Shapes: heat (n, n_labelled), codes (n_labelled,).
+    """
+    mass = heat @ (codes[:, None] == np.arange(n_classes)).astype(np.float64)
+    shares: Array = mass / np.maximum(mass.sum(axis=0), np.finfo(np.float64).tiny)
+    return shares
+
+
+def spread_labels(graph: Array, known: Array) -> Array:
+    """Return scores of all rows, positive where the positive labels reach more strongly.
+
+    Shapes: graph (n, n), known (n,).
+    """
+    rows = np.flatnonzero(known)
+    shares = class_shares(spread_heat(graph, rows), (known[rows] < 0).astype(np.intp), 2)
     # Rows that no label reaches have no opinion; relative differences keep far rows in order.
     scores: Array = (shares[:, 0] - shares[:, 1]) / np.maximum(
         shares.sum(axis=1), np.finfo(np.float64).tiny
@@ -289,33 +301,33 @@ def spectral_splits(graph: Array, n_splits: int) -> Array:
 
 CROSSOVER_RATE = 0.9
 TOURNAMENT_SHARE = 0.25
-_NEIGHBOURS = (5, 10, 20)
+NEIGHBOURS = (5, 10, 20)
 _N_RATIOS = 5
 _N_SPLITS = 2
 # Labellings drawn at random in the place of a child that was tried before.
 _DRAWS = 8
 
 
-class Found(NamedTuple):
+class FoundLabelling(NamedTuple):
     """The outcome of a search over labellings.
 
     n_iter: Generations, or machines fitted where there are none.
     """
 
-    fit: Fit
+    fit: LabellingFit
     n_iter: int
     stopped_by: str
 
 
 def evolve(
-    problem: Problem,
+    problem: TransductiveProblem,
     *,
     population_size: int = 10,
     max_iter: int = 100,
     stall: int = 10,
     rng: np.random.Generator,
     deadline: float | None = None,
-) -> Found:
+) -> FoundLabelling:
     """Search for the labelling whose machine has the least optimum."""
     distances = squared_kernel_distances(problem.kernel)
     order = nearest_order(distances[np.ix_(problem.unlabelled, problem.unlabelled)])
@@ -329,7 +341,7 @@ def evolve(
     best, since = population.best, 0
     for n_iter in range(1, max_iter + 1):
         if is_late(deadline):
-            return Found(best, n_iter - 1, "time_limit")
+            return FoundLabelling(best, n_iter - 1, "time_limit")
         _generation(population, problem, order, rng, deadline)
         since = 0 if is_better(population.best.objective, best.objective) else since + 1
         best = population.best
@@ -337,16 +349,16 @@ def evolve(
             # Before it gives up, the search tries single changes of the best by hand.
             polished = polish(problem, best, deadline=deadline)
             if not is_better(polished.objective, best.objective):
-                return Found(best, n_iter, "stall")
+                return FoundLabelling(best, n_iter, "stall")
             population.add(polished)
             best, since = polished, 0
-    return Found(best, max_iter, "max_iter")
+    return FoundLabelling(best, max_iter, "max_iter")
 
 
-def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bool]]:
+def first_labellings(problem: TransductiveProblem, distances: Array) -> list[tuple[Array, bool]]:
     """Return the guesses with which a search begins, and whether each is to be annealed."""
     counts = np.unique(np.linspace(problem.fewest, problem.most, _N_RATIOS).round().astype(int))
-    graphs = [neighbour_graph(distances, k) for k in _NEIGHBOURS if k < len(distances)]
+    graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
     if len(problem.labelled) == 0:
         return [(labels, False) for labels in _clusterings(problem, graphs, counts)]
     rows = problem.unlabelled
@@ -360,7 +372,7 @@ def first_labellings(problem: Problem, distances: Array) -> list[tuple[Array, bo
     return guesses
 
 
-def _clusterings(problem: Problem, graphs: list[Array], counts: Indices) -> list[Array]:
+def _clusterings(problem: TransductiveProblem, graphs: list[Array], counts: Indices) -> list[Array]:
     """Return splits of the rows where no row has a label."""
     splits = [split for graph in graphs for split in spectral_splits(graph, _N_SPLITS)]
     if not splits:
@@ -376,11 +388,11 @@ class _Population:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.fits: list[Fit] = []
+        self.fits: list[LabellingFit] = []
         self._tried: set[bytes] = set()
 
     @property
-    def best(self) -> Fit:
+    def best(self) -> LabellingFit:
         return self.fits[0]
 
     def is_new(self, labels: Array) -> bool:
@@ -391,13 +403,13 @@ class _Population:
         self._tried.add(key)
         return True
 
-    def add(self, fit: Fit) -> None:
+    def add(self, fit: LabellingFit) -> None:
         self._tried.add(fit.labels.tobytes())
         if any(np.array_equal(fit.labels, other.labels) for other in self.fits):
             return
         self.fits = sorted([*self.fits, fit], key=lambda other: other.objective)[: self.size]
 
-    def parent(self, rng: np.random.Generator) -> Fit:
+    def parent(self, rng: np.random.Generator) -> LabellingFit:
         """Return the winner of a tournament; the list is sorted, so the lowest place wins."""
         entrants = max(1, round(TOURNAMENT_SHARE * len(self.fits)))
         return self.fits[int((rng.random(entrants) * len(self.fits)).min())]
@@ -405,7 +417,7 @@ class _Population:
 
 def _generation(
     population: _Population,
-    problem: Problem,
+    problem: TransductiveProblem,
     order: Indices,
     rng: np.random.Generator,
     deadline: float | None,

@@ -1,9 +1,6 @@
-r"""Several classes by one machine for each pair, as in SVC: votes, and what the votes hide.
+r"""Several classes by one machine for each pair, as in SVC: votes, and probabilities that agree.
 
-The machines of all pairs of classes, with probabilities by cross-fitting if asked for.
-
-Probabilities that agree with the predicted class.
-
+`fit_pairs` fits the machine of every pair, with probabilities by cross-fitting if asked for.
 Platt's sigmoid has an offset, so that its half is not where the decision changes its sign, and a
 coupling of pairwise probabilities need not prefer the class with the most votes. Here a
 probability is above one half exactly where the decision is above zero: the sigmoid goes through the
@@ -27,7 +24,7 @@ from scipy.special import expit
 from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
 from parsimon.svm._dual import Dual
-from parsimon.svm._evolve import Settings
+from parsimon.svm._evolve import EvolutionOptions
 from parsimon.svm._gram import FittedDual, fit_dual
 
 
@@ -209,7 +206,7 @@ _N_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProblem:
+class PairwiseProblem:
     """Rows of several classes and the kernel matrix among them.
 
     Shapes: kernel (n, n).
@@ -245,8 +242,8 @@ class PairFit(NamedTuple):
 
 
 def fit_pairs(
-    problem: ClassProblem,
-    settings: Settings,
+    problem: PairwiseProblem,
+    settings: EvolutionOptions,
     seed: np.random.SeedSequence,
     *,
     probability: bool = False,
@@ -267,7 +264,7 @@ def fit_pairs(
 
 def fit_pair(
     dual: Dual,
-    settings: Settings,
+    settings: EvolutionOptions,
     concave: bool,
     seed: np.random.SeedSequence,
     probability: bool,
@@ -286,7 +283,7 @@ def fit_pair(
 
 
 def cross_fitted(
-    dual: Dual, settings: Settings, concave: bool, seed: np.random.SeedSequence
+    dual: Dual, settings: EvolutionOptions, concave: bool, seed: np.random.SeedSequence
 ) -> Array | None:
     """Return decisions about every row by machines that have not seen it.
 

@@ -1,41 +1,25 @@
-r"""The search for a front of margin, training loss and test loss, and what it found.
-
-Margin, training loss and test loss of a whole population of machines at once.
+r"""The search for a front of margin, training loss and test loss.
 
 A transductive machine minimises :math:`\frac12\|w\|^2 + C \sum_i \xi_i + C^* \sum_k \xi^*_k`; the
 three terms without the prices between them are three objectives. The label of an unlabelled row is
-the sign of its score, so its slack is :math:`\max(0, 1 - |f(x^*_k)|)`.
-
-How machines of a three-sided front are crossed and mutated.
-
-Exact machines with which the search for a three-sided front begins.
+the sign of its score, so its slack is :math:`\max(0, 1 - |f(x^*_k)|)`. `search_primal` begins with
+exact machines of several labellings and prices, which NSGA-II blends and stretches; `search_dual`
+is the search of the source. Objectives and operators take a whole population at once.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from parsimon._checks import check_positive, check_probability
+from parsimon._checks import check_positive
 from parsimon._typing import AnyArray, Array
-from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import (
-    Box,
-    Checkpoint,
-    Front,
-    SearchResult,
-    UniformCrossover,
-    nondominated,
-    nsga2,
-)
-from parsimon.pareto import choose as choose_from_front
-from parsimon.pareto.choose import Rule
+from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
+from parsimon.svm._front import BlendCrossover
 from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
-from parsimon.svm._transductive_problem import Fit, Problem, machine
+from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
 PRIMAL_NAMES = ("margin_term", "train_loss", "test_loss")
 DUAL_NAMES = ("dual_objective", "train_sum", "test_sum")
@@ -50,7 +34,7 @@ class PrimalObjectives:
     weights (n,): How much one unit of slack of each row counts.
     """
 
-    problem: Problem
+    problem: TransductiveProblem
     weights: Array
 
     def __call__(self, machines: Array) -> tuple[Array, Array]:
@@ -84,7 +68,7 @@ class DualObjectives:
     :math:`\alpha` for labelled rows and :math:`\alpha^* y^*` for the others.
     """
 
-    problem: Problem
+    problem: TransductiveProblem
 
     def __call__(self, variables: Array) -> Array:
         signed = self.signed(variables)
@@ -103,28 +87,6 @@ class DualObjectives:
         """Return multipliers times labels, the coefficients of the machines, shape (k, n)."""
         signed: Array = variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
         return signed
-
-
-@dataclass(frozen=True)
-class BlendCrossover:
-    """Mix two machines by a random share: margin term and training loss are convex in it."""
-
-    rate: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_probability("rate", self.rate)
-
-    def __call__(
-        self,
-        first: AnyArray,
-        second: AnyArray,
-        space: Space,  # noqa: ARG002 - an operator takes what all operators take
-        rng: np.random.Generator,
-    ) -> tuple[AnyArray, AnyArray]:
-        share = rng.random((len(first), 1))
-        share[rng.random(len(first)) >= self.rate] = 0.0
-        step = share * (second - first)
-        return first + step, second - step
 
 
 @dataclass(frozen=True)
@@ -181,7 +143,7 @@ _GENERATIONS = 5
 
 
 def exact_machines(
-    problem: Problem, rng: np.random.Generator, *, deadline: float | None = None
+    problem: TransductiveProblem, rng: np.random.Generator, *, deadline: float | None = None
 ) -> Array:
     """Return machines of several labellings, each at several prices of both losses.
 
@@ -216,7 +178,9 @@ def _machine(kernel: Array, signs: Array, upper: Array) -> Array:
     return made
 
 
-def _labellings(problem: Problem, rng: np.random.Generator, deadline: float | None) -> list[Fit]:
+def _labellings(
+    problem: TransductiveProblem, rng: np.random.Generator, deadline: float | None
+) -> list[LabellingFit]:
     """Return distinct labellings, good ones first."""
     if problem.n_unlabelled == 0:
         return [problem.fit(np.zeros(0))]
@@ -230,72 +194,59 @@ def _labellings(problem: Problem, rng: np.random.Generator, deadline: float | No
     return sorted(unique.values(), key=lambda fit: fit.objective)
 
 
-@dataclass(frozen=True)
-class FrontSearch:
-    """How to search for a front, with the meanings of `parsimon.pareto.nsga2`."""
-
-    population_size: int
-    max_iter: int
-    time_limit: float | None = None
-    callback: Callable[[SearchResult], Any] | None = None
-    checkpoint: Checkpoint | str | Path | None = None
-    verbose: bool = False
-
-
-class Searched(NamedTuple):
-    """What a search found.
-
-    machines (k, n + 1): Coefficients and bias.
-    values (k, 3): Their objectives; some may be dominated.
-    """
-
-    result: SearchResult
-    machines: Array
-    values: Array
-
-
 def search_primal(
-    problem: Problem,
+    problem: TransductiveProblem,
     weights: Array,
-    how: FrontSearch,
     seed: np.random.SeedSequence,
     *,
+    population_size: int,
     deadline: float | None = None,
-) -> Searched:
+    **options: Any,
+) -> SearchResult:
     """Return machines (coefficients and bias) on the front of margin and both losses.
 
     Exact machines of several labellings and prices come first; blends and stretched copies of
     them fill the front. All exact machines that keep the class ratio are returned, too, so that a
-    small population does not lose them.
+    small population does not lose them; some of the solutions may therefore be dominated.
 
-    Shapes: weights (n,).
+    Shapes: weights (n,); solutions (k, n + 1).
+
+    options: As in `parsimon.pareto.nsga2`.
     """
     first, second = seed.spawn(2)
     rng = np.random.default_rng(first)
     machines = exact_machines(problem, rng, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
-    start = _filled(machines, evaluate, how.population_size, rng)
     result = nsga2(
         evaluate,
         Box(-np.inf, np.inf, n_variables=len(problem.known) + 1),
-        start=start,
+        start=_filled(machines, evaluate, population_size, rng),
+        population_size=population_size,
         names=PRIMAL_NAMES,
         crossover=BlendCrossover(),
         mutation=ScaleMutation(),
         random_state=second,
-        **_common(how),
+        **options,
     )
     values, violation = evaluate(machines)
     kept = violation <= (0.0 if result.is_feasible else -1.0)
-    return Searched(
+    return replace(
         result,
-        np.concatenate((result.solutions, machines[kept])),
-        np.concatenate((result.values, values[kept])),
+        solutions=np.concatenate((result.solutions, machines[kept])),
+        values=np.concatenate((result.values, values[kept])),
+        violation=np.concatenate((result.violation, violation[kept])),
     )
 
 
-def search_dual(problem: Problem, how: FrontSearch, seed: np.random.SeedSequence) -> Searched:
-    """Return multipliers on the front of the printed objectives, from a uniform start."""
+def search_dual(
+    problem: TransductiveProblem, seed: np.random.SeedSequence, **options: Any
+) -> SearchResult:
+    """Return machines on the front of the printed objectives, from a uniform start.
+
+    Shapes: solutions (k, n + 1).
+
+    options: As in `parsimon.pareto.nsga2`.
+    """
     lower = np.where(problem.known == 0, -problem.upper, 0.0)
     result = nsga2(
         DualObjectives(problem),
@@ -305,12 +256,12 @@ def search_dual(problem: Problem, how: FrontSearch, seed: np.random.SeedSequence
         crossover=UniformCrossover(),
         mutation=SignedSparsityMutation(),
         random_state=seed,
-        **_common(how),
+        **options,
     )
-    return Searched(result, primal_machines(problem, result.solutions), result.values)
+    return replace(result, solutions=primal_machines(problem, result.solutions))
 
 
-def primal_machines(problem: Problem, variables: Array) -> Array:
+def primal_machines(problem: TransductiveProblem, variables: Array) -> Array:
     """Return coefficients and bias, shape (k, n + 1), of rows of printed variables.
 
     Multipliers say nothing of the bias; it is that of `Dual.bias` for the labels that the rows
@@ -327,50 +278,6 @@ def primal_machines(problem: Problem, variables: Array) -> Array:
         dual = Dual(kernel, signs[counted], problem.upper[counted], equality=False)
         row[-1] = dual.bias(np.abs(own[counted])) if len(counted) else 0.0
     return made
-
-
-def choose(front: Front, rule: Rule, *, C: float, C_unlabelled: float) -> int:
-    """Return the index that a rule chooses.
-
-    "penalised" takes the least ``margin_term + C * train_loss + C_unlabelled * test_loss``, the
-    transductive machine at these prices, which may be given: "penalised:C=10,C_unlabelled=0.1". On
-    a front of printed objectives it is the greatest dual objective. All other rules are those of
-    `parsimon.pareto.choose`.
-    """
-    if not isinstance(rule, str) or rule.partition(":")[0].strip() != "penalised":
-        return choose_from_front(front, rule)
-    if front.names == DUAL_NAMES:
-        return front.best(DUAL_NAMES[0])
-    prices = {"C": C, "C_unlabelled": C_unlabelled, **_prices(rule.partition(":")[2])}
-    totals = front.values @ np.array([1.0, prices["C"], prices["C_unlabelled"]])
-    return int(np.argmin(totals))
-
-
-def _prices(text: str) -> dict[str, float]:
-    prices = {}
-    for part in filter(str.strip, text.split(",")):
-        name, _, number = (piece.strip() for piece in part.partition("="))
-        try:
-            prices[name] = float(number)
-        except ValueError:
-            prices[name] = -1.0
-        if name not in {"C", "C_unlabelled"} or not 0 <= prices[name] < np.inf:
-            raise InvalidInputError(
-                "penalised takes prices that are not negative, as in "
-                f"penalised:C=10,C_unlabelled=0.1; got {part.strip()!r}."
-            )
-    return prices
-
-
-def _common(how: FrontSearch) -> dict[str, Any]:
-    return {
-        "population_size": how.population_size,
-        "max_iter": how.max_iter,
-        "time_limit": how.time_limit,
-        "callback": how.callback,
-        "checkpoint": how.checkpoint,
-        "verbose": how.verbose,
-    }
 
 
 def _filled(

@@ -1,16 +1,14 @@
-"""The transductive problem as data: similarities, the labels that are known, costs, a class ratio.
+"""The transductive problem as data: rows, similarities, labels known so far, prices, a class ratio.
 
-For given labels of the unlabelled rows the problem is an ordinary support vector machine; `fit`
-solves it. For given scores the best labels are a matter of sorting; `relabelled` does that. Every
-search of this package alternates between the two.
-
-Which rows have labels, which classes there are, and how many positives may be expected.
-
-From tables to problems: what both transductive estimators do before they search.
+Read from the end: `read_rows` makes `TransductiveRows` of a table and an estimator's options, and
+`problem_of` a `TransductiveProblem` of one class against the others. For given labels of the
+unlabelled rows that is an ordinary support vector machine, which `fit` solves; for given scores the
+best labels are a matter of sorting, which `relabelled` does. Every search over labellings
+alternates between the two.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,8 +16,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from parsimon._checks import check_positive
-from parsimon._data import class_weights, row_weights
+from parsimon._checks import check_positive, is_precomputed
+from parsimon._data import class_weights, merged_rows, row_weights
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm._dual import Dual, Solution, solve
@@ -29,7 +27,7 @@ from parsimon.svm._gram import Gram
 TOLERANCE = 1e-4
 
 
-class Fit(NamedTuple):
+class LabellingFit(NamedTuple):
     """The support vector machine of one labelling.
 
     labels (n_unlabelled,): Of -1.0 and 1.0.
@@ -47,7 +45,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TransductiveProblem:
     r"""Minimise over labels of the unlabelled rows what the support vector machine maximises.
 
     .. math::
@@ -63,6 +61,7 @@ class Problem:
     known (n,): -1.0 or 1.0, and 0.0 for rows without a label.
     upper (n,): Cost of each row: C times its weight, or C* for rows without a label.
     fewest, most: How many unlabelled rows may be positive.
+    share: Of positives among the labelled rows where these have weights; None counts rows.
     """
 
     kernel: Array
@@ -70,6 +69,7 @@ class Problem:
     upper: Array
     fewest: int
     most: int
+    share: float | None = None
 
     @cached_property
     def unlabelled(self) -> Indices:
@@ -86,24 +86,31 @@ class Problem:
         """How many labels are to be found."""
         return len(self.unlabelled)
 
+    @property
+    def labelled_share(self) -> float:
+        """The share of positives among the labelled rows, by weight."""
+        if self.share is not None:
+            return self.share
+        return float(np.count_nonzero(self.known > 0) / len(self.labelled))
+
     def signs(self, labels: Array) -> Array:
         """Return the labels of all rows."""
         signs = self.known.copy()
         signs[self.unlabelled] = labels
         return signs
 
-    def with_upper(self, upper: Array) -> "Problem":
+    def with_upper(self, upper: Array) -> "TransductiveProblem":
         """Return the problem with other costs."""
-        return Problem(self.kernel, self.known, upper, self.fewest, self.most)
+        return replace(self, upper=upper)
 
     def fit(
-        self, labels: Array, *, start: Array | None = None, tolerance: float = TOLERANCE
-    ) -> Fit:
+        self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE
+    ) -> LabellingFit:
         """Return the support vector machine of these labels."""
         signs = self.signs(labels)
-        solution = machine(self.kernel, signs, self.upper, start=start, tolerance=tolerance)
+        solution = machine(self.kernel, signs, self.upper, start=start, tol=tol)
         scores = self.kernel @ (solution.alpha * signs) + solution.bias
-        return Fit(labels, solution, scores)
+        return LabellingFit(labels, solution, scores)
 
     def relabelled(self, scores: Array) -> Array:
         """Return the labels of least total cost under these scores, shape (n,), of all rows.
@@ -149,7 +156,7 @@ def machine(
     upper: Array,
     *,
     start: Array | None = None,
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
 ) -> Solution:
     """Return the support vector machine; of one class alone it is the constant of that class."""
     if (signs == signs[0]).all():
@@ -157,14 +164,14 @@ def machine(
         return Solution(np.zeros(len(signs)), float(signs[0]), 0.0, 0.0, 0, True)
     # Always from a start: these machines are small, and libsvm checks its input anew each time.
     begin = np.zeros(len(signs)) if start is None else start
-    return solve(Dual(kernel, signs, upper), start=begin, tolerance=tolerance)
+    return solve(Dual(kernel, signs, upper), start=begin, tol=tol)
 
 
 # 95 per cent, two-sided.
 _Z = 1.959963984540054
 
 
-class Labels(NamedTuple):
+class PartialLabels(NamedTuple):
     """What a partly labelled target says.
 
     classes (n_classes,): Sorted; empty if no row has a label.
@@ -181,7 +188,7 @@ class Labels(NamedTuple):
         return mask
 
 
-def read_labels(y: Any) -> Labels:
+def read_labels(y: Any) -> PartialLabels:
     """Return classes and codes; -1 marks a row without a label, as in scikit-learn.
 
     In an array of objects -1 and None do, so that classes may be texts. An array of texts has no
@@ -202,18 +209,18 @@ def read_labels(y: Any) -> Labels:
         known = np.asarray(labels != -1)
     codes = np.full(len(labels), -1, dtype=np.intp)
     if not known.any():
-        return Labels(np.array([], dtype=labels.dtype), codes)
+        return PartialLabels(np.array([], dtype=labels.dtype), codes)
     given = np.array(labels[known].tolist()) if labels.dtype == object else labels[known]
     check_classification_targets(given)
     classes, codes[known] = np.unique(given, return_inverse=True)
-    return Labels(classes, codes)
+    return PartialLabels(classes, codes)
 
 
 def _is_unlabelled(label: Any) -> bool:
     return label is None or (not isinstance(label, str) and bool(label == -1))
 
 
-def check_labelled(labels: Labels) -> None:
+def check_labelled(labels: PartialLabels) -> None:
     """Refuse targets without two labelled classes."""
     if not labels.known.any():
         raise InvalidInputError(
@@ -228,9 +235,11 @@ def check_labelled(labels: Labels) -> None:
 
 
 def positive_counts(
-    ratio: Any, n_unlabelled: int, *, n_positive: int, n_labelled: int
+    ratio: Any, n_unlabelled: int, *, n_positive: float, n_labelled: float
 ) -> tuple[int, int]:
     """Return the fewest and the most positives among the unlabelled rows.
+
+    Labelled rows count as often as their weights say, so that a weight of two is a row twice.
 
     Wilson (1927), Journal of the American Statistical Association 22:209-212.
     """
@@ -244,7 +253,7 @@ def positive_counts(
     return fewest, most
 
 
-def _shares(ratio: Any, n_positive: int, n_labelled: int) -> tuple[float, float]:
+def _shares(ratio: Any, n_positive: float, n_labelled: float) -> tuple[float, float]:
     if isinstance(ratio, str) and ratio == "labelled":
         return wilson(n_positive, n_labelled) if n_labelled else (0.25, 0.75)
     try:
@@ -264,37 +273,52 @@ def _shares(ratio: Any, n_positive: int, n_labelled: int) -> tuple[float, float]
     return low, high
 
 
-def wilson(n_positive: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
+def wilson(n_positive: float, n: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; counts may be sums of weights."""
     share, z2 = n_positive / n, _Z**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-class Given(NamedTuple):
+class TransductiveRows(NamedTuple):
     """The rows with weight, their similarities and what they cost.
+
+    Equal labelled rows are one row with the sum of their weights.
 
     Shapes: kernel (n, n), upper (n,).
 
     rows (n,): Where they are among the rows given.
     labels: Of these rows.
+    weights (n,): How often each row counts.
+    factors (n,): The weights of the classes; 1.0 for rows without a label.
+    every_code (n_given,): Index of the class of every row given, -1 without a label.
     """
 
     rows: Indices
     gram: Gram
     kernel: Array
-    labels: Labels
+    labels: PartialLabels
+    weights: Array
+    factors: Array
     upper: Array
+    every_code: Indices
+
+    def priced(self, C: float, C_unlabelled: float) -> "TransductiveRows":
+        """Return the same rows at other prices of slack."""
+        prices = np.where(self.labels.known, C * self.factors, C_unlabelled)
+        return self._replace(upper=self.weights * prices)
 
 
-def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> Given:
+def read_rows(
+    estimator: Any, X: Array, labels: PartialLabels, sample_weight: Any
+) -> TransductiveRows:
     """Return rows and costs; rows of weight zero are left out.
 
     Shapes: X (n_given, d), sample_weight (n_given,).
     """
     weights = row_weights(sample_weight, len(X))
-    rows = np.flatnonzero(weights > 0)
+    rows, counts = _distinct(X, labels, weights, merge=not is_precomputed(estimator))
     gram = Gram.of(
         estimator.kernel,
         estimator.gamma,
@@ -305,45 +329,75 @@ def read_rows(estimator: Any, X: Array, labels: Labels, sample_weight: Any) -> G
     )
     if len(rows) < len(X):
         gram = gram.subset(rows)
-    kernel, own, codes = gram.train, weights[rows], labels.codes[rows]
-    C, C_unlabelled = costs(estimator, kernel)
+    kernel, codes = gram.train, labels.codes[rows]
     known = codes >= 0
-    own[known] *= C * class_weights(
-        estimator.class_weight, labels.classes, codes[known], own[known]
+    factors = np.ones(len(rows))
+    factors[known] = class_weights(
+        estimator.class_weight, labels.classes, codes[known], counts[known]
     )
-    own[~known] *= C_unlabelled
-    return Given(rows, gram, kernel, Labels(labels.classes, codes), own)
+    own = PartialLabels(labels.classes, codes)
+    given = TransductiveRows(rows, gram, kernel, own, counts, factors, counts, labels.codes)
+    return given.priced(*costs(estimator, kernel))
+
+
+def _distinct(
+    X: Array, labels: PartialLabels, weights: Array, *, merge: bool
+) -> tuple[Indices, Array]:
+    """Return rows with weight in the order given, equal labelled ones once, and their weights."""
+    labelled = np.flatnonzero(labels.known & (weights > 0))
+    # Without rows to label it is the plain machine, to the last digit that SVC has.
+    if not merge or labels.known.all() or not len(labelled):
+        rows = np.flatnonzero(weights > 0)
+        return rows, weights[rows]
+    merged = merged_rows(X[labelled], labels.codes[labelled], weights[labelled])
+    counts = np.where(labels.known, 0.0, weights)
+    counts[labelled[merged.places]] = merged.weights
+    rows = np.flatnonzero(counts > 0)
+    return rows, counts[rows]
 
 
 def costs(estimator: Any, kernel: Array) -> tuple[float, float]:
-    """Return C of labelled and of unlabelled rows; "heuristic" is n over the trace of K."""
+    """Return C of labelled and of unlabelled rows; "heuristic" is n over the trace of K.
+
+    Where they are to be chosen from the data, 1 stands for them.
+    """
     if isinstance(estimator.C, str) and estimator.C == "heuristic":
         trace = float(np.trace(kernel))
         C = len(kernel) / trace if trace > 0 else 1.0
     else:
-        C = check_positive("C", estimator.C)
-    if estimator.C_unlabelled is None:
+        C = 1.0 if is_chosen(estimator.C) else check_positive("C", estimator.C)
+    if estimator.C_unlabelled is None or is_chosen(estimator.C_unlabelled):
         return C, C
     return C, check_positive("C_unlabelled", estimator.C_unlabelled)
 
 
-def problem_of(given: Given, positive: int, ratio: Any) -> Problem:
+def is_chosen(option: Any) -> bool:
+    """Return whether an option is to be chosen from the data."""
+    return isinstance(option, str) and option == "choose"
+
+
+def problem_of(given: TransductiveRows, positive: int, ratio: Any) -> TransductiveProblem:
     """Return the problem of one class against the others."""
     codes = given.labels.codes
     known = np.where(codes < 0, 0.0, np.where(codes == positive, 1.0, -1.0))
+    n_positive = float(given.weights[known > 0].sum())
+    n_labelled = float(given.weights[known != 0].sum())
     fewest, most = positive_counts(
         ratio,
         int(np.count_nonzero(known == 0)),
-        n_positive=int(np.count_nonzero(known > 0)),
-        n_labelled=int(np.count_nonzero(known)),
+        n_positive=n_positive,
+        n_labelled=n_labelled,
     )
-    return Problem(given.kernel, known, given.upper, fewest, most)
+    share = n_positive / n_labelled if n_labelled else None
+    return TransductiveProblem(given.kernel, known, given.upper, fewest, most, share)
 
 
-def present_classes(given: Given) -> Given:
+def present_classes(given: TransductiveRows) -> TransductiveRows:
     """Return the same with the classes alone that have a row with weight."""
     codes = given.labels.codes
-    present, own = np.unique(codes[codes >= 0], return_inverse=True)
-    renumbered = np.full(len(codes), -1, dtype=np.intp)
-    renumbered[codes >= 0] = own
-    return given._replace(labels=Labels(given.labels.classes[present], renumbered))
+    present = np.unique(codes[codes >= 0])
+    places = np.full(len(given.labels.classes) + 1, -1, dtype=np.intp)
+    # The last place is that of -1, rows without a label.
+    places[present] = np.arange(len(present))
+    own = PartialLabels(given.labels.classes[present], places[codes])
+    return given._replace(labels=own, every_code=places[given.every_code])

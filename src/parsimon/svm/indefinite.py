@@ -1,11 +1,10 @@
-"""Kernels that are not positive semi-definite: their spectrum, and the usual repairs.
+"""Kernels that are not positive semi-definite: their spectrum, how it looks, the usual repairs.
 
 With a negative eigenvalue there is no feature space in which the margin is measured, and the dual
-is no longer concave. `kernel_spectrum` shows by how much; `repaired` gives the nearest matrix
-("clip"), the matrix with absolute eigenvalues ("flip") or a raised diagonal ("shift"), each with
-the linear map that new rows need so that training and prediction see the same similarity.
-
-The spectrum of a kernel matrix in one picture.
+is no longer concave. `kernel_spectrum` shows by how much and its `plot` draws it; `repaired` gives
+the matrix with absolute eigenvalues ("flip"), the nearest matrix ("clip") or a raised diagonal
+("shift"), each with the linear map that new rows need so that training and prediction see the same
+similarity.
 """
 
 from dataclasses import dataclass
@@ -81,14 +80,14 @@ class Repair:
         return K_new if self.map is None else K_new @ self.map
 
 
-def kernel_spectrum(K: Any, *, tolerance: float = TOLERANCE) -> Spectrum:
+def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> Spectrum:
     """Return the eigenvalues of a kernel matrix.
 
     Parameters
     ----------
     K : array-like of shape (n, n)
         Symmetric.
-    tolerance : float
+    tol : float
         Share of the largest absolute eigenvalue below which a negative one is rounding.
 
     Returns
@@ -107,11 +106,11 @@ def kernel_spectrum(K: Any, *, tolerance: float = TOLERANCE) -> Spectrum:
     (array([ 1., -1.]), 1, 0.5)
     """
     matrix = checked_square(K)
-    share = check_positive("tolerance", tolerance, or_zero=True)
+    share = check_positive("tol", tol, or_zero=True)
     return _measured(np.asarray(eigvalsh(matrix), dtype=np.float64), share)
 
 
-def repaired(K: Array, how: How, *, tolerance: float = TOLERANCE) -> Repair:
+def repaired(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
     """Return a kernel matrix without negative eigenvalues, and the map for new rows.
 
     Shapes: K (n, n).
@@ -123,12 +122,12 @@ def repaired(K: Array, how: How, *, tolerance: float = TOLERANCE) -> Repair:
     check_choice("indefinite", how, REPAIRS)
     matrix = checked_square(K)
     if how in ("native", "shift"):
-        spectrum = kernel_spectrum(matrix, tolerance=tolerance)
+        spectrum = kernel_spectrum(matrix, tol=tol)
         if how == "native" or spectrum.is_psd:
             return Repair(how, matrix, spectrum)
         return Repair(how, matrix - spectrum.smallest * np.eye(len(matrix)), spectrum)
     values, vectors = eigh(matrix)
-    spectrum = _measured(values, tolerance)
+    spectrum = _measured(values, tol)
     if spectrum.is_psd:
         return Repair(how, matrix, spectrum)
     factors = np.where(values > 0, 1.0, 0.0 if how == "clip" else -1.0)
@@ -150,9 +149,9 @@ def checked_square(K: Any) -> Array:
     return matrix
 
 
-def _measured(ascending: Array, tolerance: float) -> Spectrum:
+def _measured(ascending: Array, tol: float) -> Spectrum:
     sizes = np.abs(ascending)
-    negative = ascending < -tolerance * float(sizes.max(initial=0.0))
+    negative = ascending < -tol * float(sizes.max(initial=0.0))
     total = float(sizes.sum())
     mass = float(sizes[negative].sum()) / total if total > 0 else 0.0
     return Spectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)

@@ -1,48 +1,62 @@
-"""`ParetoSVC`: every trade-off between a wide margin and few violations of it, in one run."""
+"""`ParetoSVC`: every trade-off between a wide margin and few violations of it, in one run.
+
+`fit` holds some rows out, searches (`_front`), and measures what was found (`_front_machine`); what
+comes after, from choosing to pictures, is that of every `FrontEstimator`.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parsimon._checks import check_choice, check_count, is_precomputed
-from parsimon._data import merged_rows
-from parsimon._parallel import one_thread
-from parsimon._random import Seed
-from parsimon._typing import AnyArray, Array
-from parsimon.pareto import Checkpoint, Front, SearchResult
-from parsimon.pareto.choose import Rule
-from parsimon.svm._front import (
-    check_search_options,
-    holdout_of,
-    search_for,
-    split_rows,
-    template_of,
-    walk_places,
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_seconds,
+    is_precomputed,
+    shorten,
 )
+from parsimon._data import Rows, merged_rows
+from parsimon._parallel import one_thread
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.pareto import Checkpoint, SearchResult, choose
+from parsimon.pareto._criteria import unit_scaled
+from parsimon.pareto.choose import Rule
+from parsimon.pareto.estimator import FrontEstimator
+from parsimon.svm._front import MarginProblem, evolve_front, evolve_printed, exact_path
 from parsimon.svm._front_machine import (
-    Basis,
     FrontSVC,
+    Holdout,
+    TrainedRows,
+    figures_of,
     fitted_gram,
-    found_in,
-    training_of,
+    front_of,
+    loss_weights,
+    machines_found,
+    margin_problem,
+    stratified_holdout,
     two_classes,
 )
-from parsimon.svm._front_machine import choose as choose_machine
-from parsimon.svm.indefinite import kernel_spectrum
+from parsimon.svm.indefinite import REPAIRS, kernel_spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Objectives = Literal["primal", "dual", "exact"]
+# Generations if the user says nothing; why "primal" needs few is told in `ParetoSVC`.
+_GENERATIONS = {"primal": 10, "dual": 1000}
 
 
-class ParetoSVC(ClassifierMixin, BaseEstimator):
+class ParetoSVC(ClassifierMixin, FrontEstimator):
     r"""Support vector machines of which none has both a wider margin and less loss.
 
     A support vector machine minimises :math:`\frac12 \|w\|^2 + C \sum_i \xi_i`, and C has to be
@@ -63,31 +77,23 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         on two small tables, and less than a thousandth on larger, noisier ones.
         "exact": `n_points` machines solved one after another along C, each from those before it;
         for a few hundred rows, and with the extra `fast`, quicker still.
-        "dual": the objectives as the source prints them, maximised by NSGA-II from zero:
-        :math:`-\alpha^T Q \alpha`, :math:`\sum \alpha_i` and, with `balance`,
-        :math:`-|\sum \alpha_i y_i|`. They do not trade margin against error. Their exact Pareto
-        set is one ray, multiples of one hard-margin machine; with a bound on the variables it is
-        the path of the nu-SVM, whose end at large sums is a Parzen classifier. What looks like a
-        trade-off is how far the search has come. For comparison with the source only.
+        "dual": the search as the source prints it, NSGA-II from zero with distances that are not
+        normalised: :math:`-\alpha^T Q \alpha`, :math:`\sum \alpha_i` and
+        :math:`-|\sum \alpha_i y_i|` are maximised. They do not trade margin against error. Their
+        exact Pareto set is one ray, multiples of one hard-margin machine; with a bound on the
+        variables it is the path of the nu-SVM, whose end at large sums is a Parzen classifier.
+        What looks like a trade-off is how far the search has come. For comparison with the source
+        only.
     kernel, gamma, degree, coef0
         As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
     C_range : tuple of float
         Least and greatest price of the loss; not for "dual".
     n_points : int
         Size of the population, or number of exact machines.
-    n_seeds : int
-        Exact machines that "primal" begins with.
-    path : {"C", "nu"}
-        "exact" goes along even steps of log C, or nearly even steps of nu, the bound on the share
-        of violated rows.
-    balance : bool
-        Whether "dual" has its third objective.
-    preset : "printed" or None
-        "dual" as in the source: population 100, 1000 generations, three objectives, distances
-        that are not normalised.
-    indefinite : {"native", "clip", "flip", "shift"}
-        What to do with negative eigenvalues of the kernel matrix. "native" leaves them: then the
-        margin term may be negative, and the machines are stationary points.
+    indefinite : {"flip", "clip", "shift", "native"}
+        What to do with negative eigenvalues of the kernel matrix: make them positive, set them to
+        zero, raise all, or leave them. "native" machines are stationary points, and those of
+        negative squared norm have no margin and are left out.
     validation_fraction : float
         Share of the rows of each class that is held out; 0 for none, and none either if a class
         has a single row. Rows given to `fit` as `X_val` take their place.
@@ -95,22 +101,21 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         The rule by which the default machine is chosen, as in `select`.
     refit : bool
         Whether a selected machine is solved anew, with its C, on all rows, those that were held
-        out included; never for "dual", which has no C.
+        out included; never for "dual", which has no C. If the new one breaks the conditions that
+        the old one was chosen under, such as ``n_support<=20``, the old one stands.
     class_weight : dict, "balanced" or None
         Multiplies the loss of the rows of a class, and how much an error there counts.
-    tol : float
-        Gap in the conditions of optimality at which an exact machine is accepted.
     max_iter : int, optional
-        Generations; if left out, 10 for "primal", 300 for "dual". "exact" has none.
+        Generations; if left out, 10 for "primal", 1000 for "dual". "exact" has none.
     stall : int, optional
-        End when the front has not improved for so many generations.
+        End when the front has not improved for so many generations; not for "exact".
     time_limit : float, optional
         Seconds for the search; the best so far is kept. So it is on Ctrl-C.
     callback : callable, optional
         Called with a `parsimon.pareto.SearchResult` after each generation, or each exact machine;
         the search ends if it returns a true value.
     checkpoint : str, Path or Checkpoint, optional
-        A file for the state of the evolution, from which it goes on to the same result.
+        A file for the state of the search, from which it goes on to the same result.
     verbose : bool
         Show progress.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -155,6 +160,8 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    best_estimator_: FrontSVC
+
     def __init__(
         self,
         objectives: Objectives = "primal",
@@ -165,16 +172,11 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         coef0: float = 0.0,
         C_range: tuple[float, float] = (1e-2, 1e3),
         n_points: int = 100,
-        n_seeds: int = 12,
-        path: Literal["C", "nu"] = "C",
-        balance: bool = False,
-        preset: Literal["printed"] | None = None,
-        indefinite: Literal["native", "clip", "flip", "shift"] = "native",
+        indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
         validation_fraction: float = 0.2,
         choose: Rule = "auto",
         refit: bool = True,
         class_weight: Any = None,
-        tol: float = 1e-3,
         max_iter: int | None = None,
         stall: int | None = None,
         time_limit: float | None = None,
@@ -190,16 +192,11 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.C_range = C_range
         self.n_points = n_points
-        self.n_seeds = n_seeds
-        self.path = path
-        self.balance = balance
-        self.preset = preset
         self.indefinite = indefinite
         self.validation_fraction = validation_fraction
         self.choose = choose
         self.refit = refit
         self.class_weight = class_weight
-        self.tol = tol
         self.max_iter = max_iter
         self.stall = stall
         self.time_limit = time_limit
@@ -235,7 +232,7 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         ParetoSVC
             Itself.
         """
-        check_search_options(self)
+        check_options(self)
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
@@ -244,40 +241,31 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         seed, chosen, held = split_rows(self, rows, X_val)
         with one_thread():
             trained, gram_trained = rows.of(chosen), gram.subset(chosen)
-            training, repair = training_of(self, gram_trained, trained, self.classes_)
-            result = search_for(self, training, seed, deadline)
-            basis = Basis(gram_trained, repair, trained, self.classes_, X)
-            self._found = found_in(
+            problem, repair = margin_problem(self, gram_trained, trained, self.classes_)
+            result = search(self, problem, seed, deadline)
+            basis = TrainedRows(gram_trained, repair, trained, self.classes_, X)
+            self._machines, figures, constant = machines_found(
                 result,
-                training,
+                problem,
                 basis,
                 holdout_of(self, basis, rows.of(held), X_val, y_val),
-                template=template_of(self),
+                template=_template(self),
                 header=(self.n_features_in_, getattr(self, "feature_names_in_", None)),
-                is_dual=self.objectives == "dual",
             )
         self._given = (X, y, sample_weight) if len(held) else None
-        self.n_holdout_ = self._found.figures.n_holdout
+        self.n_holdout_ = figures.n_rows
         self.n_iter_, self.n_evaluations_ = result.n_iter, result.n_evaluations
         self.stopped_by_ = result.stopped_by
-        self.best_index_ = self._index(self.choose)
-        self.best_estimator_ = self._machine(self.best_index_)
-        return self
-
-    @property
-    def front_(self) -> Front:
-        """The non-dominated machines, from the widest margin to the narrowest."""
-        check_is_fitted(self)
-        return self._found.front()
+        return self._keep_front(self._machines.front, figures, fallback=constant)
 
     @property
     def smallest_eigenvalue_(self) -> float:
         """The smallest eigenvalue of the training rows' kernel matrix, before any repair."""
         check_is_fitted(self)
-        repair = self._found.basis.repair
-        if repair is not None:
-            return repair.spectrum.smallest
-        return kernel_spectrum(self._found.basis.gram.train).smallest
+        basis = self._machines.basis
+        if basis.repair is not None:
+            return basis.repair.spectrum.smallest
+        return kernel_spectrum(basis.gram.train).smallest
 
     def select(self, rule: Rule | None = None) -> FrontSVC:
         """Return the fitted classifier that a rule chooses from the front.
@@ -296,10 +284,17 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         Returns
         -------
         FrontSVC
-            Solved anew on all rows if `refit`, otherwise as it is on the front.
+            Solved anew on all rows if `refit`, unless that would break the conditions; otherwise
+            as it is on the front.
+
+        Notes
+        -----
+        A rule in words chooses among machines that err less than one class for every row does, on
+        the rows held out if there are any, and is an error if there are none.
         """
         check_is_fitted(self)
-        return self._machine(self._index(self.choose if rule is None else rule))
+        rule = self.choose if rule is None else rule
+        return self._machine(self._index(rule), rule)
 
     def walk(self, k: int = 5) -> list[FrontSVC]:
         """Return `k` machines along the front, from the widest margin to the narrowest.
@@ -308,34 +303,24 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         and not refitted. The first is the constant classifier (Mierswa 2009, figure 3.4).
         """
         check_is_fitted(self)
-        places = walk_places(self._found.figures, check_count("k", k))
-        return [self._found(int(place)) for place in places]
+        places = walk_places(self._machines.columns, check_count("k", k))
+        return [self._machines(int(place)) for place in places]
 
-    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return a data frame, one row for each machine of the front, in its order.
-
-        Besides the columns of the front it has the margin, C, the undivided dual objective and,
-        if rows were held out, the error on these.
-        """
-        check_is_fitted(self)
-        front, columns = self.front_, self._found.figures.columns
-        frame = front.to_frame(backend)
-        added = {name: column for name, column in columns.items() if name not in front.names}
-        if backend == "polars":
-            import polars
-
-            return frame.with_columns(**{name: polars.Series(a) for name, a in added.items()})
-        return frame.assign(**added)
-
-    def plot(
-        self, kind: Literal["front", "overfitting"] = "front", *, ax: "Axes | None" = None
+    def plot(  # type: ignore[override]  # its pictures have no further options
+        self,
+        kind: Literal["front", "overfitting"] = "front",
+        *,
+        chosen: Rule | None = None,
+        ax: "Axes | None" = None,
     ) -> "Axes":
-        """Draw the front and mark the default machine.
+        """Draw the front and mark a machine, that which `predict` uses by default.
 
         Parameters
         ----------
         kind : {"front", "overfitting"}
             The objectives of the search, or `plot_overfitting`.
+        chosen : str, int or callable, optional
+            The machine to mark, as in `select`.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         """
@@ -344,7 +329,8 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_choice("kind", kind, ("front", "overfitting"))
         draw = plot_trade if kind == "front" else plot_overfitting
-        return draw(self._found, chosen=self.best_index_, ax=ax)
+        index = self.best_index_ if chosen is None else self._index(chosen)
+        return draw(self._machines, chosen=index, ax=ax)
 
     def plot_overfitting(self, *, ax: "Axes | None" = None) -> "Axes":
         """Draw training and hold-out error along the front, under the front itself.
@@ -359,12 +345,7 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         from parsimon.svm.plot import plot_walk
 
         check_is_fitted(self)
-        return plot_walk(self._found, walk_places(self._found.figures, check_count("k", k)))
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the class of each row by the default machine, shape (m,)."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return plot_walk(self._machines, walk_places(self._machines.columns, check_count("k", k)))
 
     def decision_function(self, X: Any) -> Array:
         """Return the default machine's values, positive for ``classes_[1]``, shape (m,)."""
@@ -372,16 +353,190 @@ class ParetoSVC(ClassifierMixin, BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
     def _index(self, rule: Rule) -> int:
-        return choose_machine(self._found.front(), self._found.figures, rule)
+        return super()._index(self._plain_rule(rule) if isinstance(rule, str) else rule)
 
-    def _machine(self, index: int) -> FrontSVC:
-        model = self._found(index)
-        has_price = self._found.figures.columns["C"][index] > 0 and self.objectives != "dual"
+    def _plain_rule(self, text: str) -> str:
+        """Return a rule that every front knows instead of one of our own."""
+        rule, where, conditions = text.partition(" where ")
+        if rule.strip() == "auto":
+            rule = "holdout_error" if self.n_holdout_ else "knee"
+        if rule.strip() == "dual":
+            rule = "best:dual_objective"
+        if not self.n_holdout_ and (rule.startswith("one_se") or "holdout_error" in text):
+            raise InvalidInputError(
+                "No rows were held out; give validation_fraction, or X_val and y_val to fit, or "
+                "choose by another rule such as knee."
+            )
+        return rule + where + conditions
+
+    def _solution(self, index: int) -> FrontSVC:
+        return self._machine(index, self.choose)
+
+    def _machine(self, index: int, rule: Rule) -> FrontSVC:
+        """Return the machine at a place, solved anew if that keeps what the rule asked for."""
+        model = self._machines(index)
+        has_price = self._machines.columns["C"][index] > 0 and self.objectives != "dual"
         if not self.refit or self._given is None or not has_price:
             return model
+        again = self._machines(index)
         X, y, sample_weight = self._given
-        names = getattr(model, "feature_names_in_", None)
-        model.fit(X, y, sample_weight)
-        if names is not None:
-            model.feature_names_in_ = names
-        return model
+        again.fit(X, y, sample_weight)
+        if hasattr(model, "feature_names_in_"):
+            again.feature_names_in_ = model.feature_names_in_
+        return again if self._still_meets(again, index, rule) else model
+
+    def _still_meets(self, again: FrontSVC, index: int, rule: Rule) -> bool:
+        """Tell whether a machine solved anew is one that the rule might have chosen."""
+        if not isinstance(rule, str) or rule.strip().lstrip("-").isdigit():
+            return True
+        columns = {name: column[[index]] for name, column in self._machines.columns.items()}
+        columns |= again._columns
+        figures = figures_of(
+            columns, again._beats_constant, is_dual=False, n_holdout=self.n_holdout_
+        )
+        conditions = rule.partition(" where ")[2]
+        try:
+            choose(
+                front_of(columns, is_dual=False),
+                f"C where {conditions}" if conditions else "C",
+                figures,
+            )
+        except EmptyFrontError:
+            return False
+        return True
+
+
+def check_options(options: ParetoSVC) -> None:
+    """Refuse options that cannot be used."""
+    check_choice("objectives", options.objectives, ("primal", "dual", "exact"))
+    check_choice("indefinite", options.indefinite, REPAIRS)
+    check_choice("refit", options.refit, (True, False))
+    check_count("n_points", options.n_points, least=2)
+    check_seconds("time_limit", options.time_limit)
+    fraction = options.validation_fraction
+    if not isinstance(fraction, Real) or not 0 <= float(fraction) < 1:
+        raise InvalidInputError(
+            f"validation_fraction must be a share from 0 up to but not 1, got {fraction!r}."
+        )
+    if options.max_iter is not None:
+        check_count("max_iter", options.max_iter, least=0)
+    C_bounds(options.C_range)
+    if options.objectives == "exact" and options.stall:
+        raise InvalidInputError(
+            'stall is for evolution; objectives="exact" solves n_points machines, within '
+            "time_limit if there is one."
+        )
+
+
+def C_bounds(C_range: Any) -> tuple[float, float]:
+    """Return least and greatest price as floats."""
+    try:
+        least, most = (check_positive("C_range", C) for C in C_range)
+    except TypeError as error:
+        raise InvalidInputError(f"C_range must be two numbers, got {C_range!r}.") from error
+    except ValueError as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"C_range must be two numbers, got {C_range!r}.") from error
+    if not least < most:
+        raise InvalidInputError(f"C_range must increase, got {C_range!r}.")
+    return least, most
+
+
+def _template(options: ParetoSVC) -> FrontSVC:
+    """Return an unfitted classifier with the options that both have."""
+    return FrontSVC(
+        kernel=options.kernel,
+        gamma=options.gamma,
+        degree=options.degree,
+        coef0=options.coef0,
+        indefinite=options.indefinite,
+        class_weight=options.class_weight,
+    )
+
+
+def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
+    """Return the seed of the search, the rows to train on and those to hold out."""
+    root = seed_sequence(options.random_state)
+    search, split = (
+        np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
+        for number in range(2)
+    )
+    fraction = float(options.validation_fraction) if X_val is None else 0.0
+    chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
+    return search, chosen, held
+
+
+def holdout_of(
+    options: ParetoSVC, basis: TrainedRows, held: Rows, X_val: Any, y_val: Any
+) -> Holdout | None:
+    """Return the rows to choose by: given ones, or those held out, or none."""
+    if (X_val is None) != (y_val is None):
+        raise InvalidInputError("X_val and y_val belong together; give both, or neither.")
+    if X_val is None:
+        if not len(held.places):
+            return None
+        rows, codes, counts = basis.X[held.places], held.y, held.weights
+    else:
+        rows, labels = validate_data(options, X_val, y_val, dtype=np.float64, reset=False)
+        unknown = np.setdiff1d(labels, options.classes_)
+        if len(unknown):
+            raise InvalidInputError(
+                f"y_val has labels that y has not: {shorten(unknown.tolist())}."
+            )
+        codes, counts = np.searchsorted(options.classes_, labels), np.ones(len(labels))
+    # Weights of classes are those that the training rows lead to.
+    trained = loss_weights(basis.rows, options.class_weight, basis.classes) / basis.rows.weights
+    share = np.array([trained[basis.rows.y == code][0] for code in (0, 1)])
+    return Holdout(
+        basis.gram.between(rows),
+        np.where(codes == 1, 1.0, -1.0),
+        counts * share[codes],
+        float(counts.sum()),
+    )
+
+
+def search(
+    options: ParetoSVC, problem: MarginProblem, seed: Seed, deadline: float | None
+) -> SearchResult:
+    """Run the search that the options ask for."""
+    common: dict[str, Any] = {
+        "deadline": deadline,
+        "callback": options.callback,
+        "checkpoint": options.checkpoint,
+        "verbose": options.verbose,
+        "random_state": seed,
+    }
+    bounds, n_points = C_bounds(options.C_range), options.n_points
+    if options.objectives == "exact":
+        return exact_path(problem, np.geomspace(*bounds, n_points), **common)
+    common |= {
+        "n_points": n_points,
+        "max_iter": _GENERATIONS[options.objectives]
+        if options.max_iter is None
+        else int(options.max_iter),
+        "stall": options.stall,
+    }
+    if options.objectives == "primal":
+        return evolve_front(problem, C_range=bounds, **common)
+    return evolve_printed(problem, **common)
+
+
+def walk_places(columns: Mapping[str, Array], k: int) -> Indices:
+    """Return the places of `k` machines along a front, from the widest margin to the narrowest.
+
+    They are evenly spaced along the curve of hinge loss against the logarithm of the margin term,
+    both scaled to [0, 1]. The constant classifier, which has no such logarithm, is one step
+    before the others. A front of fewer machines gives fewer.
+    """
+    terms = columns["margin_term"]
+    order = np.argsort(terms, kind="stable")
+    positive = order[terms[order] > 0]
+    if k == 1 or not len(positive):
+        return order[:1]
+    curve = unit_scaled(np.column_stack([np.log(terms[positive]), columns["hinge_loss"][positive]]))
+    lengths = np.append(0.0, np.hypot(*np.diff(curve, axis=0).T).cumsum())
+    has_constant = len(positive) < len(order)
+    steps = np.linspace(0.0, 1.0, k)[1 if has_constant else 0 :] * lengths[-1]
+    nearest = np.unique(np.abs(lengths - steps[:, None]).argmin(axis=1))
+    return np.append(order[:1], positive[nearest]) if has_constant else positive[nearest]

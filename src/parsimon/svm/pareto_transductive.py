@@ -1,7 +1,5 @@
 """`ParetoTransductiveSVC`: margin, training loss and test loss, from classification to clusters.
 
-From classification to clustering: what the sides of a three-sided front stand for.
-
 A transductive front trades margin, training loss and test loss. Leaving objectives out of account
 leads to its edges and corners, each of which is a problem with a name of its own (Mierswa 2009,
 section 5.4):
@@ -24,30 +22,31 @@ loss. If no row has a label, training loss is zero and the front is that of clus
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed, shorten
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array
+from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Checkpoint, Front, SearchResult
-from parsimon.pareto.choose import Rule
+from parsimon.pareto import Checkpoint, Front, SearchResult, choose
+from parsimon.pareto.choose import Figures, Rule
+from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._transductive_front import (
     DUAL_NAMES,
     PRIMAL_NAMES,
-    FrontSearch,
-    choose,
     search_dual,
     search_primal,
 )
 from parsimon.svm._transductive_problem import (
-    Labels,
+    PartialLabels,
+    TransductiveRows,
     check_labelled,
     costs,
     present_classes,
@@ -57,8 +56,11 @@ from parsimon.svm._transductive_problem import (
 )
 from parsimon.svm.transductive import TransductiveSVC, settle
 
+# Weights that are sums in another order are equal.
+_ROUNDING = 1.0 + 1e-12
 
-class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
+
+class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
     r"""Transductive machines of which none is better in margin, training and test loss at once.
 
     The three terms of a transductive support vector machine [1]_,
@@ -90,7 +92,11 @@ class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
     max_iter : int, optional
         Generations; if left out, 30 for "primal" and 200 for "dual".
     choose : str, int or callable
-        The rule by which the default machine is chosen, as in `select`.
+        The rule by which the default machine is chosen, as in `select`. "penalised": the least
+        total at the prices C and C_unlabelled (for "dual" the greatest dual objective), or at
+        others: "penalised:C=10,C_unlabelled=0.1". "knee", "best:test_loss" and every other rule
+        of `parsimon.pareto.choose`, each with "where n_support<=20" if wished. A text chooses
+        among machines that get more labelled rows right than one class for all rows would.
     class_weight : dict, "balanced" or None
         Multiplies the loss of labelled rows.
     time_limit : float, optional
@@ -140,6 +146,8 @@ class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
     >>> bool((search.transduction_ == truth).mean() > 0.9)
     True
     """
+
+    best_estimator_: TransductiveSVC
 
     def __init__(
         self,
@@ -204,92 +212,66 @@ class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
         ParetoTransductiveSVC
             Itself.
         """
-        how, limit = self._searching()
+        options = self._search_options()
+        limit = self.time_limit
         deadline = None if limit is None else time.monotonic() + limit
         X, labels = self._read(X, y)
         given = present_classes(read_rows(self, X, labels, sample_weight))
         self.classes_ = _two_classes(given.labels)
         problem = problem_of(given, 1, self.positive_ratio)
         seed = seed_sequence(self.random_state)
-        C, C_unlabelled = costs(self, given.kernel)
+        C, C_unlabelled = self._prices = costs(self, given.kernel)
         with one_thread():
             if self.objectives == "dual":
-                found = search_dual(problem, how, seed)
+                result = search_dual(problem, seed, **options)
             else:
-                prices = np.where(problem.known == 0, C_unlabelled, C)
-                weights = problem.upper / prices
-                found = search_primal(problem, weights, how, seed, deadline=deadline)
-        result = found.result
-        self._given, self._found, self._X = given, found, X
-        self._prices = (C, C_unlabelled)
+                weights = problem.upper / np.where(problem.known == 0, C_unlabelled, C)
+                result = search_primal(problem, weights, seed, deadline=deadline, **options)
         self.n_iter_, self.n_evaluations_ = max(result.n_iter, 1), result.n_evaluations
         self.stopped_by_ = result.stopped_by
-        self.best_index_ = self._index(self.choose)
-        self.best_estimator_ = self._machine(int(self.front_.rows[self.best_index_]))
-        self.transduction_ = self.best_estimator_.transduction_
-        return self
-
-    @property
-    def front_(self) -> Front:
-        """The non-dominated machines."""
-        check_is_fitted(self)
         # The front of the result says so clearly if no machine keeps the class ratio.
-        directions = self._found.result.front.directions
-        return Front(
-            self._found.values,
+        directions = result.front.directions
+        names = getattr(self, "feature_names_in_", None)
+        machines = TransductiveMachines(
+            self._template(),
+            given,
+            X,
+            self.classes_,
+            (self.n_features_in_, names),
+            result.solutions,
+        )
+        front = Front(
+            result.values,
             directions.names,
             maximise=directions.maximised,
-            solutions=self._machine,
+            solutions=machines,
             ties="first",
         )
-
-    def select(self, rule: Rule | None = None) -> TransductiveSVC:
-        """Return the fitted classifier that a rule chooses from the front.
-
-        Parameters
-        ----------
-        rule : str, int or callable, optional
-            "penalised": the least total at the prices C and C_unlabelled, or at others:
-            "penalised:C=10,C_unlabelled=0.1". "knee", "best:test_loss" and every other rule of
-            `parsimon.pareto.choose`, an index, or a function of the front. `choose` if left out.
-
-        Returns
-        -------
-        TransductiveSVC
-            With coefficients from the front; its own `fit` would solve its problem anew.
-        """
-        check_is_fitted(self)
-        front = self.front_
-        return self._machine(int(front.rows[self._index(self.choose if rule is None else rule)]))
+        self._keep_front(front, self._figures_of(front, machines, problem.known))
+        self.transduction_ = self.best_estimator_.transduction_
+        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return scores of the default machine, positive for ``classes_[1]``, shape (m,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        scores: Array = self.best_estimator_._scores(X)
-        return scores
+        return self.best_estimator_.decision_function(X)
 
-    def predict(self, X: Any) -> AnyArray:
-        """Return the labels that the default machine gives to new rows, shape (m,)."""
-        positive = self.decision_function(X) > 0
-        labels: AnyArray = self.classes_[positive.astype(np.intp)]
-        return labels
-
-    def _searching(self) -> tuple[FrontSearch, float | None]:
+    def _search_options(self) -> dict[str, Any]:
+        """Return the checked options of `parsimon.pareto.nsga2`."""
         check_choice("objectives", self.objectives, ("primal", "dual"))
-        limit = check_seconds("time_limit", self.time_limit)
         default = 30 if self.objectives == "primal" else 200
-        how = FrontSearch(
-            population_size=check_count("population_size", self.population_size, least=4),
-            max_iter=default if self.max_iter is None else check_count("max_iter", self.max_iter),
-            time_limit=limit,
-            callback=self.callback,
-            checkpoint=self.checkpoint,
-            verbose=self.verbose,
-        )
-        return how, limit
+        return {
+            "population_size": check_count("population_size", self.population_size, least=4),
+            "max_iter": default
+            if self.max_iter is None
+            else check_count("max_iter", self.max_iter),
+            "time_limit": check_seconds("time_limit", self.time_limit),
+            "callback": self.callback,
+            "checkpoint": self.checkpoint,
+            "verbose": self.verbose,
+        }
 
-    def _read(self, X: Any, y: Any) -> tuple[Array, Labels]:
+    def _read(self, X: Any, y: Any) -> tuple[Array, PartialLabels]:
         if y is None:
             X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
             return X, read_labels(np.full(len(X), -1))
@@ -297,12 +279,41 @@ class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         return X, read_labels(y)
 
-    def _index(self, rule: Rule) -> int:
-        C, C_unlabelled = self._prices
-        return choose(self.front_, rule, C=C, C_unlabelled=C_unlabelled)
+    def _figures_of(self, front: Front, machines: "TransductiveMachines", known: Array) -> Figures:
+        """Return what rules may refer to beside the objectives.
 
-    def _machine(self, row: int) -> TransductiveSVC:
-        model = TransductiveSVC(
+        Worth having is a machine that gets more labelled rows right than one class for all would;
+        if there are no labels, one with rows on both sides.
+
+        Shapes: known (n,), the labels -1.0 and 1.0, and 0.0 where there is none.
+        """
+        own = machines.rows[front.rows]
+        n_support = np.count_nonzero(own[:, :-1], axis=1).astype(np.float64)
+        if self.objectives == "dual":
+            # For comparison with the source, which takes what the objective says.
+            return Figures({"n_support": n_support})
+        positive = own[:, :-1] @ machines.given.kernel + own[:, -1:] > 0
+        return Figures(
+            {"penalised": penalised(front, "", *self._prices), "n_support": n_support},
+            beats_constant=_beats_constant(positive, known, machines.given.upper),
+            constant="one class for every row",
+        )
+
+    def _index(self, rule: Rule) -> int:
+        text, where, conditions = str(rule).partition(" where ")
+        name, _, prices = text.strip().partition(":")
+        if callable(rule) or name != "penalised":
+            return super()._index(rule)
+        if self.objectives == "dual":
+            return super()._index(f"best:{DUAL_NAMES[0]}{where}{conditions}")
+        totals = penalised(self._front, prices, *self._prices)
+        columns = {**self._figures.columns, "penalised": totals}
+        figures = replace(self._figures, columns=columns)
+        return choose(self._front, f"penalised{where}{conditions}", figures)
+
+    def _template(self) -> TransductiveSVC:
+        """Return an unfitted classifier with the options that both have."""
+        return TransductiveSVC(
             self.C,
             C_unlabelled=self.C_unlabelled,
             kernel=self.kernel,
@@ -313,14 +324,66 @@ class ParetoTransductiveSVC(ClassifierMixin, BaseEstimator):
             class_weight=self.class_weight,
             random_state=self.random_state,
         )
-        machine = self._found.machines[row]
-        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
-        return settle(model, self._given, machine[None, :-1], machine[-1:], self._X)
 
 
-def _two_classes(labels: Labels) -> AnyArray:
+@dataclass(frozen=True, eq=False)
+class TransductiveMachines:
+    """What a search found; called with a place it returns the classifier there.
+
+    template: Not fitted, with the options of the search.
+    header: Number of columns of the user's table, and their names or None.
+    rows (k, n + 1): Coefficients and bias.
+    """
+
+    template: TransductiveSVC
+    given: TransductiveRows
+    X: Array
+    classes: AnyArray
+    header: tuple[int, AnyArray | None]
+    rows: Array
+
+    def __call__(self, index: int) -> TransductiveSVC:
+        model, machine = clone(self.template), self.rows[index]
+        model.classes_ = self.classes
+        model.n_features_in_, names = self.header
+        if names is not None:
+            model.feature_names_in_ = names
+        return settle(model, self.given, machine[None, :-1], machine[-1:], self.X)
+
+
+def _beats_constant(positive: Mask, known: Array, weights: Array) -> Mask:
+    if not known.any():
+        return np.logical_and(positive.any(axis=1), ~positive.all(axis=1))
+    weights = np.where(known == 0, 0.0, weights)
+    right: Array = (positive == (known > 0)) @ weights
+    constant = max(weights[known > 0].sum(), weights[known < 0].sum())
+    better: Mask = right > constant * _ROUNDING
+    return better
+
+
+def penalised(front: Front, text: str, C: float, C_unlabelled: float) -> Array:
+    """Return ``margin_term + C * train_loss + C_unlabelled * test_loss`` of each machine.
+
+    The least is the transductive machine at these prices, which a text such as
+    "C=10,C_unlabelled=0.1" may change.
+    """
+    prices = {"C": C, "C_unlabelled": C_unlabelled}
+    for part in filter(str.strip, text.split(",")):
+        name, _, number = (piece.strip() for piece in part.partition("="))
+        try:
+            prices[name] = float(number)
+        except ValueError:
+            prices[name] = -1.0
+        if name not in {"C", "C_unlabelled"} or not 0 <= prices[name] < np.inf:
+            raise InvalidInputError(
+                "penalised takes prices that are not negative, as in "
+                f"penalised:C=10,C_unlabelled=0.1; got {part.strip()!r}."
+            )
+    totals: Array = front.values @ np.array([1.0, prices["C"], prices["C_unlabelled"]])
+    return totals
+
+
+def _two_classes(labels: PartialLabels) -> AnyArray:
     if not labels.known.any():
         return np.array([0, 1])
     check_labelled(labels)
@@ -333,15 +396,6 @@ def _two_classes(labels: Labels) -> AnyArray:
 
 
 _WORDS = ("margin", "train", "test")
-_READINGS = {
-    ("margin",): "a hyperplane beside the data",
-    ("train",): "a fit to the labelled rows at any price",
-    ("test",): "some labelling of the unlabelled rows",
-    ("margin", "train"): "the path of the ordinary support vector machine",
-    ("margin", "test"): "maximum-margin clustering",
-    ("train", "test"): "a fit to labels and clusters at any price",
-    ("margin", "train", "test"): "the transductive front",
-}
 
 
 def edge(front: Front, pair: Sequence[str]) -> Front:
@@ -352,8 +406,9 @@ def edge(front: Front, pair: Sequence[str]) -> Front:
     front : Front
         Of `ParetoTransductiveSVC`.
     pair : sequence of str
-        Of "margin", "train" and "test"; usually two, one is a corner. The table above says what
-        each stands for, and `edge_reading` returns that as text.
+        Of "margin", "train" and "test"; usually two, one is a corner. Margin and
+        train are the path of the ordinary machine along C, margin and test are maximum-margin
+        clustering, train and test a fit to labels and clusters at any price.
 
     Returns
     -------
@@ -378,11 +433,6 @@ def edge(front: Front, pair: Sequence[str]) -> Front:
             f"test loss; this one has {', '.join(front.names)}."
         )
     return front.project([names[_WORDS.index(word)] for word in _words(pair)])
-
-
-def edge_reading(pair: Sequence[str]) -> str:
-    """Return what an edge of a transductive front stands for."""
-    return _READINGS[_words(pair)]
 
 
 def _words(pair: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from parsimon._style import BLUE, GREY, ORANGE, VERMILION, figure_style, new_axe
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.front import number
-from parsimon.svm._front_machine import Found
+from parsimon.svm._front_machine import FrontMachines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 _N_GRID = 160
 
 
-def plot_trade(found: Found, *, chosen: int | None = None, ax: "Axes | None" = None) -> "Axes":
+def plot_trade(
+    machines: FrontMachines, *, chosen: int | None = None, ax: "Axes | None" = None
+) -> "Axes":
     """Draw hinge loss against margin term, or the printed dual objectives, and mark a machine."""
     with figure_style():
         axes = new_axes(ax, figsize=(6.4, 4.4))
-        if found.maximised:
-            _draw_dual(found, chosen, axes)
+        if machines.is_dual:
+            _draw_dual(machines, chosen, axes)
         else:
-            _draw_trade(found, chosen, axes)
+            _draw_trade(machines, chosen, axes)
             axes.set_xlabel(_MARGIN_LABEL)
-        axes.set_title(f"Front of {len(found)} support vector machines")
+        axes.set_title(f"Front of {len(machines)} support vector machines")
     return axes
 
 
 def plot_overfitting(
-    found: Found, *, chosen: int | None = None, ax: "Axes | None" = None
+    machines: FrontMachines, *, chosen: int | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw training and hold-out errors along the front, under the front itself."""
     import matplotlib.pyplot as plt
@@ -40,28 +42,28 @@ def plot_overfitting(
         if ax is None:
             figure = plt.figure(figsize=(7.0, 6.2), layout="constrained")
             upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.35))
-            _draw_trade(found, chosen, upper)
+            _draw_trade(machines, chosen, upper)
             upper.set_title("Where overfitting begins")
         else:
             lower = ax
-        _draw_errors(found, chosen, lower)
+        _draw_errors(machines, chosen, lower)
         lower.set_xlabel(_MARGIN_LABEL)
     made: Axes = lower
     return made
 
 
-def plot_walk(found: Found, places: Indices) -> "Figure":
+def plot_walk(machines: FrontMachines, places: Indices) -> "Figure":
     """Draw what machines along a front predict over the plane, one panel for each.
 
     Shapes: places (k,).
     """
     import matplotlib.pyplot as plt
 
-    X = found.basis.X
-    if X.shape[1] != 2 or found.basis.gram.precomputed:
+    X = machines.basis.X
+    if X.shape[1] != 2 or machines.basis.gram.precomputed:
         raise InvalidInputError(
             f"Maps of predictions need a table of two columns, got {X.shape[1]} columns"
-            f"{' of similarities' if found.basis.gram.precomputed else ''}."
+            f"{' of similarities' if machines.basis.gram.precomputed else ''}."
         )
     n_columns = min(len(places), 5)
     n_lines = -(-len(places) // n_columns)
@@ -72,9 +74,9 @@ def plot_walk(found: Found, places: Indices) -> "Figure":
         for panel in panels[len(places) :]:
             panel.set_visible(False)
         for panel, place in zip(panels, places, strict=False):
-            _draw_map(found, int(place), panel)
+            _draw_map(machines, int(place), panel)
         panels[0].legend(
-            *_class_handles(found.basis.classes),
+            *_class_handles(machines.basis.classes),
             loc="upper left",
             bbox_to_anchor=(0.0, -0.02),
             ncols=2,
@@ -88,29 +90,29 @@ _MARGIN_LABEL = "margin term ½‖w‖² (left: wider margin)"
 _COLOURS = (BLUE, ORANGE)
 
 
-def _draw_trade(found: Found, chosen: int | None, axes: "Axes") -> None:
-    columns = found.figures.columns
+def _draw_trade(machines: FrontMachines, chosen: int | None, axes: "Axes") -> None:
+    columns = machines.columns
     across, up = columns["margin_term"], columns["hinge_loss"]
     _log_scale(axes, across)
     axes.plot(across, up, color=BLUE, marker="o", markersize=4, linewidth=1.4)
     axes.set_ylabel("hinge loss\n(lower is better)")
     axes.set_ylim(bottom=0)
     if chosen is not None:
-        _ring(axes, float(across[chosen]), float(up[chosen]), found, chosen)
+        _ring(axes, float(across[chosen]), float(up[chosen]), machines, chosen)
 
 
-def _draw_dual(found: Found, chosen: int | None, axes: "Axes") -> None:
-    columns = found.figures.columns
+def _draw_dual(machines: FrontMachines, chosen: int | None, axes: "Axes") -> None:
+    columns = machines.columns
     across, up = columns["linear"], columns["quadratic"]
     axes.scatter(across, up, color=BLUE, s=26)
     axes.set_xlabel("Σα (higher is better)")
     axes.set_ylabel("−α'Qα (higher is better)")
     if chosen is not None:
-        _ring(axes, float(across[chosen]), float(up[chosen]), found, chosen)
+        _ring(axes, float(across[chosen]), float(up[chosen]), machines, chosen)
 
 
-def _draw_errors(found: Found, chosen: int | None, axes: "Axes") -> None:
-    columns = found.figures.columns
+def _draw_errors(machines: FrontMachines, chosen: int | None, axes: "Axes") -> None:
+    columns = machines.columns
     order = np.argsort(columns["margin_term"], kind="stable")
     across = columns["margin_term"][order]
     training = 100.0 * columns["training_error"][order]
@@ -118,7 +120,7 @@ def _draw_errors(found: Found, chosen: int | None, axes: "Axes") -> None:
     axes.plot(across, training, color=BLUE, marker="+", markersize=6, label="training rows")
     if "holdout_error" in columns:
         held = 100.0 * columns["holdout_error"][order]
-        rows = f"rows held out ({number(found.figures.n_holdout)})"
+        rows = f"rows held out ({number(machines.n_holdout)})"
         axes.plot(across, held, color=VERMILION, marker="x", markersize=5, label=rows)
         axes.fill_between(
             across, training, held, where=held > training, color=VERMILION, alpha=0.14, linewidth=0
@@ -147,22 +149,22 @@ def _log_scale(axes: "Axes", across: Array) -> None:
     axes.set_xticks([0.0, *10.0 ** np.arange(np.ceil(first), last + 1e-9)])
 
 
-def _ring(axes: "Axes", x: float, y: float, found: Found, chosen: int) -> None:
-    columns = found.figures.columns
-    words = [f"C {number(columns['C'][chosen])}"] if not found.maximised else []
+def _ring(axes: "Axes", x: float, y: float, machines: FrontMachines, chosen: int) -> None:
+    columns = machines.columns
+    words = [f"C {number(columns['C'][chosen])}"] if not machines.is_dual else []
     words.append(f"{number(columns['n_support'][chosen])} support vectors")
     axes.scatter(x, y, s=150, facecolor="none", edgecolor=VERMILION, linewidth=2.4, zorder=5)
     # The primal front falls and leaves room above it, the dual one below.
-    shift = -28 if found.maximised else 30
+    shift = -28 if machines.is_dual else 30
     share = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0]
-    leftwards = bool(found.maximised) or share > 0.65
+    leftwards = machines.is_dual or share > 0.65
     axes.annotate(
         "\n".join(words),
         xy=(x, y),
         xytext=(-14 if leftwards else 16, shift),
         textcoords="offset points",
         ha="right" if leftwards else "left",
-        va="top" if found.maximised else "bottom",
+        va="top" if machines.is_dual else "bottom",
         color="white",
         fontsize=10,
         fontweight="bold",
@@ -172,14 +174,14 @@ def _ring(axes: "Axes", x: float, y: float, found: Found, chosen: int) -> None:
     )
 
 
-def _draw_map(found: Found, place: int, panel: "Axes") -> None:
+def _draw_map(machines: FrontMachines, place: int, panel: "Axes") -> None:
     from matplotlib.colors import ListedColormap
 
-    basis, columns = found.basis, found.figures.columns
+    basis, columns = machines.basis, machines.columns
     rows = basis.X[basis.rows.places]
     axes_values = _ticks(rows)
     grid = np.stack(np.meshgrid(*axes_values), axis=-1)
-    decision = _decision(found, place, grid.reshape(-1, 2)).reshape(_N_GRID, _N_GRID)
+    decision = _decision(machines, place, grid.reshape(-1, 2)).reshape(_N_GRID, _N_GRID)
     shades = ListedColormap(list(_COLOURS))
     panel.pcolormesh(
         *axes_values,
@@ -218,18 +220,18 @@ def _ticks(rows: Array) -> list[Array]:
     return [np.linspace(a, b, _N_GRID) for a, b in zip(lower - pad, upper + pad, strict=True)]
 
 
-def _decision(found: Found, place: int, X: Array) -> Array:
+def _decision(machines: FrontMachines, place: int, X: Array) -> Array:
     """Return one machine's values at new rows."""
-    alpha = found.alpha[place]
+    alpha = machines.alpha[place]
     support = np.flatnonzero(alpha)
-    if found.basis.repair is None:
-        gram, coefficients = found.basis.gram.subset(support), found.basis.coefficients(alpha)
+    if machines.basis.repair is None:
+        gram, coefficients = machines.basis.gram.subset(support), machines.basis.coefficients(alpha)
         coefficients = coefficients[support]
     else:
-        gram, coefficients = found.basis.gram, found.basis.coefficients(alpha)
+        gram, coefficients = machines.basis.gram, machines.basis.coefficients(alpha)
     values: Array = (
         gram.between(X) @ coefficients if len(coefficients) else np.zeros(len(X))
-    ) + found.bias[place]
+    ) + machines.bias[place]
     return values
 
 

@@ -1,4 +1,8 @@
-"""Support vector regression by evolution, with scikit-learn's interface."""
+"""`EvolutionarySVR`: support vector regression, its dual solved by evolution.
+
+`regression_dual` writes regression as a dual of twice as many variables, so that everything else is
+that of `EvolutionarySVC`.
+"""
 
 from typing import Any, Literal, Self
 
@@ -14,11 +18,12 @@ from parsimon._typing import Array, Indices
 from parsimon.svm._dual import Dual
 from parsimon.svm._gram import (
     FittedDual,
-    Training,
+    TrainingMatrix,
     box_size,
     fit_dual,
     settings_of,
-    training,
+    training_matrix,
+    warn_if_inverted,
     warn_unless_converged,
 )
 
@@ -41,9 +46,9 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         Half of the width of the tube in which errors cost nothing, in units of y.
     strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
     preset : {None, "printed"}
-    indefinite : {"native", "clip", "flip", "shift"}
+    indefinite : {"flip", "clip", "shift", "native"}
     population_size, max_iter, stall : int, optional
-    tolerance : float
+    tol : float
     time_limit : float, optional
         Seconds.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -60,6 +65,9 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
     n_support_ : ndarray of shape (1,)
     objective_, gap_ : float
         The dual's value and the largest violation of its optimality conditions.
+    inverted_ : bool
+        Whether "native" came out falling on the training rows where the targets rise, of which a
+        warning tells.
     smallest_eigenvalue_, repair_, history_, n_iter_, stopped_by_, converged_, C_, kernel_
         As in `EvolutionarySVC`.
     n_features_in_ : int
@@ -90,11 +98,11 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         epsilon: float = 0.1,
         strategy: str = "memetic",
         preset: Literal["printed"] | None = None,
-        indefinite: Literal["native", "clip", "flip", "shift"] = "native",
+        indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
         population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -110,7 +118,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.population_size = population_size
         self.max_iter = max_iter
         self.stall = stall
-        self.tolerance = tolerance
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
 
@@ -143,7 +151,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         rows = merged_rows(X, targets, weights, merge=not is_precomputed(self))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
-            made = training(self, X, rows.places, rows.weights)
+            made = training_matrix(self, X, rows.places, rows.weights)
             self.C_ = box_size(self.C, made.matrix, rows.weights)
             dual = regression_dual(
                 made.matrix,
@@ -155,6 +163,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             fit = fit_dual(dual, settings, made.concave, self.random_state)
             self._store(X, made, fit, rows.places)
         warn_unless_converged([fit])
+        warn_if_inverted(self.inverted_)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -180,8 +189,8 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             f"by {self.stopped_by_}. {self._definiteness.sentence()}"
         )
 
-    def _store(self, X: Array, made: Training, fit: FittedDual, places: Indices) -> None:
-        solution, evolved = fit
+    def _store(self, X: Array, made: TrainingMatrix, fit: FittedDual, places: Indices) -> None:
+        solution, evolved = fit.solution, fit.evolved
         above, below = np.split(solution.alpha, 2)
         coefficients = above - below
         used = np.flatnonzero(coefficients)
@@ -192,7 +201,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.intercept_ = np.array([solution.bias])
         self.n_support_ = np.array([len(used)])
         self.objective_, self.gap_ = solution.objective, solution.gap
-        self.converged_ = solution.converged
+        self.converged_, self.inverted_ = solution.converged, fit.inverted
         self.history_, self.stopped_by_ = (evolved.history,), evolved.stopped_by
         self.n_iter_ = len(evolved.history)
         self._definiteness, self.repair_ = made.definiteness, made.definiteness.repair

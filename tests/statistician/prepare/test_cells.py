@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.statistician.prepare.cells import (
+    DateFormat,
     affirmative,
     count_missing,
+    find_format,
     in_order,
+    iso_day,
     parse_number,
     read_cells,
+    read_dates,
     read_numbers,
 )
-from parsimon.statistician.prepare.dates import DateFormat, find_format, iso_day, read_dates
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import skops.io
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.prepare.screening import Screener, dependence
+from parsimon.statistician.prepare.preparation import Screener, dependence
 
 
 @parametrize_with_checks([Screener(), Screener(most=2, task="regression")])
@@ -97,7 +97,7 @@ def test_scores_do_not_depend_on_monotone_scales_or_blocks(rng, monkeypatch):
     X, y = rng.normal(size=(80, 30)), rng.integers(3, size=80)
     scores = dependence(X, y)
     np.testing.assert_allclose(dependence(np.exp(X), y), scores)
-    monkeypatch.setattr("parsimon.statistician.prepare.screening._BLOCK", 160)
+    monkeypatch.setattr("parsimon.statistician.prepare.preparation._BLOCK", 160)
     np.testing.assert_allclose(dependence(X, y), scores, rtol=1e-12)
 
 

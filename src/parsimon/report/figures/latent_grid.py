@@ -10,7 +10,7 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link, positive_probability
 from parsimon.inference.posterior import Latent
-from parsimon.report.figures.points import Points, number
+from parsimon.report.figures.points import ClassRows, number
 
 Posterior: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
@@ -74,7 +74,7 @@ def frame(values: Array, margin: float, n_grid: int) -> Array:
     return np.linspace(low - pad, high + pad, n_grid)
 
 
-def held_row(points: Points, hold: Any = "mean") -> Array:
+def held_row(points: ClassRows, hold: Any = "mean") -> Array:
     """Return the values of the inputs that a figure does not show, shape (d,)."""
     if isinstance(hold, str):
         if hold not in {"mean", "median"}:
@@ -123,7 +123,7 @@ def band_words(link: Link) -> str:
     )
 
 
-def held_words(points: Points, columns: Sequence[int], held: Array, most: int = 6) -> str:
+def held_words(points: ClassRows, columns: Sequence[int], held: Array, most: int = 6) -> str:
     """Return a sentence on the inputs that are held constant, or nothing."""
     others = [column for column in range(points.n_columns) if column not in set(columns)]
     if not others:

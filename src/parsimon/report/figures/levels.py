@@ -20,7 +20,7 @@ from parsimon.report.figures.latent_grid import (
     rows_on,
     two_values,
 )
-from parsimon.report.figures.points import Points, label, number
+from parsimon.report.figures.points import ClassRows, label, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def posterior_levels(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     column: int | str | None = None,
     hold: Any = "mean",
@@ -64,7 +64,7 @@ def posterior_levels(
 
 def posterior_by_level(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     columns: Sequence[int | str],
     hold: Any = "mean",
@@ -105,7 +105,7 @@ def posterior_by_level(
     return ax
 
 
-def _levels(points: Points, place: int) -> tuple[float, float]:
+def _levels(points: ClassRows, place: int) -> tuple[float, float]:
     levels = two_values(points.X[:, place])
     if levels is None:
         raise InvalidInputError(
@@ -114,7 +114,7 @@ def _levels(points: Points, place: int) -> tuple[float, float]:
     return levels
 
 
-def _dress(ax: "Axes", points: Points) -> None:
+def _dress(ax: "Axes", points: ClassRows) -> None:
     """Draw what all pictures of probabilities at levels share."""
     ax.axhline(0.5, color=GREY, linewidth=0.9, alpha=0.6)
     ax.set_ylim(-0.03, 1.03)
@@ -160,7 +160,7 @@ def draw_levels(
     )
 
 
-def name_levels(ax: "Axes", points: Points, place: int) -> None:
+def name_levels(ax: "Axes", points: ClassRows, place: int) -> None:
     """Write the two values of a column and their numbers of rows below the axis."""
     values = points.X[:, place]
     levels = _levels(points, place)

@@ -1,7 +1,4 @@
-"""One input against the probability of the positive class.
-
-Does the probability rise or fall throughout? The gradient's sign, and a share of draws.
-"""
+"""One input against the probability of the positive class, and whether that rises throughout."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +25,7 @@ from parsimon.report.figures.latent_grid import (
 )
 from parsimon.report.figures.levels import posterior_levels
 from parsimon.report.figures.points import (
-    Points,
+    ClassRows,
     colour,
     draw_points,
     label,
@@ -45,7 +42,7 @@ _BELOW, _ABOVE = -0.19, 1.19
 
 def posterior_1d(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     column: int | str | None = None,
     hold: Any = "mean",
@@ -89,7 +86,7 @@ def posterior_1d(
 
 def slices(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     columns: Sequence[int | str] | None = None,
     hold: Any = "mean",
@@ -151,7 +148,7 @@ def _draw_line(ax: "Axes", grid: Array, response: Response, values: Array) -> No
     ax.plot(grid[seen], response.probability[seen], color=BLUE, linewidth=2.8)
 
 
-def dress(ax: "Axes", points: Points, place: int, grid: Array) -> None:
+def dress(ax: "Axes", points: ClassRows, place: int, grid: Array) -> None:
     """Draw the rows and what all pictures of one column share."""
     values = points.X[:, place]
     ax.axhline(0.5, color=GREY, linewidth=0.9, alpha=0.6)
@@ -164,7 +161,7 @@ def dress(ax: "Axes", points: Points, place: int, grid: Array) -> None:
     ax.grid(axis="x", visible=False)
 
 
-def strip_heights(points: Points, values: Array) -> Array:
+def strip_heights(points: ClassRows, values: Array) -> Array:
     """Return where rows lie: a strip above 1 for the positive class, one below 0 for the other.
 
     Rows that follow one another in value lie at different heights, ties too.
@@ -176,7 +173,7 @@ def strip_heights(points: Points, values: Array) -> Array:
     return heights
 
 
-def name_strips(ax: "Axes", points: Points) -> None:
+def name_strips(ax: "Axes", points: ClassRows) -> None:
     """Write the classes and their numbers of rows to the right of their strips."""
     for code, height in ((0, -0.105), (1, 1.105)):
         rows = int(points.of_class(code).sum())
@@ -231,7 +228,7 @@ def monotone_share(paths: Any, *, tolerance: float = 1e-3) -> MonotoneShare:
 
 def monotonicity(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     column: int | str | None = None,
     draw: Callable[[Array], Any] | None = None,
@@ -279,7 +276,7 @@ def monotonicity(
     return ax
 
 
-def _caption(points: Points, place: int, ignored: float, link: Link) -> str:
+def _caption(points: ClassRows, place: int, ignored: float, link: Link) -> str:
     return (
         f"Direction of the probability of {points.class_title(1, 40)} along "
         f"{points.title(place, 60)}. Line: {line_words(False, link)}, triangles point up where "

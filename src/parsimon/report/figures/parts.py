@@ -18,7 +18,7 @@ from parsimon.report.figures.latent_grid import (
     two_values,
 )
 from parsimon.report.figures.levels import draw_levels, name_levels
-from parsimon.report.figures.points import Points, label, number
+from parsimon.report.figures.points import ClassRows, label, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _CENTRED = " Shifted to mean zero over the rows, since the level belongs to all parts together."
 
 
-class Component(NamedTuple):
+class DrawnPart(NamedTuple):
     """One summand of a latent function.
 
     label: Its title, for instance the kernel's expression.
@@ -40,8 +40,8 @@ class Component(NamedTuple):
 
 
 def component_panels(
-    components: Sequence[Component],
-    points: Points,
+    components: Sequence[DrawnPart],
+    points: ClassRows,
     *,
     hold: Any = "mean",
     margin: float = 0.0,
@@ -88,7 +88,7 @@ def component_panels(
     return panels
 
 
-def _caption(pictures: "Sequence[_Picture]", points: Points, target: str | None) -> str:
+def _caption(pictures: "Sequence[_Picture]", points: ClassRows, target: str | None) -> str:
     parts = "Additive components" if len(pictures) > 1 else "An additive component"
     what = (
         f"the latent function f; above zero speaks for {points.class_title(1, 40)}."
@@ -108,7 +108,7 @@ def _caption(pictures: "Sequence[_Picture]", points: Points, target: str | None)
     return " ".join(words)
 
 
-def _check(components: Sequence[Component]) -> None:
+def _check(components: Sequence[DrawnPart]) -> None:
     if not components:
         raise InvalidInputError("There is no component to draw.")
     for component in components:
@@ -126,7 +126,7 @@ def _reach(pictures: "Sequence[_Picture]", kind: str) -> float:
 
 
 def component_reach(
-    components: Sequence[Component], points: Points, *, hold: Any = "mean", n_grid: int = 25
+    components: Sequence[DrawnPart], points: ClassRows, *, hold: Any = "mean", n_grid: int = 25
 ) -> float:
     """Return the greatest absolute value that panels of these components would show."""
     held = held_row(points, hold)
@@ -146,7 +146,7 @@ class _Picture(NamedTuple):
 
 
 def _asked(
-    component: Component, points: Points, held: Array, margin: float, n_grid: int
+    component: DrawnPart, points: ClassRows, held: Array, margin: float, n_grid: int
 ) -> _Picture:
     places = [points.column(one) for one in component.columns][:2]
     # Columns of two values come last: they are told apart by colour, not along an axis.
@@ -166,7 +166,7 @@ def _asked(
     return _Picture(kind, places, sides, mean, mean - spread, mean + spread)
 
 
-def _draw_curves(ax: "Axes", picture: _Picture, points: Points, reach: float) -> None:
+def _draw_curves(ax: "Axes", picture: _Picture, points: ClassRows, reach: float) -> None:
     """Draw along the first column, once for each value of the second if there is one."""
     side = picture.sides[0]
     ax.axhline(0, color=GREY, linewidth=0.9, alpha=0.6)
@@ -199,7 +199,7 @@ def _draw_rug(ax: "Axes", values: Array, reach: float) -> None:
     ax.plot(ticks, np.full(len(ticks), -reach), "|", color=GREY, alpha=0.6, markersize=7)
 
 
-def _draw_map(ax: Any, picture: _Picture, points: Points, levels: Array) -> None:
+def _draw_map(ax: Any, picture: _Picture, points: ClassRows, levels: Array) -> None:
     from matplotlib.colors import to_rgba
 
     # Clear at zero and stronger to both ends: the page shows through where nothing is said.

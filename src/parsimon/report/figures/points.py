@@ -1,6 +1,6 @@
 """The rows that a figure shows: inputs, classes, and what they are called.
 
-Text that came from a table, made fit to be drawn: never interpreted, never too long.
+Text that came from a table is made fit to be drawn: never interpreted, never too long.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ MOST_VECTOR_MARKS = 3000
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ClassRows:
     """Rows of a table with their classes, ready to be drawn.
 
     X (n, d): Finite numbers; a vector is one column.
@@ -138,7 +138,7 @@ class Points:
         """Return a class's name as a figure shows it."""
         return label(self.class_names[code], most) or f"class {code}"
 
-    def two_classes(self) -> "Points":
+    def two_classes(self) -> "ClassRows":
         """Return self, or refuse more classes than a latent function separates."""
         if self.y.max() > 1:
             raise InvalidInputError(
@@ -206,7 +206,7 @@ def marker(code: int) -> str:
     return "os^Dvp*"[max(code - 1, 0) % 7]
 
 
-def class_and_count(points: Points, code: int) -> str:
+def class_and_count(points: ClassRows, code: int) -> str:
     """Return a class's name and its number of rows, for a legend."""
     text = f"{points.class_title(code)} ({points.of_class(code).sum()})"
     # Matplotlib leaves out of a legend whatever begins with an underscore.
@@ -223,7 +223,7 @@ def spread(values: Array) -> Array:
     return shares
 
 
-def draw_points(ax: "Axes", points: Points, places: Sequence[Array], **options: Any) -> None:
+def draw_points(ax: "Axes", points: ClassRows, places: Sequence[Array], **options: Any) -> None:
     """Draw rows at two or three coordinates; the last class lies on top.
 
     Negative rows are rings and the others discs, so that print without colour tells them apart.

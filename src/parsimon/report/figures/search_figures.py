@@ -1,7 +1,4 @@
-"""A search drawn as a tree: what was tried, what was kept, what won.
-
-What each further piece of complexity buys: a row for each model, its error along the axis.
-"""
+"""A search drawn as a tree of what was tried, and what each further piece of size buys."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -234,12 +231,12 @@ class Step(NamedTuple):
     """A model among models of increasing size.
 
     words: What it is made of.
-    size: Number of its base kernels.
+    size: What it costs to explain, such as its number of terms.
     error, standard_error: Shares; a standard error that is not finite is not drawn.
     """
 
     words: str
-    size: int
+    size: float
     error: float
     standard_error: float = float("nan")
 

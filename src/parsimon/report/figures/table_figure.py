@@ -1,7 +1,4 @@
-"""Parallel coordinates: every column an axis, every row a line.
-
-The table itself, before any model.
-"""
+"""The table itself, before any model: rows in space, or parallel coordinates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +13,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.latent_grid import frame
 from parsimon.report.figures.points import (
     MOST_VECTOR_MARKS,
-    Points,
+    ClassRows,
     class_and_count,
     classes_above,
     colour,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def parallel_coordinates(
-    points: Points,
+    points: ClassRows,
     *,
     order: str | Sequence[int | str] = "structure",
     most_rows: int = 500,
@@ -68,7 +65,7 @@ def parallel_coordinates(
     return ax
 
 
-def axis_order(points: Points) -> Indices:
+def axis_order(points: ClassRows) -> Indices:
     """Return an order of the columns in which structure shows.
 
     First the column that separates the classes best (the share of the variance of its ranks that
@@ -89,7 +86,7 @@ def axis_order(points: Points) -> Indices:
     return np.array(chain, dtype=np.intp)
 
 
-def separation(points: Points) -> Array:
+def separation(points: ClassRows) -> Array:
     """Return for each column the share of the variance of ranks between classes, shape (d,)."""
     ranks = _scaled_ranks(points.X)
     between = np.zeros(points.n_columns)
@@ -108,7 +105,7 @@ def _scaled_ranks(X: Array) -> Array:
     return scaled
 
 
-def _chosen(points: Points, order: str | Sequence[int | str], most: int) -> list[int]:
+def _chosen(points: ClassRows, order: str | Sequence[int | str], most: int) -> list[int]:
     if not isinstance(order, str):
         if not len(order):
             raise InvalidInputError("There is no column to draw; `order` is empty.")
@@ -120,7 +117,7 @@ def _chosen(points: Points, order: str | Sequence[int | str], most: int) -> list
     kept = np.sort(np.argsort(-separation(points), kind="stable")[:most])
     if order == "given":
         return [int(place) for place in kept]
-    part = Points(points.X[:, kept], points.y)
+    part = ClassRows(points.X[:, kept], points.y)
     return [int(place) for place in kept[axis_order(part)]]
 
 
@@ -131,7 +128,7 @@ def _unit(X: Array) -> Array:
     return scaled
 
 
-def _draw_lines(ax: "Axes", points: Points, heights: Array, y: Indices) -> None:
+def _draw_lines(ax: "Axes", points: ClassRows, heights: Array, y: Indices) -> None:
     from matplotlib.collections import LineCollection
 
     across = np.arange(heights.shape[1])
@@ -178,7 +175,7 @@ def _draw_median(ax: "Axes", across: AnyArray, middle: Array, code: int) -> None
     )
 
 
-def _draw_axes(ax: "Axes", points: Points, places: Sequence[int]) -> None:
+def _draw_axes(ax: "Axes", points: ClassRows, places: Sequence[int]) -> None:
     ax.set_xlim(-0.15, len(places) - 0.85)
     ax.set_ylim(-0.02, 1.02)
     ax.grid(visible=False)
@@ -202,7 +199,7 @@ def _draw_axes(ax: "Axes", points: Points, places: Sequence[int]) -> None:
             ax.text(across, height, number(value), ha="center", va=side_of, fontsize=9)
 
 
-def _name_classes(ax: "Axes", points: Points) -> None:
+def _name_classes(ax: "Axes", points: ClassRows) -> None:
     from matplotlib.lines import Line2D
 
     present = [code for code in range(len(points.class_names)) if points.of_class(code).any()]
@@ -225,7 +222,7 @@ def _name_classes(ax: "Axes", points: Points) -> None:
 
 
 def _caption(
-    points: Points, n_rows: int, places: Sequence[int], order: str | Sequence[int | str]
+    points: ClassRows, n_rows: int, places: Sequence[int], order: str | Sequence[int | str]
 ) -> str:
     part = "Each line is a row, each vertical axis a column from its least to its greatest value"
     top = f"{points.class_title(int(points.y.max()), 40)} lies on top."
@@ -243,7 +240,7 @@ def _caption(
     return " ".join(words)
 
 
-def data_figure(points: Points, *, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
+def data_figure(points: ClassRows, *, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw a table in the way that fits its number of columns.
 
     One column gives a strip for each class, two a scatter plot, three a scatter plot in space,
@@ -265,7 +262,7 @@ def data_figure(points: Points, *, title: str | None = None, ax: "Axes | None" =
     return drawn
 
 
-def _strips(points: Points, ax: "Axes | None") -> "Axes":
+def _strips(points: ClassRows, ax: "Axes | None") -> "Axes":
     n_classes = len(points.class_names)
     ax = new_axes(ax, figsize=(5.6, 1.4 + 0.5 * n_classes))
     values = points.X[:, 0]
@@ -280,7 +277,7 @@ def _strips(points: Points, ax: "Axes | None") -> "Axes":
     return ax
 
 
-def _scatter(points: Points, ax: "Axes | None") -> "Axes":
+def _scatter(points: ClassRows, ax: "Axes | None") -> "Axes":
     ax = new_axes(ax, figsize=(5.2, 4.4))
     draw_points(ax, points, points.X.T)
     ax.set_xlabel(points.title(0))
@@ -289,7 +286,7 @@ def _scatter(points: Points, ax: "Axes | None") -> "Axes":
     return ax
 
 
-def _space(points: Points, ax: "Axes | None") -> "Axes":
+def _space(points: ClassRows, ax: "Axes | None") -> "Axes":
     sides = [frame(points.X[:, place], 0.05, 3) for place in range(3)]
     box: Axes = axes_3d(points, range(3), sides, ax)
     classes_above(box, height=0.93)

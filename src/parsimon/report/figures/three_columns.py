@@ -1,7 +1,4 @@
-"""Three inputs: surfaces of equal probability among the rows, still or turning.
-
-Surfaces of equal value in a grid of numbers, by marching tetrahedra.
-"""
+"""Three inputs: surfaces of equal probability among the rows, by marching tetrahedra."""
 
 import itertools
 from collections.abc import Sequence
@@ -25,7 +22,7 @@ from parsimon.report.figures.latent_grid import (
     respond,
     rows_on,
 )
-from parsimon.report.figures.points import Points, classes_above, draw_points, label
+from parsimon.report.figures.points import ClassRows, classes_above, draw_points, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +123,7 @@ _LIGHT = np.array([-0.4, -0.5, 0.77])
 
 def isosurface_3d(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     columns: Sequence[int | str] | None = None,
     levels: Sequence[float] = (0.1, 0.5, 0.9),
@@ -169,7 +166,7 @@ def isosurface_3d(
 
 
 def axes_3d(
-    points: Points, places: Sequence[int], sides: Sequence[Array], ax: "Axes | None"
+    points: ClassRows, places: Sequence[int], sides: Sequence[Array], ax: "Axes | None"
 ) -> Any:
     """Return three-dimensional axes in the house style with the rows in them."""
     import matplotlib as mpl

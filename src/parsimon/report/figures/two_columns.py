@@ -20,7 +20,7 @@ from parsimon.report.figures.latent_grid import (
     rows_on,
 )
 from parsimon.report.figures.points import (
-    Points,
+    ClassRows,
     classes_above,
     draw_points,
     label,
@@ -40,7 +40,7 @@ _TINTS = [(BLUE, 0.34), (BLUE, 0.2), (BLUE, 0.07)] + [
 
 def posterior_2d(
     posterior: Posterior,
-    points: Points,
+    points: ClassRows,
     *,
     columns: Sequence[int | str] | None = None,
     confidence: bool = False,
@@ -107,7 +107,7 @@ _PLACES_ONLY: dict[str, Any] = {
 
 
 def _draw_rows(
-    panels: AnyArray, points: Points, places: Sequence[int], sides: Sequence[Array]
+    panels: AnyArray, points: ClassRows, places: Sequence[int], sides: Sequence[Array]
 ) -> None:
     """Draw the rows by class in the first panel and only as places in the second."""
     for ax, options in zip(panels, ({}, _PLACES_ONLY), strict=False):

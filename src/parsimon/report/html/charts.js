@@ -85,7 +85,7 @@ function frontLayout(box, models, sizes, baseline) {
   };
 }
 
-/** Steps down and to the right: what can be had with so many kernels or variables. */
+/** Steps down and to the right: what can be had with so much size or so many variables. */
 function stairs(places) {
   const path = places.map((at, k) => (k ? `H${at.x}V${at.y}` : `M${at.x} ${at.y}`)).join("");
   return shape("path", { d: path, class: "stairs" });

@@ -11,11 +11,11 @@ function part(view, name) {
 }
 
 function sizeOf(view, model) {
-  return view.axis === "kernels" ? model.n_kernels : model.variables.length;
+  return view.axis === "size" ? model.size : model.variables.length;
 }
 
 function sizeInWords(view, model) {
-  return plural(sizeOf(view, model), view.axis === "kernels" ? "term" : "variable");
+  return plural(sizeOf(view, model), view.axis === "size" ? view.study.unit : "variable");
 }
 
 /** "baseline", "knee", "chosen", or several of them. */
@@ -42,7 +42,7 @@ function drawFront(view) {
   const box = boxOf(chart);
   const sizes = models.map((model) => sizeOf(view, model));
   const layout = frontLayout(box, models, sizes, study.baseline);
-  const x = { ...layout.x, label: `number of ${view.axis === "kernels" ? "terms" : "variables"}` };
+  const x = { ...layout.x, label: `number of ${view.axis === "size" ? `${view.study.unit}s` : "variables"}` };
   const numeric = study.task === "regression";
   const y = { ...layout.y, label: numeric ? "error, share of variance" : "cross-validated error" };
   const drawn = [axes(box, x, y)];
@@ -147,7 +147,7 @@ function select(view, model) {
   show(view);
 }
 
-/** Draw the front anew, against kernels or variables; keep the model if this front has it. */
+/** Draw the front anew, against size or variables; keep the model if this front has it. */
 function turn(view, axis) {
   view.axis = axis;
   const places = view.study[axis];
@@ -187,7 +187,7 @@ function startPanel(panel, study) {
   part(view, "axis").hidden = !study.variables.length;
   part(view, "axis").addEventListener("change", (event) => turn(view, event.target.value));
   window.addEventListener("resize", () => turn(view, view.axis));
-  turn(view, "kernels");
+  turn(view, "size");
 }
 
 /** A panel that cannot be filled gives way to the drawing that stands for it. */
@@ -196,7 +196,7 @@ function startExplorers() {
   for (const panel of document.querySelectorAll(".panel[data-study]")) {
     const study = studies[Number(panel.dataset.study)];
     try {
-      if (!study.kernels.length) throw new RangeError("The front of this study is empty.");
+      if (!study.size.length) throw new RangeError("The front of this study is empty.");
       startPanel(panel, study);
     } catch (error) {
       panel.closest(".explorer").classList.add("failed");

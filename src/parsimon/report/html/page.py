@@ -1,8 +1,8 @@
-"""From a document to one page of HTML.
+"""A document as one page of HTML, with everything it needs inside.
 
-Drawings are put into the page as they are, so each one is looked at first.
-
-What the script needs to know about a study, packed so that many curves fit into a page.
+`to_html` fills the templates. Drawings are put into the page as they are, so that `checked_svg`
+looks at each first; `explorer_data` packs what the script needs to know about a study, so that
+many curves fit into a page.
 """
 
 import json
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Cell, Document
-from parsimon.report.findings import Findings, Model, Picture, Roc, Study
+from parsimon.report.findings import ModelFinding, Picture, ReportFindings, Roc, Study
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -90,8 +90,9 @@ def explorer_data(study: Study) -> dict[str, Any]:
     shown = list(dict.fromkeys((*study.front, *study.front_variables)))
     return {
         "task": study.task,
+        "unit": study.search.unit,
         "models": [_model(model) for model in shown],
-        "kernels": [shown.index(model) for model in study.front],
+        "size": [shown.index(model) for model in study.front],
         "variables": [shown.index(model) for model in study.front_variables],
         "knee": shown.index(study.front[study.knee]) if study.front else -1,
         "chosen": shown.index(study.front[study.chosen]) if study.front else -1,
@@ -107,11 +108,11 @@ def embedded(value: Any) -> str:
     return text
 
 
-def _model(model: Model) -> dict[str, Any]:
+def _model(model: ModelFinding) -> dict[str, Any]:
     return {
         "words": model.words,
         "expression": model.expression,
-        "n_kernels": model.n_kernels,
+        "size": model.size,
         "variables": list(model.variables),
         "error": _number(model.error),
         "standard_error": _number(model.standard_error),
@@ -163,7 +164,7 @@ _SCRIPTS = ("numbers.js", "charts.js", "explorer.js", "tables.js", "page.js")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def to_html(document: Document, findings: Findings) -> str:
+def to_html(document: Document, findings: ReportFindings) -> str:
     """Return a document as one HTML page that needs no other file and no network.
 
     Everything that came from a table is escaped. The page runs a single script, its own, and a

@@ -1,69 +1,67 @@
-"""From findings to a document: every sentence of the report.
+"""From findings to a document: every sentence of every report.
 
-`write` puts the sections together; each section is a module that turns findings into blocks, and
-`phrases` says numbers, lists and names in one way everywhere.
+`write` asks the outline of the findings for its parts and puts them together; an outline is a
+package here (`table`, `traits`) that says which sections there are. Each section is a function that
+turns findings into blocks, and `_phrases` says numbers, lists and names in one way everywhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 from parsimon.report.document import Block, Document, Explorer, Figure, Section
-from parsimon.report.findings import Findings
-from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.checking import model_checking
-from parsimon.report.sections.classes import all_classes
-from parsimon.report.sections.front_page import facts, lead, subtitle, title
-from parsimon.report.sections.methods import methods, references
-from parsimon.report.sections.stability import stability
-from parsimon.report.sections.structure import (
-    additive_components,
-    individual_variables,
-    interactions,
-)
-from parsimon.report.sections.summary import summary
-from parsimon.report.sections.terminal import summary_lines
-from parsimon.report.sections.using import how_to_use
+from parsimon.report.findings import ReportFindings
 
-__all__ = ["summary_lines", "write"]
+__all__ = ["Outline", "summary_lines", "write"]
 
 
-def write(findings: Findings) -> Document:
+class Outline(Protocol):
+    """What a package that writes one kind of report offers; findings name it by `outline`."""
+
+    def title(self, findings: Any) -> str:
+        """Return the report's title."""
+
+    def subtitle(self, findings: Any) -> str:
+        """Return the line below the title."""
+
+    def facts(self, findings: Any) -> tuple[tuple[str, str], ...]:
+        """Return the lines of the front page: what is said, and its value."""
+
+    def lead(self, findings: Any) -> tuple[Block, ...]:
+        """Return what comes before the first section."""
+
+    def sections(self, findings: Any) -> Iterable[Section]:
+        """Return all sections in order."""
+
+    def references(self, findings: Any) -> tuple[tuple[str, str], ...]:
+        """Return the works that this report cites, short and in full."""
+
+    def summary_lines(self, findings: Any) -> tuple[str, ...]:
+        """Return the report in a few plain sentences."""
+
+
+def write(findings: ReportFindings) -> Document:
     """Write the report."""
-    scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
-    body: tuple[Section, ...]
-    if len(scopes) == 1:
-        body = tuple(_study(scopes[0]))
-    else:
-        body = (all_classes(scopes), *(_class(scope) for scope in scopes))
+    outline = _outline(findings)
     seen: set[str] = set()
     return Document(
-        title=title(findings),
-        subtitle=subtitle(findings),
-        facts=facts(findings),
-        lead=_once(lead(findings), seen),
-        sections=tuple(
-            _section_once(one, seen) for one in (*body, how_to_use(scopes), methods(scopes))
-        ),
-        references=references(findings),
+        title=outline.title(findings),
+        subtitle=outline.subtitle(findings),
+        facts=outline.facts(findings),
+        lead=_once(outline.lead(findings), seen),
+        sections=tuple(_section_once(one, seen) for one in outline.sections(findings)),
+        references=outline.references(findings),
     )
 
 
-def _study(scope: Scope) -> Iterator[Section]:
-    """Yield the sections about one question."""
-    yield summary(scope)
-    if scope.study.variables:
-        yield individual_variables(scope)
-    if scope.study.structure_found:
-        if scope.study.components:
-            yield additive_components(scope)
-        yield interactions(scope)
-    yield model_checking(scope)
-    yield stability(scope)
+def summary_lines(findings: ReportFindings) -> tuple[str, ...]:
+    """Return the report in a few plain sentences, for the terminal."""
+    return _outline(findings).summary_lines(findings)
 
 
-def _class(scope: Scope) -> Section:
-    """Return one class against the rest as a section of its own."""
-    title = f"{scope.positive} against all others"
-    return Section(scope.anchor("class"), title, (), tuple(_study(scope)))
+def _outline(findings: ReportFindings) -> Outline:
+    # Imported by name, so that a report about a table loads nothing of other reports.
+    return cast(Outline, import_module(f"{__name__}.{findings.outline}"))
 
 
 def _section_once(section: Section, seen: set[str]) -> Section:

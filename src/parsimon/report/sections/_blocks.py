@@ -4,7 +4,15 @@ import math
 from typing import Literal, TypeAlias
 
 from parsimon.report.document import Bullets, Cell, Inline, Note, Paragraph
-from parsimon.report.sections._phrases import DASH, decimal, percent_cell
+from parsimon.report.findings import Interval
+from parsimon.report.sections._phrases import (
+    DASH,
+    SMALLEST_P,
+    decimal,
+    ends,
+    percent_cell,
+    short,
+)
 
 # Text alone, or parts of which some are strong, code or references.
 Sentence: TypeAlias = str | tuple[Inline, ...]
@@ -62,9 +70,28 @@ def number_cell(value: float, places: int = 2, *, strong: bool = False) -> Cell:
     return Cell(text, order=_order(value), strong=strong)
 
 
-def count_cell(n: int) -> Cell:
-    """Return a cell with a whole number."""
+def count_cell(n: float) -> Cell:
+    """Return a cell with a number of things."""
     return Cell(f"{n:,}", order=float(n))
+
+
+def value_cell(value: float, *, strong: bool = False) -> Cell:
+    """Return a number of the data as a table has it; a dash for one that is not known."""
+    if not math.isfinite(value):
+        return Cell(DASH)
+    return Cell(short(value), order=value, strong=strong)
+
+
+def p_cell(p: float) -> Cell:
+    """Return a p-value as a table has it."""
+    if math.isnan(p):
+        return Cell(DASH)
+    return Cell(f"< {SMALLEST_P}" if p < SMALLEST_P else decimal(p, 3), order=p)
+
+
+def ends_cell(interval: Interval) -> Cell:
+    """Return the ends of an interval as a cell, sorted by the lower one."""
+    return Cell(ends(interval), order=interval.low if math.isfinite(interval.low) else None)
 
 
 def _order(value: float) -> float | None:

@@ -11,6 +11,9 @@ NARROW = "\u202f"
 DASH = "–"
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NAMED = 6
+SMALLEST_P = 0.001
+# Beyond these, powers of ten are easier to read.
+_MOST_DIGITS, _FEWEST_DIGITS = 1e8, 1e-4
 
 
 def clean(text: object) -> str:
@@ -85,6 +88,11 @@ def spelled(n: int, noun: str = "", plural: str = "") -> str:
     return f"{word} {noun if n == 1 else plural or noun + 's'}" if noun else word
 
 
+def amount(size: float, unit: str) -> str:
+    """Return a size in words: "two terms", "3.5 terms"."""
+    return spelled(int(size), unit) if size == int(size) else f"{number(size)} {unit}s"
+
+
 def joined(items: Sequence[str], most: int | None = None) -> str:
     """Return a list as a sentence has it, cut short after `most` items."""
     shown = list(items)
@@ -116,3 +124,40 @@ def duration(seconds: float) -> str:
         rest = whole % 60
         parts = [count(minutes, "minute") if minutes else "", count(rest, "second") if rest else ""]
     return joined([part for part in parts if part])
+
+
+def short(value: float) -> str:
+    """Return a measured or estimated number with three digits; whole from 100 on."""
+    size = abs(value)
+    if size >= _MOST_DIGITS or 0 < size < _FEWEST_DIGITS:
+        return number(value)
+    if size >= 1:
+        return decimal(value, 0 if size >= 99.95 else 1 if size >= 9.995 else 2)
+    return decimal(value, 2 - math.floor(math.log10(size))) if size else "0"
+
+
+def ends(interval: Interval) -> str:
+    """Return the ends of an interval of numbers of the data."""
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return DASH
+    return f"{short(interval.low)} to {short(interval.high)}"
+
+
+def within(interval: Interval, places: int | None = None) -> str:
+    r"""Return an estimate with its interval, for the inside of a sentence."""
+    if places is None:
+        return f"{short(interval.estimate)} (95{NARROW}% interval {ends(interval)})"
+    low, high = decimal(interval.low, places), decimal(interval.high, places)
+    return f"{decimal(interval.estimate, places)} (95{NARROW}% interval {low} to {high})"
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign."""
+    return short(value) if value < 0 else f"+{short(value)}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as a sentence has it."""
+    if math.isnan(p):
+        return "p not known"
+    return f"p < {SMALLEST_P}" if p < SMALLEST_P else f"p = {decimal(p, 3)}"

@@ -5,13 +5,36 @@ import re
 from dataclasses import dataclass
 
 from parsimon.report.document import Figure, Reference
-from parsimon.report.findings import Findings, Model, Study, Treatment, Variable
+from parsimon.report.findings import (
+    Findings,
+    ModelFinding,
+    ReportFindings,
+    Study,
+    Treatment,
+    Variable,
+)
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import clean, number, quoted
 
 
-def figure_anchor(name: str) -> str:
-    """Return the anchor of a picture's figure."""
+def target_of(findings: ReportFindings) -> str:
+    """Return the target's name as sentences have it."""
+    return clean(findings.table.target)
+
+
+def figures(findings: ReportFindings, *names: str) -> tuple[Figure, ...]:
+    """Return figures of those pictures that exist."""
+    found = (findings.picture(name) for name in names if name)
+    return tuple(Figure(_figure_anchor(one.name), one) for one in found if one is not None)
+
+
+def shown(findings: ReportFindings, name: str, says: str) -> Sentence:
+    """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
+    found = figures(findings, name)
+    return (Reference(found[0].anchor), f" {says}.") if found else ""
+
+
+def _figure_anchor(name: str) -> str:
     return "figure-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -43,7 +66,7 @@ class Scope:
     @property
     def target(self) -> str:
         """Name of the column that is predicted."""
-        return clean(self.findings.table.target)
+        return target_of(self.findings)
 
     @property
     def positive(self) -> str:
@@ -65,6 +88,11 @@ class Scope:
         return f"the probability of {self.positive}"
 
     @property
+    def unit(self) -> str:
+        """What the sizes of models count, in the singular."""
+        return self.study.search.unit
+
+    @property
     def n_rows(self) -> int:
         """Rows that the search used."""
         return self.study.search.n_rows or self.findings.table.n_rows_used
@@ -81,13 +109,11 @@ class Scope:
 
     def figures(self, *names: str) -> tuple[Figure, ...]:
         """Return figures of those pictures that exist."""
-        found = (self.findings.picture(name) for name in names if name)
-        return tuple(Figure(figure_anchor(one.name), one) for one in found if one is not None)
+        return figures(self.findings, *names)
 
     def shown(self, name: str, says: str) -> Sentence:
         """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
-        found = self.figures(name)
-        return (Reference(found[0].anchor), f" {says}.") if found else ""
+        return shown(self.findings, name, says)
 
     def treatment(self, kind: str, column: str) -> Treatment | None:
         """Return what was done to a column, if it was."""
@@ -117,7 +143,7 @@ class Scope:
         return _day(done.value, value)
 
 
-def words_of(model: Model) -> str:
+def words_of(model: ModelFinding) -> str:
     """Return a structure in words, on one line."""
     return clean(model.words)
 

@@ -1,22 +1,19 @@
-"""The cells of one column as labels: text, each distinct one once.
+"""The cells of one column: as labels, as numbers, as levels, as dates.
 
-Numbers and dates are made of them in `written_numbers.py` and `dates.py`; what a column is, is
-decided in `columns.py`.
-
-Levels of a category or classes of a target: their order, and which of two is the "yes".
-
-Numbers, as they are or as people write them: "1,200", "3,5", "12%", "€ 1 200".
+Labels are text, each distinct one once. Numbers are read as people write them: "1,200", "3,5",
+"12%", "€ 1 200". Of two levels one is the "yes". A date has a format, and it is never guessed what
+is the day and what the month.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon.statistician.prepare.tables import clean_text, named_frame
+from parsimon.statistician.prepare.frames import clean_text, named_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +101,7 @@ _COMMA_POINTS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class ReadNumbers:
     """The cells of a column as numbers.
 
     values (n,): NaN where the cell is missing, infinite or not a number.
@@ -127,7 +124,7 @@ class Numbers:
         return int(np.isnan(self.values).sum())
 
 
-def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> Numbers:
+def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> ReadNumbers:
     """Return the cells of a column as numbers, also those that are written as text.
 
     Text may have signs of money, "%", and spaces or commas between thousands. A comma stands before
@@ -140,7 +137,7 @@ def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) ->
     return numbers_of(read_cells(column), decimal=decimal)
 
 
-def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> Numbers:
+def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> ReadNumbers:
     """Return labels as numbers; see `read_numbers`."""
     chosen: Decimal = decimal or "."
     values = [parse_number(text, chosen) for text in cells.labels]
@@ -198,10 +195,10 @@ def _plain_numbers(column: "pd.Series[Any]") -> Array:
     return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _finite(values: Array, **rest: Any) -> Numbers:
+def _finite(values: Array, **rest: Any) -> ReadNumbers:
     infinite = np.abs(values) > _LARGEST
     values[infinite] = np.nan
-    return Numbers(values, n_infinite=int(infinite.sum()), **rest)
+    return ReadNumbers(values, n_infinite=int(infinite.sum()), **rest)
 
 
 def count_missing(table: Any) -> int:
@@ -269,3 +266,109 @@ def is_yes_or_no(labels: Sequence[str]) -> bool:
 def short(level: str, most: int = 60) -> str:
     """Return a level that is not too long for a name."""
     return level if len(level) <= most else f"{level[: most - 1]}…"
+
+
+# The year first; pandas reads other signs between the numbers too.
+ISO = "ISO8601"
+_CLOCKS = ("", " %H:%M", " %H:%M:%S")
+_CLEAR = (
+    *("%d.%m.%Y", "%d.%m.%y"),
+    *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"),
+)
+# Day first in one country, month first in another: a cell above 12 decides.
+_UNCLEAR = (
+    ("%d/%m/%Y", "%m/%d/%Y"),
+    ("%d-%m-%Y", "%m-%d-%Y"),
+    ("%d/%m/%y", "%m/%d/%y"),
+    ("%d-%m-%y", "%m-%d-%y"),
+)
+_PLAUSIBLE = re.compile(r"(?=.*\d.*\d)(?=.*[-/. ])[\w\s/.,:+-]{6,40}")
+
+
+class DateFormat(NamedTuple):
+    """How dates are written; `ambiguous` if day and month cannot be told apart."""
+
+    text: str
+    ambiguous: bool = False
+
+
+def find_format(cells: Cells, *, share: float = 0.95) -> DateFormat | None:
+    """Return the format in which nearly all cells are dates; None if there is none."""
+    counts = cells.counts
+    needed = share * counts.sum()
+    plausible = [bool(_PLAUSIBLE.fullmatch(text)) for text in cells.labels]
+    if not len(counts) or counts[plausible].sum() < needed:
+        return None
+
+    def enough(format: str) -> bool:
+        return bool(_read_share(cells.labels, counts, format) >= needed)
+
+    for clear in (ISO, *(day + clock for clock in _CLOCKS for day in _CLEAR)):
+        if enough(clear):
+            return DateFormat(clear)
+    for clock in _CLOCKS:
+        for pair in _UNCLEAR:
+            found = _decide(cells.labels, counts, [one + clock for one in pair], needed)
+            if found is not None:
+                return found
+    return None
+
+
+def _decide(
+    labels: Sequence[str], counts: Indices, formats: Sequence[str], needed: float
+) -> DateFormat | None:
+    read = [_read_share(labels, counts, format) for format in formats]
+    if max(read) < needed:
+        return None
+    return DateFormat(formats[int(np.argmax(read))], ambiguous=read[0] == read[1])
+
+
+def _read_share(labels: Sequence[str], counts: Indices, format: str) -> float:
+    first = labels[:50]
+    if len(labels) > len(first) and np.isnan(_days(first, format)).mean() > 0.5:
+        return 0.0
+    return float(counts[~np.isnan(_days(labels, format))].sum())
+
+
+def is_date(column: "pd.Series[Any]") -> bool:
+    """Return whether the type of the column says that it holds dates."""
+    import pandas as pd
+
+    kind = column.dtype
+    return pd.api.types.is_datetime64_any_dtype(kind) or isinstance(kind, pd.PeriodDtype)
+
+
+def read_dates(column: "pd.Series[Any]", format: str = ISO) -> Array:
+    """Return days since the beginning of 1970, in universal time; NaN where there is no date."""
+    import pandas as pd
+
+    if is_date(column):
+        if isinstance(column.dtype, pd.PeriodDtype):
+            column = column.dt.to_timestamp()
+        return _since_1970(pd.DatetimeIndex(pd.to_datetime(column, utc=True)))
+    cells = read_cells(column)
+    days = _days(cells.labels, format)
+    if format != ISO:
+        days = np.where(np.isnan(days), _days(cells.labels, ISO), days)
+    return cells.spread(days.tolist(), np.nan)
+
+
+def _days(labels: Sequence[str], format: str) -> Array:
+    import pandas as pd
+
+    if not len(labels):
+        return np.empty(0)
+    texts = pd.Index(list(labels), dtype=object)
+    return _since_1970(pd.to_datetime(texts, format=format, errors="coerce", utc=True))
+
+
+def _since_1970(dates: "pd.DatetimeIndex") -> Array:
+    import pandas as pd
+
+    spans = dates - pd.Timestamp("1970-01-01", tz="UTC")
+    return np.asarray(spans / pd.Timedelta(days=1), dtype=np.float64)
+
+
+def iso_day(days: float) -> str:
+    """Return the date that lies so many days after the beginning of 1970."""
+    return str(np.datetime64(int(np.floor(days)), "D"))

@@ -1,6 +1,6 @@
 """What is asked of a table: the target as classes or as a number.
 
-Classes of a target: which are too small, which was asked for, which of two is the positive.
+Classes may be too small to ask for; of two, one is the positive.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
 from parsimon.statistician.prepare.cells import (
     Cells,
-    Numbers,
+    ReadNumbers,
     affirmative,
     in_order,
     is_number,
@@ -24,7 +24,7 @@ from parsimon.statistician.prepare.cells import (
     read_cells,
     read_numbers,
 )
-from parsimon.statistician.prepare.tables import as_frame, find_column
+from parsimon.statistician.prepare.frames import as_frame, find_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,7 @@ _NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
+class TargetColumn:
     """The target of a table.
 
     values (n_kept,): Places in `classes`, or numbers.
@@ -131,7 +131,7 @@ def read_outcome(
     *,
     positive: Any = None,
     task: Literal["auto", "classification", "regression"] = "auto",
-) -> Outcome:
+) -> TargetColumn:
     """Return the target of a table.
 
     Text, truth values, categories and two distinct numbers are classes, and so are whole numbers
@@ -157,7 +157,7 @@ def read_outcome(
     return _as_classes(frame, name, cells or read_cells(column), positive)
 
 
-def _read(column: "pd.Series[Any]") -> tuple[Cells | None, Numbers | None]:
+def _read(column: "pd.Series[Any]") -> tuple[Cells | None, ReadNumbers | None]:
     """Return the labels (None if not needed yet) and the numbers (None if it holds none)."""
     import pandas as pd
 
@@ -171,7 +171,7 @@ def _read(column: "pd.Series[Any]") -> tuple[Cells | None, Numbers | None]:
     return cells, numbers if readable else None
 
 
-def _is_quantity(numbers: Numbers | None) -> bool:
+def _is_quantity(numbers: ReadNumbers | None) -> bool:
     if numbers is None:
         return False
     present = numbers.values[~np.isnan(numbers.values)]
@@ -182,7 +182,7 @@ def _is_quantity(numbers: Numbers | None) -> bool:
     return not (few and np.all(present == np.floor(present)))
 
 
-def _as_number(frame: "pd.DataFrame", name: str, numbers: Numbers | None) -> Outcome:
+def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) -> TargetColumn:
     if numbers is None:
         raise InvalidInputError(
             f"The target {name!r} is not a number; choose classification or another target."
@@ -204,7 +204,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: Numbers | None) -> Out
         )
     if numbers.n_infinite:
         treatments += (Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),)
-    return Outcome(
+    return TargetColumn(
         task="regression",
         values=values,
         classes=(),
@@ -213,7 +213,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: Numbers | None) -> Out
     )
 
 
-def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -> Outcome:
+def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -> TargetColumn:
     kept = cells.codes >= 0
     treatments = _rows_left_out(name, kept)
     _check_rows(name, int(kept.sum()))
@@ -230,7 +230,7 @@ def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -
     check_classes(name, counts, asked)
     classes = ordered_classes(counts, asked)
     codes = [classes.index(one) if one in counts else -1 for one in cells.labels]
-    return Outcome(
+    return TargetColumn(
         task="classification",
         values=cells.spread(codes, -1, np.intp)[kept],
         classes=classes,

@@ -1,9 +1,7 @@
 """How a column becomes numbers: recipes, plain values that encode the same column of any table.
 
-They are `NumberColumn`, `DateColumn` and `LevelsColumn`; `recognition.py` chooses one by the cells
-of the fitted rows.
-
-The numeric variables that come out of a table's columns.
+They are `NumberColumn`, `DateColumn` and `LevelsColumn`; `recognition` chooses one by the cells of
+the fitted rows, and `describe_variables` describes the variables that come out.
 """
 
 from collections.abc import Sequence
@@ -15,8 +13,16 @@ import numpy as np
 from parsimon._typing import Array
 from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment, Variable
-from parsimon.statistician.prepare.cells import Cells, Decimal, read_cells, read_numbers, short
-from parsimon.statistician.prepare.dates import ISO, iso_day, read_dates
+from parsimon.statistician.prepare.cells import (
+    ISO,
+    Cells,
+    Decimal,
+    iso_day,
+    read_cells,
+    read_dates,
+    read_numbers,
+    short,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

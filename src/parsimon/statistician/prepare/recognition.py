@@ -1,6 +1,6 @@
 """Deciding what a column is: a number, a yes or no, a category, a date, or nothing of use.
 
-Values that look like a code for "missing": noticed, never changed.
+A value that looks like a code for "missing" is noticed, never changed.
 """
 
 import re
@@ -14,17 +14,21 @@ from parsimon._typing import Array
 from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment
 from parsimon.statistician.prepare.cells import (
+    ISO,
     Cells,
-    Numbers,
+    ReadNumbers,
     affirmative,
+    find_format,
     in_order,
+    is_date,
     is_number,
     is_yes_or_no,
+    iso_day,
     numbers_of,
     read_cells,
+    read_dates,
     read_numbers,
 )
-from parsimon.statistician.prepare.dates import ISO, find_format, is_date, iso_day, read_dates
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, NumberColumn, Recipe
 
 if TYPE_CHECKING:
@@ -139,7 +143,7 @@ def _left_out(kind: Any, name: str, *, value: str = "") -> Recognised:
     return Recognised(recipe=None, treatments=(Treatment(kind=kind, column=name, value=value),))
 
 
-def _number(numbers: Numbers, name: str) -> Recognised:
+def _number(numbers: ReadNumbers, name: str) -> Recognised:
     present = numbers.values[~np.isnan(numbers.values)]
     if not len(present):
         return _left_out("column_empty", name)

@@ -1,0 +1,343 @@
+"""How well species of unseen clades are predicted, and species without a target."""
+
+import math
+
+from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
+from parsimon.report.sections._blocks import (
+    Sentence,
+    bullets,
+    ends_cell,
+    note,
+    paragraph,
+    share_cell,
+    value_cell,
+)
+from parsimon.report.sections._phrases import (
+    DASH,
+    NARROW,
+    clean,
+    count,
+    ends,
+    joined,
+    opened,
+    percent,
+    percent_cell,
+    short,
+    spelled,
+    within,
+)
+from parsimon.report.sections._scope import figures, target_of
+from parsimon.report.trait_findings import (
+    CALLED,
+    MEANING,
+    SPOKEN,
+    CladeError,
+    Judged,
+    TraitFindings,
+)
+
+# Below this share of the error a difference is rounding; below this lambda the tree is not used.
+_ROUNDING, _NO_TREE = 1e-6, 0.005
+_RARE = 0.05
+
+
+def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
+    """Return how far off predictions for a new clade are, beside the mean and random folds."""
+    error = findings.error
+    if error is None:
+        return (no_error(findings),)
+    own = error.of(findings.model)
+    baseline, beside = error.of("mean"), error.of(findings.model, random=True)
+    if own is None or baseline is None or beside is None:
+        return ()
+    return (
+        f"For species of a clade that was not seen, {_called(findings)} is off by "
+        f"{within(own.rmse)}, as a root mean square; the mean of the other species is off by "
+        f"{short(baseline.rmse.estimate)}.",
+        _better(findings, own, baseline),
+        _smallest(findings, error),
+        _leak(findings, error, beside),
+    )
+
+
+def no_error(findings: TraitFindings) -> str:
+    """Return why no error was measured."""
+    if findings.error_failure:
+        return f"No error of unseen clades was measured. {findings.error_failure}"
+    return "No error of unseen clades was measured, because no folds were asked for."
+
+
+def error_section(findings: TraitFindings) -> Section:
+    """Return the section about errors."""
+    title = "How well unseen clades are predicted"
+    error = findings.error
+    if error is None:
+        return Section("error", title, (note("caution", no_error(findings)),))
+    blocks: list[Block] = [
+        paragraph(*_how(findings, error)),
+        paragraph(*error_sentences(findings)),
+        *figures(findings, "errors"),
+        _table(findings, error),
+        paragraph(*_compared(findings, error), *_covered(findings, error)),
+        bullets(*_meanings(error)),
+        note("caution", _caution(findings, error)),
+        *figures(findings, "predicted"),
+    ]
+    return Section("error", title, tuple(blocks))
+
+
+def _called(findings: TraitFindings) -> str:
+    return SPOKEN[findings.model]
+
+
+def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
+    n = findings.table.n_fitted
+    return (
+        f"The tree was cut into clades, and the {n:,} species into {spelled(error.n_folds)} folds "
+        "of whole clades.",
+        "Each fold was predicted by models fitted to the others, so that none of these clades was "
+        "ever on both sides.",
+        (Reference("table-errors"), " has the errors; beside them are those of random folds."),
+    )
+
+
+def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
+    gap = baseline.difference
+    if own.explained <= 0:
+        return f"{opened(_called(findings))} does no better than that mean."
+    said = f"That removes {percent(own.explained)} of the mean's squared error"
+    if gap is not None and gap.low <= 0:
+        return f"{said}, but the gain is not sure: the errors differ by {ends(gap)}."
+    return f"{said}."
+
+
+def _smallest(findings: TraitFindings, error: CladeError) -> str:
+    """Say which model has the smallest error, if it is not the one that leads."""
+    best = min(error.clades, key=lambda one: one.rmse.estimate)
+    own = error.of(findings.model)
+    # That the mean is better has been said.
+    if best.model in (findings.model, "mean") or best.difference is None or own is None:
+        return ""
+    if _same(best, own) or short(best.rmse.estimate) == short(own.rmse.estimate):
+        return ""
+    clear = "clearly less" if best.difference.high < 0 else "not clearly less"
+    return (
+        f"The smallest error, {short(best.rmse.estimate)}, is that of {SPOKEN[best.model]}: "
+        f"{clear} (difference {ends(best.difference)})."
+    )
+
+
+def _same(one: Judged, own: Judged) -> bool:
+    """Return whether two errors differ by what arithmetic makes of the same predictions."""
+    gap = one.difference
+    least = _ROUNDING * own.rmse.estimate
+    return gap is not None and max(abs(gap.low), abs(gap.high), abs(gap.estimate)) < least
+
+
+def _leaks(findings: TraitFindings, error: CladeError) -> bool:
+    """Return whether random folds are surely too good, and the leading model uses the tree."""
+    return error.leak.low > 0 and _lambda(findings) > _NO_TREE
+
+
+def _lambda(findings: TraitFindings) -> float:
+    """Return the lambda of the model that leads."""
+    if findings.model == "phyrvm" and findings.phyrvm is not None:
+        return findings.phyrvm.pagel_lambda.estimate
+    if findings.model == "pgls" and findings.pgls is not None:
+        return findings.pgls.pagel_lambda.estimate
+    return findings.signal.pagel_lambda.estimate
+
+
+def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
+    value = short(beside.rmse.estimate)
+    if _leaks(findings, error):
+        return (
+            f"Random folds would have said {value}, which is too good for a new clade: they leak "
+            "through the tree."
+        )
+    if error.leak.low > 0:
+        return f"Random folds say {value}, which is less, though lambda is near zero."
+    return (
+        f"Random folds say {value}; that they leak through the tree is not sure: the errors differ "
+        f"by {ends(error.leak)}."
+    )
+
+
+def _caution(findings: TraitFindings, error: CladeError) -> str:
+    if _leaks(findings, error):
+        return (
+            "Random folds leak through the tree: they leave close relatives of a species among "
+            "those that were fitted. For a species of a clade that is not in the table, trust the "
+            "errors of unseen clades."
+        )
+    return (
+        "Random folds can leak through the tree, though here that is not sure. For a species of a "
+        "clade that is not in the table, trust the errors of unseen clades."
+    )
+
+
+def _table(findings: TraitFindings, error: CladeError) -> Table:
+    order = sorted(error.clades, key=lambda one: one.rmse.estimate)
+    rows = tuple(_row(findings, error, one) for one in order)
+    return Table(
+        anchor="table-errors",
+        caption=f"Errors of {target_of(findings)} for species that were not fitted, the smallest "
+        "first.",
+        headings=(
+            Heading("Model"),
+            Heading("RMSE", numeric=True, help="Root mean squared error, unseen clades."),
+            Heading("Interval", numeric=True, help="95 %."),
+            Heading("Explained", numeric=True, help="Share of the mean's squared error removed."),
+            Heading(
+                "Difference",
+                numeric=True,
+                help=f"RMSE minus that of {_called(findings)}, same folds; 95 % intervals, for "
+                "models other than the mean all together.",
+            ),
+            Heading("Coverage", numeric=True, help="Species inside their 95 % intervals."),
+            Heading("Random RMSE", numeric=True, help="With random folds, which can leak."),
+        ),
+        rows=rows,
+        emphasised=tuple(place for place, one in enumerate(order) if one.model == "mean"),
+        note=_failures(error),
+    )
+
+
+def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell, ...]:
+    beside = error.of(one.model, random=True)
+    return (
+        Cell(CALLED[one.model], strong=one.model == findings.model),
+        value_cell(one.rmse.estimate),
+        ends_cell(one.rmse),
+        share_cell(one.explained),
+        _difference_cell(findings, error, one),
+        Cell(DASH) if math.isnan(one.coverage) else Cell(percent_cell(one.coverage), one.coverage),
+        Cell(DASH) if beside is None else value_cell(beside.rmse.estimate),
+    )
+
+
+def _difference_cell(findings: TraitFindings, error: CladeError, one: Judged) -> Cell:
+    own = error.of(findings.model)
+    if one.difference is None or own is None:
+        return Cell(DASH)
+    return Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
+
+
+def _failures(error: CladeError) -> str:
+    return " ".join(
+        f"{opened(CALLED[model])} could not be judged: {reason}" for model, reason in error.failures
+    )
+
+
+def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+    """Say which models are clearly worse or better than the one that leads."""
+    lead = error.of(findings.model)
+    if lead is None:
+        return ()
+    groups: dict[str, list[Judged]] = {"same": [], "better": [], "worse": [], "open": []}
+    for one in error.clades:
+        gap = one.difference
+        if gap is None or one.model == "mean":
+            continue
+        # What differs by rounding alone is not tested.
+        sure = "better" if gap.high < 0 else "worse" if gap.low > 0 else "open"
+        groups["same" if _same(one, lead) else sure].append(one)
+    own = _called(findings)
+    said = {
+        "same": ("makes", f"the same errors as {own}."),
+        "better": ("is", f"clearly better than {own}."),
+        "worse": ("is", f"clearly worse than {own}."),
+        "open": ("is", f"not clearly better or worse than {own}."),
+    }
+    return tuple(
+        _about(models, *said[group]) for group, models in groups.items() if models
+    ) + _together(groups)
+
+
+def _about(models: list[Judged], verb: str, rest: str) -> str:
+    names = joined([SPOKEN[one.model] for one in models])
+    many = {"is": "are", "makes": "make"}
+    return f"{opened(names)} {verb if len(models) == 1 else many[verb]} {rest}"
+
+
+def _together(groups: dict[str, list[Judged]]) -> tuple[str, ...]:
+    if not (groups["better"] or groups["worse"]):
+        return ()
+    return ("This allows for the number of models compared (Bonferroni).",)
+
+
+def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+    own = error.of(findings.model)
+    if own is None or math.isnan(own.coverage):
+        return ()
+    said = (
+        f"Of the 95{NARROW}% intervals of {_called(findings)} for unseen clades, "
+        f"{percent(own.coverage)} hold the true value"
+    )
+    from scipy.stats import binom
+
+    n = findings.table.n_fitted
+    # How probable as few would be if the intervals were right.
+    if binom.cdf(round(own.coverage * n), n, 0.95) < _RARE:
+        return (f"{said}: they are too narrow for a new clade.",)
+    return (f"{said}.",)
+
+
+def _meanings(error: CladeError) -> tuple[str, ...]:
+    return tuple(f"{opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades)
+
+
+_MOST_ROWS = 40
+
+
+def predictions_section(findings: TraitFindings) -> Section:
+    """Return the section about species without a target; there must be some."""
+    about: Sentence = ""
+    if findings.error is not None:
+        about = (
+            "A species whose close relatives were measured may be predicted better than ",
+            Reference("error"),
+            " says, and one of a clade of its own about as well as it says.",
+        )
+    said = paragraph(*_which(findings), about)
+    return Section("predictions", "Species without a value", (said, _predicted_species(findings)))
+
+
+def _which(findings: TraitFindings) -> tuple[str, ...]:
+    """Return how many species have no target, and how many of these are predicted."""
+    n, lacking = len(findings.predictions), findings.table.n_unpredictable
+    every = n + lacking
+    have = f"{'has' if every == 1 else 'have'} no {target_of(findings)}"
+    first = f"{count(every, 'species', 'species')} of the table {have}"
+    known = "predicted from what is known about it and its relatives."
+    if not lacking:
+        return (f"{first}; {'it' if n == 1 else 'each'} is {known}",)
+    too = f"{'lacks' if lacking == 1 else 'lack'} features too and"
+    return (
+        f"{first}. {opened(spelled(n))} {'is' if n == 1 else 'are each'} {known}",
+        f"{opened(spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not predicted.",
+    )
+
+
+def _predicted_species(findings: TraitFindings) -> Table:
+    target = target_of(findings)
+    species = findings.predictions[:_MOST_ROWS]
+    more = len(findings.predictions) - len(species)
+    further = (
+        f"{count(more, 'further species', 'further species')} in the findings as data (--json)."
+    )
+    return Table(
+        anchor="table-predictions",
+        caption=f"{target} of species that have none in the table, predicted by "
+        f"{SPOKEN[findings.model]}.",
+        headings=(
+            Heading("Species"),
+            Heading(target, numeric=True),
+            Heading("Interval", numeric=True, help="95 %."),
+        ),
+        rows=tuple(
+            (Cell(clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
+            for one in species
+        ),
+        note=further if more else "",
+    )

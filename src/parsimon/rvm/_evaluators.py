@@ -1,0 +1,367 @@
+r"""A genome fitted and measured: its weights, scores, complexity and operating points.
+
+`TwoClassEvaluator` and `ManyClassEvaluator` take a genome and return all of its operating points,
+with rates on the rows it is fitted to or means over folds in which rows are held out;
+`GenomeFitter` is the part of the first that a search with two halves of the rows uses as well.
+
+How complex a model is, the last objective of the search:
+
+- "active": how many columns are on, the bias not counted. The default: it does not depend on the
+  scale of the weights, so that it cannot be gamed.
+- "degrees_of_freedom": :math:`\sum_m 1 / (1 + \alpha_m)` as Clark (2011, eq 3.18) printed it, the
+  bias included. It measures shrinkage only: all columns on at a huge precision have almost no
+  complexity, while their scores, tiny as they are, still rank the rows as well as a large model.
+- "trace": :math:`\mathrm{tr}(\Phi \Sigma \Phi^T B)`, the trace of the smoothing matrix with the
+  noise of the fitted mode, :math:`\Sigma = (\Phi^T B \Phi + A)^{-1}`.
+- "gammas": :math:`\sum_m 1 - \alpha_m \Sigma_{mm}` (Tipping 2001, eq 17): the same number
+  computed from the prior's side.
+
+The last three all fall to zero as alpha grows, whatever the rates: with exact thresholds they
+reward models that are nearly indifferent everywhere.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import softmax
+
+from parsimon._checks import check_choice
+from parsimon._typing import Array, Indices, Mask
+from parsimon.inference.irls import logistic_modes
+from parsimon.inference.sparse_bayes._softmax_mode import contrast_hessian, softmax_mode
+from parsimon.inference.sparse_bayes._spread import inverse_precision
+from parsimon.rvm._genome import Genome, alpha_of
+from parsimon.rvm._problem import RelevanceProblem
+from parsimon.rvm._sweep import (
+    ClassSweep,
+    RateRows,
+    Sweep,
+    rate_gains,
+    rate_rows,
+    rates_at,
+)
+
+# The first is maximised, the others are minimised.
+OBJECTIVES = ("tpr", "fpr", "complexity")
+# Twice the gain in log posterior that is still to be had where a fit in the search stops. The
+# order of the rows is settled long before; whatever is returned is fitted anew.
+SEARCH_TOL = 1e-3
+# Beyond this score a row is certain; on separable classes with hardly any prior it is reached.
+LARGEST_SCORE = 30.0
+MAX_ITER = 50
+
+COMPLEXITIES = ("active", "degrees_of_freedom", "trace", "gammas")
+
+
+def check_complexity(name: str) -> str:
+    """Return the name of a complexity, refusing others."""
+    return str(check_choice("complexity", name, COMPLEXITIES))
+
+
+def active_count(active: list[int], *, has_bias: bool) -> int:
+    """Return how many columns are on, the bias not counted."""
+    return len(active) - (has_bias and active[0] == 0)
+
+
+def degrees_of_freedom(alpha: Array) -> float:
+    """Return the printed complexity of precisions alpha, shape (m,), at unit noise."""
+    return float((1.0 / (1.0 + alpha)).sum())
+
+
+def smoothing_trace(columns: Array, curvature: Array, alpha: Array) -> float:
+    """Return the trace of the smoothing matrix.
+
+    Shapes: columns (m, n), curvature (n,), alpha (m,).
+    """
+    gram = (columns * curvature) @ columns.T
+    return float((_covariance(gram, alpha) * gram).sum())
+
+
+def sum_of_gammas(columns: Array, curvature: Array, alpha: Array) -> float:
+    """Return how many weights the data determine; arguments as in `smoothing_trace`."""
+    gram = (columns * curvature) @ columns.T
+    return float((1.0 - alpha * np.diagonal(_covariance(gram, alpha))).sum())
+
+
+def _covariance(gram: Array, alpha: Array) -> Array:
+    """Return the inverse of gram + diag(alpha), scaled first: alpha spans 24 decades."""
+    hessian = gram + np.diag(alpha)
+    scale = 1.0 / np.sqrt(np.diagonal(hessian))
+    scaled = hessian * scale[:, None] * scale
+    identity = np.eye(len(alpha))
+    try:
+        inverse: Array = cho_solve(cho_factor(scaled, lower=True), identity)
+    except np.linalg.LinAlgError:
+        # Identical columns with hardly any prior.
+        inverse = np.asarray(np.linalg.pinv(scaled, hermitian=True), dtype=np.float64)
+    covariance: Array = inverse * scale[:, None] * scale
+    return covariance
+
+
+def class_complexity(
+    name: str,
+    active: list[int],
+    alpha: Array,
+    *,
+    has_bias: bool,
+    design: Array,
+    scores: Array,
+    weights: Array,
+) -> float:
+    """Return the complexity of a model whose classes share their precisions.
+
+    Shapes: alpha (m,), design (n, m), scores (n, n_classes), weights (n,).
+    """
+    if name == "active":
+        return float(active_count(active, has_bias=has_bias))
+    if name == "degrees_of_freedom":
+        return degrees_of_freedom(alpha)
+    hessian = contrast_hessian(design, softmax(scores, axis=1), alpha, weights)
+    precision = np.tile(alpha, scores.shape[1] - 1)
+    covariance = inverse_precision(hessian)[0]
+    if name == "gammas":
+        return float(np.sum(1.0 - precision * np.diagonal(covariance)))
+    return float(np.sum(covariance * (hessian - np.diag(precision))))
+
+
+class SweptGenome(NamedTuple):
+    """A fitted genome with its operating points.
+
+    Shapes: values (c, m), cutoffs (c,).
+
+    genome: Returns what is kept of it; most are refused.
+    scores: Of all rows, as its evaluator reads them.
+    """
+
+    genome: Callable[[], Genome]
+    scores: Array
+    values: Array
+    cutoffs: Array
+
+
+class GenomeEvaluator(Protocol):
+    """What an archive needs to judge genomes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The objectives: rates, then complexity."""
+
+    @property
+    def maximise(self) -> tuple[str, ...]:
+        """Those of which more is better."""
+
+    def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
+        """Fit a genome, beginning at its parent's weights, and sweep its thresholds."""
+
+    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
+        """Return which rows the chosen points predict right, shape (c, n)."""
+
+    def offsets(self, cutoffs: Array) -> Array:
+        """Return what is subtracted from scores at the cutoffs of points."""
+
+
+class FitRows(NamedTuple):
+    """The rows on which k fits are made.
+
+    labels (k, n_distinct): Share of ones among the rows that a distinct row stands for.
+    weights (k, n_distinct): How many rows it stands for; zero where a fit leaves it out.
+    """
+
+    labels: Array
+    weights: Array
+
+
+def fit_rows(problem: RelevanceProblem, chosen: Mask) -> FitRows:
+    """Return the rows of k fits from which rows are chosen, shape (k, n)."""
+    positive, negative = problem.counts(chosen)
+    total = positive + negative
+    return FitRows(np.divide(positive, total, out=np.zeros_like(total), where=total > 0), total)
+
+
+class FittedGenome(NamedTuple):
+    """A genome of two classes that was fitted, not yet an object of its own.
+
+    Shapes: weights (k, m), scores (k * n_distinct,).
+    """
+
+    active: list[int]
+    levels: list[float]
+    weights: Array
+    scores: Array
+    complexity: float
+
+    def genome(self) -> Genome:
+        """Return what is kept of it."""
+        weights = np.zeros((self.weights.shape[0], self.weights.shape[1] + 1))
+        weights[:, :-1] = self.weights
+        return Genome(self.active, self.levels, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class GenomeFitter:
+    """Fits genomes to some rows of two classes, and sweeps their thresholds on others.
+
+    tol: Newton decrement at which a fit stops.
+    """
+
+    problem: RelevanceProblem
+    sweep: Sweep
+    complexity: str = "active"
+    tol: float = SEARCH_TOL
+
+    def fit(self, genes: dict[int, float], parent: Genome | None, rows: FitRows) -> FittedGenome:
+        """Return the genome fitted, beginning at its parent's weights."""
+        active = sorted(genes)
+        levels = [genes[column] for column in active]
+        alpha = alpha_of(levels)
+        modes = logistic_modes(
+            self.problem.rows.columns.take(active, axis=0).T,
+            rows.labels,
+            alpha,
+            rows.weights,
+            start=None if parent is None else parent.weights_for(active),
+            max_iter=MAX_ITER,
+            tolerance=self.tol,
+            largest_score=LARGEST_SCORE,
+        )
+        complexity = self._complexity(active, alpha, rows, modes.scores)
+        return FittedGenome(active, levels, modes.weights, modes.scores.ravel(), complexity)
+
+    def corners(self, fitted: FittedGenome, rows: RateRows) -> tuple[Array, Array]:
+        """Return the objectives of all corners, shape (c, 3), and their cutoffs, shape (c,)."""
+        points = self.sweep(fitted.scores[rows.entries], rows)
+        values = np.empty((points.shape[1], 3))
+        values[:, :2], values[:, 2] = points[1:].T, fitted.complexity
+        return values, points[0]
+
+    def at(self, fitted: FittedGenome, rows: RateRows, cutoffs: Array) -> Array:
+        """Return the objectives at given cutoffs, shape (c, 3)."""
+        values = np.empty((len(cutoffs), 3))
+        values[:, :2] = rates_at(fitted.scores[rows.entries], rows, cutoffs).T
+        values[:, 2] = fitted.complexity
+        return values
+
+    def _complexity(self, active: list[int], alpha: Array, rows: FitRows, scores: Array) -> float:
+        """Return the complexity of a fitted genome; a mean over its fits if it depends on them."""
+        if self.complexity == "active":
+            return float(active_count(active, has_bias=self.problem.has_bias))
+        if self.complexity == "degrees_of_freedom":
+            return degrees_of_freedom(alpha)
+        measure = smoothing_trace if self.complexity == "trace" else sum_of_gammas
+        columns = self.problem.rows.columns[active]
+        decay = np.exp(-np.abs(scores))
+        curvatures = rows.weights * decay / (1.0 + decay) ** 2
+        return float(np.mean([measure(columns, curvature, alpha) for curvature in curvatures]))
+
+
+class TwoClassEvaluator:
+    """Rates of two classes on all rows, or means over the folds in which rows are held out."""
+
+    names, maximise = OBJECTIVES, OBJECTIVES[:1]
+
+    def __init__(self, fitter: GenomeFitter, folds: Indices | None = None) -> None:
+        problem = fitter.problem
+        if folds is None:
+            folds = np.zeros(problem.n_rows, dtype=np.intp)
+            held = trained = np.ones((1, problem.n_rows), dtype=np.bool_)
+        else:
+            held = folds == np.arange(folds.max() + 1)[:, None]
+            trained = ~held
+        self._fitter, self._labels = fitter, problem.labels > 0
+        self._fit_rows = fit_rows(problem, trained)
+        self._rate_rows = rate_rows(*problem.counts(held))
+        # Where in the flattened scores the held-out score of each row is.
+        self._entries = folds * problem.rows.columns.shape[1] + problem.rows.which
+
+    def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
+        fitted = self._fitter.fit(genes, parent, self._fit_rows)
+        values, cutoffs = self._fitter.corners(fitted, self._rate_rows)
+        return SweptGenome(fitted.genome, fitted.scores, values, cutoffs)
+
+    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
+        positive = swept.scores[self._entries] > swept.cutoffs[chosen, None]
+        right: Mask = positive == self._labels
+        return right
+
+    def offsets(self, cutoffs: Array) -> Array:
+        return cutoffs
+
+
+class ManyClassEvaluator:
+    """Rates of several classes, from one softmax model whose classes share their precisions.
+
+    Operating points are the offsets of `ClassSweep`, by their numbers.
+    """
+
+    def __init__(
+        self,
+        problem: RelevanceProblem,
+        sweep: ClassSweep,
+        complexity: str,
+        folds: Indices | None = None,
+    ) -> None:
+        self._problem, self._sweep, self._complexity = problem, sweep, complexity
+        self.maximise = tuple(f"rate {k}" for k in range(problem.n_classes))
+        self.names = (*self.maximise, "complexity")
+        self._gains = rate_gains(problem.codes, problem.weights, folds, problem.n_classes)
+        if folds is None:
+            self._held = np.ones((1, problem.n_rows), dtype=np.bool_)
+            self._fit_weights = problem.weights[None]
+        else:
+            self._held = folds == np.arange(folds.max() + 1)[:, None]
+            self._fit_weights = problem.weights * ~self._held
+
+    def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
+        genome, scores, complexity = self._fitted(genes, parent)
+        numbers, rates = self._sweep(scores, self._problem.codes, self._gains)
+        values = np.column_stack([rates, np.full(len(rates), complexity)])
+        return SweptGenome(lambda: genome, scores, values, numbers)
+
+    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
+        predicted = self._sweep.predicted(swept.scores, swept.cutoffs[chosen])
+        right: Mask = predicted == self._problem.codes
+        return right
+
+    def offsets(self, cutoffs: Array) -> Array:
+        return -self._sweep.offsets(cutoffs)
+
+    def _fitted(
+        self, genes: dict[int, float], parent: Genome | None
+    ) -> tuple[Genome, Array, float]:
+        """Return a fitted genome, the held-out score of each row and class, and complexity."""
+        problem, n_classes = self._problem, self._problem.n_classes
+        active = sorted(genes)
+        levels = [genes[column] for column in active]
+        alpha, design = alpha_of(levels), problem.design[:, active]
+        scores, complexities = np.empty((len(design), n_classes)), []
+        # A block of n_classes rows for each fold; the last column is a zero for new columns.
+        weights = np.zeros((len(self._held) * n_classes, len(active) + 1))
+        begin = None if parent is None else parent.weights_for(active)
+        for fold, (held, row_weights) in enumerate(zip(self._held, self._fit_weights, strict=True)):
+            block = slice(fold * n_classes, (fold + 1) * n_classes)
+            mode = softmax_mode(
+                design,
+                problem.codes,
+                n_classes,
+                alpha,
+                row_weights=row_weights,
+                start=None if begin is None else begin[block],
+                tolerance=SEARCH_TOL,
+                largest_score=LARGEST_SCORE,
+            )
+            weights[block, :-1], scores[held] = mode.weights, mode.scores[held]
+            complexities.append(
+                class_complexity(
+                    self._complexity,
+                    active,
+                    alpha,
+                    has_bias=problem.has_bias,
+                    design=design,
+                    scores=mode.scores,
+                    weights=row_weights,
+                )
+            )
+        return Genome(active, levels, weights), scores, float(np.mean(complexities))

@@ -1,0 +1,191 @@
+"""What the classifier and the regressor share: options, rows, the dictionary, warnings."""
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from parsimon._checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_seconds,
+    is_precomputed,
+    shorten,
+)
+from parsimon._data import Rows, merged_rows
+from parsimon._random import seed_sequence
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.rvm._dictionary import TABLES, BasisFunctions, choose_centres, make_basis
+from parsimon.rvm._widths import WidthFit, best_gamma, input_widths
+
+ALGORITHMS = ("fast", "em", "variational")
+Task: TypeAlias = Literal["regression", "classification"]
+# Functions among which a width is chosen; with more they sit at the rows it is chosen on.
+_MOST_CENTRES = 2000
+
+
+class Dictionary(NamedTuple):
+    """All columns that a machine may choose from, at its training rows.
+
+    Shapes: design (n, M).
+
+    widths: How the kernel's width was chosen, if it was.
+    starts: Where the fits may begin, one for each problem.
+    """
+
+    basis: BasisFunctions
+    design: Array
+    widths: WidthFit | None
+    starts: tuple[SparseBayes | None, ...]
+
+
+def check_options(estimator: Any) -> None:
+    """Refuse options of `RVC` or `RVR` that cannot be used."""
+    check_choice("algorithm", estimator.algorithm, ALGORITHMS)
+    check_choice("prior", estimator.prior, ["ard", "smooth"])
+    check_choice("input_relevance", estimator.input_relevance, [True, False])
+    check_choice("bias", estimator.bias, [True, False])
+    check_choice("far_variance", estimator.far_variance, [True, False])
+    check_count("max_iter", estimator.max_iter)
+    check_positive("tol", estimator.tol)
+    check_seconds("time_limit", estimator.time_limit)
+    if isinstance(estimator.gamma, str):
+        check_choice("gamma", estimator.gamma, ["scale", "auto", "evidence"])
+    if estimator.prior == "smooth" and estimator.algorithm == "variational":
+        raise InvalidInputError(
+            'The variational algorithm has no prior="smooth"; use algorithm="fast" or "em".'
+        )
+
+
+def sparse_options(estimator: Any) -> dict[str, Any]:
+    """Return the keyword arguments of a sparse fit that the options of an estimator ask for."""
+    options = {"max_iter": estimator.max_iter, "tolerance": estimator.tol}
+    if estimator.prior == "smooth":
+        options |= {"prior": "smooth", "smoothness": estimator.smoothness}
+    return options
+
+
+def prepared_rows(estimator: Any, X: Array, y: Array, weights: Array) -> Rows:
+    """Return the rows with weight, equal ones merged unless X holds similarities."""
+    if is_precomputed(estimator) and X.shape[0] != X.shape[1]:
+        raise InvalidInputError(
+            f'kernel="precomputed" takes a square matrix of the similarities of the training '
+            f"rows, got shape {X.shape}. For columns of any other kind give "
+            'kernel="features".'
+        )
+    return merged_rows(X, y, weights, merge=not is_precomputed(estimator))
+
+
+def make_dictionary(
+    estimator: Any,
+    rows: Rows,
+    targets: Array,
+    *,
+    task: Task,
+    deadline: float | None,
+    options: dict[str, Any],
+) -> Dictionary:
+    """Return the dictionary that the options of an estimator stand for.
+
+    Shapes: targets (n,).
+    """
+    by_evidence = estimator.input_relevance or (
+        isinstance(estimator.gamma, str) and estimator.gamma == "evidence"
+    )
+    kernel = estimator.kernel
+    common = {
+        "degree": estimator.degree,
+        "coef0": estimator.coef0,
+        "bias": estimator.bias,
+    }
+    if isinstance(kernel, str) and kernel in TABLES:
+        if by_evidence:
+            raise InvalidInputError(
+                f'kernel={kernel!r} has no width: gamma="evidence" and input_relevance=True '
+                "need a kernel that has."
+            )
+        basis = make_basis(
+            kernel, rows.X, places=rows.places, centres=estimator.centres, bias=estimator.bias
+        )
+        return Dictionary(basis, basis.design(rows.X), None, ())
+    seeds = seed_sequence(estimator.random_state).spawn(2)
+    # The whole table itself where no inputs repeat: a kernel knows then that it is symmetric.
+    distinct = rows.X if rows.is_new.all() else rows.X[rows.is_new]
+    summed = np.add.reduceat(rows.weights, np.flatnonzero(rows.is_new))
+    points, numbers = choose_centres(
+        estimator.centres,
+        distinct,
+        places=rows.places[rows.is_new],
+        row_weights=summed,
+        random_state=seeds[0],
+    )
+    widths, gamma = None, estimator.gamma
+    starts: tuple[SparseBayes | None, ...] = ()
+    if by_evidence:
+        widths = _widths(estimator, rows, points, targets, task, deadline, options, seeds[1])
+        kernel, gamma = widths.kernel, 1.0
+        if len(widths.rows) == len(rows.X) and len(points) <= _MOST_CENTRES:
+            starts = widths.fits
+    basis = make_basis(
+        kernel,
+        rows.X,
+        gamma=gamma,
+        centres=points,
+        places=numbers,
+        row_weights=rows.weights,
+        **common,
+    )
+    return Dictionary(basis, basis.design(rows.X), widths, starts)
+
+
+def _widths(
+    estimator: Any,
+    rows: Rows,
+    points: Array,
+    targets: Array,
+    task: Task,
+    deadline: float | None,
+    options: dict[str, Any],
+    seed: np.random.SeedSequence,
+) -> WidthFit:
+    limit = None if deadline is None else 0.5 * max(deadline - time.monotonic(), 0.0)
+    common: dict[str, Any] = {
+        "task": task,
+        "bias": estimator.bias,
+        "centres": points if len(points) <= _MOST_CENTRES else None,
+        "row_weights": rows.weights,
+        "options": options,
+        "time_limit": limit,
+        "random_state": seed,
+    }
+    if estimator.input_relevance:
+        widths = input_widths(estimator.kernel, rows.X, targets, **common)
+    else:
+        shape = {"degree": estimator.degree, "coef0": estimator.coef0}
+        widths = best_gamma(estimator.kernel, rows.X, targets, **shape, **common)
+    if limit is not None and not widths.converged:
+        warnings.warn(
+            "The widths are those found in half of the time. Raise time_limit.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return widths
+
+
+def warn_unless_converged(fits: Sequence[Any]) -> None:
+    """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
+    reasons = [fit.reason for fit in fits if not fit.converged]
+    if reasons:
+        of_how_many = f" for {len(reasons)} of {len(fits)} classes" if len(fits) > 1 else ""
+        warnings.warn(
+            f"The fit did not converge{of_how_many}: {shorten(sorted(set(reasons)))} "
+            "Raise max_iter or time_limit.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,64 @@
+"""Gaussian processes as a family: a search over kernels answers a question."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon.gp import KernelSearch
+from parsimon.report.findings import Task
+from parsimon.statistician.families import ModelFamily, Question
+from parsimon.statistician.families.gp._kernel_result import KernelCandidate, KernelResult
+
+__all__ = ["GaussianProcesses", "Guide", "KernelCandidate", "KernelResult"]
+
+# What a search over kernels may minimise, as `KernelSearch` has it.
+Guide: TypeAlias = Literal["cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"]
+INNER_FOLDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianProcesses(ModelFamily):
+    """Searches over kernels; the options are those of `KernelSearch`.
+
+    depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
+    """
+
+    name: ClassVar[str] = "Gaussian processes"
+
+    depth: int | None = None
+    usual_depth: int = 4
+    beam: int = 2
+    base: tuple[str, ...] = ("se",)
+    guide: Guide = "cv_error"
+
+    def search(
+        self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
+    ) -> KernelResult:
+        """Look for the kernel that predicts best."""
+        search = KernelSearch(
+            base=self.base,
+            depth=self.depth_for(question.X.shape[1]),
+            beam=self.beam,
+            guide=self.guide,
+            cv=inner_folds(question.y, question.task),
+            task=question.task,
+            time_limit=time_limit,
+            random_state=seed,
+        )
+        return KernelResult(question=question, search=search.fit(question.X, question.y))
+
+    def depth_for(self, n_variables: int) -> int:
+        """Return the depth of a search over so many variables."""
+        return min(self.usual_depth, n_variables) if self.depth is None else self.depth
+
+
+def inner_folds(y: Array, task: Task) -> Any:
+    """Return the splitter of a search: five folds, fewer where a class or the table is small."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if task == "regression":
+        return KFold(min(INNER_FOLDS, len(y) // 2), shuffle=True)
+    rarest = int(min(y.sum(), len(y) - y.sum()))
+    return StratifiedKFold(max(2, min(INNER_FOLDS, rarest)), shuffle=True)

@@ -1,0 +1,429 @@
+"""Figures of Gaussian processes: functions of one to three columns, parts, and the search.
+
+`draw_kernels` hangs all of them; `KernelView` draws one fitted function, whatever the target and
+however many columns it has; `draw_search` draws the tree of what was tried.
+"""
+
+import math
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon.gp import Candidate, SearchHistory, training_posterior
+from parsimon.inference import LatentPosterior
+from parsimon.kernels import Kernel, plain, structure
+from parsimon.report.figures import (
+    ClassRows,
+    DrawnPart,
+    NumberRows,
+    SearchNode,
+    component_panels,
+    component_reach,
+    label,
+    posterior_1d,
+    posterior_2d,
+    posterior_by_level,
+    posterior_levels,
+    regression_1d,
+    regression_2d,
+    regression_slices,
+    search_tree,
+    slices,
+)
+from parsimon.report.figures.latent_grid import two_values
+from parsimon.report.figures.points import sampled_rows
+from parsimon.report.findings import ComponentFinding, InteractionFinding, Study, VariableFinding
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.gp._kernel_result import KernelResult, posterior_of
+from parsimon.statistician.families.gp._parts import joined, split
+from parsimon.statistician.study import MOST_COLUMNS, Gallery, listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Function: TypeAlias = Callable[[Array], tuple[Array, Array]]
+
+# Marks of a panel: beyond these a picture of a page weighs too much.
+MOST_MARKS = {1: 1000, 2: 800, 3: 800}
+# Rows over which a part has mean zero: more change nothing that can be seen.
+_MEAN_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class KernelView:
+    """Draws functions of some columns of a question's table.
+
+    titles: What axes say instead of a variable's name, such as the unit of a date.
+    """
+
+    result: KernelResult
+    titles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def _question(self) -> Question:
+        return self.result.question
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the target is a number."""
+        return self._question.is_number
+
+    @property
+    def X(self) -> Array:
+        """The table as numbers, shape (n, d)."""
+        numbers: Array = self._question.X.to_numpy(dtype=np.float64)
+        return numbers
+
+    def points(self, columns: Sequence[int], most_marks: int) -> ClassRows:
+        """Return the rows of some columns with their classes; of a number, all of one class."""
+        y = np.zeros(len(self._question.y)) if self.is_number else self._question.y
+        names = [self._question.negative, self._question.positive]
+        return ClassRows(
+            self.X[:, list(columns)],
+            y,
+            names=self._titles(columns),
+            class_names=["", ""] if self.is_number else names,
+            most_marks=most_marks,
+        )
+
+    def numbers(self, columns: Sequence[int], most_marks: int) -> NumberRows:
+        """Return the rows of some columns with a numeric target."""
+        return NumberRows(
+            self.X[:, list(columns)],
+            self._question.y,
+            names=self._titles(columns),
+            target=self._question.target,
+            most_marks=most_marks,
+        )
+
+    def function(self, candidate: Candidate, columns: Sequence[int]) -> Function:
+        """Return the latent function of a candidate of some columns, in units of the target."""
+        posterior = posterior_of(self.result.search, candidate)
+        centre, unit = self._scale()
+
+        def asked(places: Array) -> tuple[Array, Array]:
+            mean, variance = posterior.latent(self._whole(places, columns))
+            return centre + unit * mean, unit**2 * variance
+
+        return asked
+
+    def part(self, posterior: LatentPosterior, part: Kernel, columns: Sequence[int]) -> Function:
+        """Return an additive part of a latent function, shifted to mean zero over the rows.
+
+        A level can be given to any part, so that the data do not say whose it is and the band of
+        a part as it stands is mostly about that. For g(x) - mean_j g(x_j) the prior covariance
+        with the training rows is k(x, .) - mean_j k(x_j, .), its variance k(x, x) -
+        2 mean_j k(x, x_j) + mean_jl k(x_j, x_l), and the posterior follows as for any other
+        linear function of a Gaussian process.
+        """
+        rows = self.X[sampled_rows(np.zeros(len(self.X), dtype=np.intp), _MEAN_ROWS)]
+        X, unit = posterior.prior.X, self._scale()[1]
+        level, variance = part.gram(rows, X).mean(axis=0), float(part.gram(rows).mean())
+
+        def asked(places: Array) -> tuple[Array, Array]:
+            whole = self._whole(places, columns)
+            own = part.diagonal(whole) - 2 * part.gram(whole, rows).mean(axis=1) + variance
+            mean, spread = posterior.project(part.gram(whole, X) - level, own)
+            return unit * mean, unit**2 * spread
+
+        return asked
+
+    def draw(
+        self,
+        function: Function,
+        columns: Sequence[int],
+        *,
+        shown: Sequence[int] | None = None,
+        confidence: bool = False,
+    ) -> Any:
+        """Draw a function of one, two or three columns in the way that reads best."""
+        chosen = list(columns if shown is None else shown)[:MOST_COLUMNS]
+        most = MOST_MARKS[len(chosen)]
+        # Columns of two values last: they make curves, not axes.
+        places = sorted(
+            (list(columns).index(column) for column in chosen),
+            key=lambda place: two_values(self.X[:, columns[place]]) is not None,
+        )
+        n_pairs = sum(two_values(self.X[:, columns[place]]) is not None for place in places)
+        if self.is_number:
+            rows = self.numbers(columns, most)
+            return _draw_number(function, rows, places, n_pairs=n_pairs)
+        points = self.points(columns, most)
+        if len(places) == 1:
+            draw = posterior_levels if n_pairs else posterior_1d
+            return draw(function, points, column=places[0])
+        if len(places) == 3:
+            return slices(function, points, columns=places)
+        if n_pairs:
+            return posterior_by_level(function, points, columns=places)
+        return posterior_2d(function, points, columns=places, confidence=confidence)
+
+    def draw_part(self, component: DrawnPart, columns: Sequence[int], reach: float) -> Any:
+        """Draw an additive part on a scale that all parts share."""
+        points = self.points(columns, MOST_MARKS[1])
+        target = self._question.target if self.is_number else None
+        return component_panels([component], points, reach=reach, target=target, centred=True)
+
+    def reach(self, component: DrawnPart, columns: Sequence[int]) -> float:
+        """Return the greatest absolute value that the picture of a part would show."""
+        return component_reach([component], self.points(columns, 1))
+
+    def _titles(self, columns: Sequence[int]) -> list[str]:
+        names = [self._question.names[column] for column in columns]
+        return [self.titles.get(name, name) for name in names]
+
+    def _whole(self, places: Array, columns: Sequence[int]) -> Array:
+        """Return rows of the table that hold `places` in `columns`; no others matter."""
+        whole = np.tile(self.X.mean(axis=0), (len(places), 1))
+        whole[:, list(columns)] = places
+        return whole
+
+    def _scale(self) -> tuple[float, float]:
+        """Return mean and deviation of the target among the rows that were searched."""
+        fitted = training_posterior(self.result.model) if self.is_number else None
+        return (0.0, 1.0) if fitted is None else (fitted.centre, fitted.unit)
+
+
+def _draw_number(
+    function: Function, rows: NumberRows, places: Sequence[int], *, n_pairs: int
+) -> Any:
+    if len(places) == 1:
+        return regression_1d(function, rows, column=places[0])
+    if len(places) == 3 or n_pairs == 2:
+        return regression_slices(function, rows, columns=places)
+    if n_pairs:
+        return regression_1d(function, rows, column=places[0], by=places[1])
+    return regression_2d(function, rows, columns=places)
+
+
+MOST_CHILDREN = 4
+_NAME_LETTERS = 16
+# Longer kernels are written with x1, x2, ..., which the caption explains.
+_LONGEST = 34
+# Characters that stand for themselves alone: none of them can be in a name that is drawn.
+_MARKED = re.compile("SE\\(\ue000(\\d+)\ue001\\)|\ue000(\\d+)\ue001")
+
+
+def draw_search(history: SearchHistory, best: Candidate, names: Sequence[str]) -> "Axes":
+    """Draw the way to the best kernel, and the best that was tried at each step of it."""
+    nodes = search_nodes(history, best, names)
+    said = ""
+    if max(len(node.label) for node in nodes) > _LONGEST:
+        short = [f"x{place + 1}" for place in range(len(names))]
+        nodes = search_nodes(history, best, short)
+        drawn = set(re.findall(r"\bx\d+\b", " ".join(node.label for node in nodes)))
+        known = zip(short, names, strict=True)
+        said = " " + "; ".join(f"{x}: {label(name, 40)}" for x, name in known if x in drawn) + "."
+    ax = search_tree(nodes, most_children=len(nodes))
+    ax.set_label(
+        f"The search judged {len(history)} kernels, from left to right. Blue: the way to the "
+        f"result; vermilion: the result. Drawn are the {MOST_CHILDREN} best kernels of each step "
+        f"on the way, with their cross-validated error.{said}"
+    )
+    return ax
+
+
+def search_nodes(history: SearchHistory, best: Candidate, names: Sequence[str]) -> list[SearchNode]:
+    """Return the part of a search's tree that can be read: the way and its nearest rivals."""
+    way, write = _way(history, best), _ShortKernels(history, names)
+    nodes = [
+        SearchNode("constant", None, _known(history.baseline.error), on_path=True, best=not way)
+    ]
+    parent, above = 0, None
+    for place in range(len(way) + 1):
+        following = _key(way[place]) if place < len(way) else None
+        chosen = parent
+        for one in _children(history, above, following):
+            on_path = _key(one) == following
+            chosen = len(nodes) if on_path else chosen
+            last = on_path and place + 1 == len(way)
+            nodes.append(SearchNode(write(one.kernel), parent, _known(one.error), on_path, last))
+        parent, above = chosen, following
+    return nodes
+
+
+def _children(
+    history: SearchHistory, above: Hashable | None, following: Hashable | None
+) -> list[Candidate]:
+    """Return the best that grew from a kernel, with the one that the way goes on to."""
+    grown = [one for one in history if _parent(one) == above and one.judged_by != "failed"]
+    ranked = sorted(grown, key=lambda one: (math.isnan(one.error), one.error))
+    return [one for k, one in enumerate(ranked) if k < MOST_CHILDREN or _key(one) == following]
+
+
+def _known(error: float) -> float | None:
+    return None if math.isnan(error) else error
+
+
+def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
+    """Return the candidates from the first level to the best, each the parent of the next."""
+    if not history.path:
+        return []
+    known = {structure(one.kernel): one for one in history}
+    way: list[Candidate] = []
+    step = known.get(structure(best.kernel))
+    while step is not None and step not in way:
+        way.append(step)
+        step = None if step.parent is None else known.get(structure(step.parent))
+    return way[::-1]
+
+
+def _parent(candidate: Candidate) -> Hashable | None:
+    return None if candidate.parent is None else structure(candidate.parent)
+
+
+def _key(candidate: Candidate) -> Hashable:
+    return structure(candidate.kernel)
+
+
+class _ShortKernels:
+    """Writes kernels short: names alone where all base kernels are smooth."""
+
+    def __init__(self, history: SearchHistory, names: Sequence[str]) -> None:
+        self.names = [label(name, _NAME_LETTERS).replace(r"\$", "$") for name in names]
+        marks = [f"\ue000{place}\ue001" for place in range(len(names))]
+        self.marks = marks
+        written = [plain(one.kernel, marks) for one in history]
+        self.smooth = not any(re.search(r"[A-Z]", _MARKED.sub("", text)) for text in written)
+
+    def __call__(self, kernel: Kernel) -> str:
+        text = plain(kernel, self.marks)
+
+        def named(match: re.Match[str]) -> str:
+            whole, bare = match.groups()
+            name = self.names[int(whole or bare)]
+            return name if self.smooth or whole is None else f"SE({name})"
+
+        return _MARKED.sub(named, text)
+
+
+MOST_VARIABLES = 12
+
+
+def draw_kernels(result: KernelResult, study: Study, gallery: Gallery) -> Study:
+    """Hang the figures of variables, parts and products, and that of the search."""
+    draw = _KernelDrawer(result, _view(result, study), gallery)
+    variables = tuple(
+        draw.variable(found, place) if place < MOST_VARIABLES else found
+        for place, found in enumerate(study.variables)
+    )
+    study = replace(study, variables=variables)
+    study = replace(study, components=draw.components(study))
+    interactions = tuple(
+        draw.interaction(found, place) for place, found in enumerate(study.interactions)
+    )
+    search = result.search
+    tree = draw_search(search.history_, search.best_candidate_, result.question.names)
+    shown = gallery.hang("search", tree, "The way of the search")
+    return replace(study, interactions=interactions, search=replace(study.search, picture=shown))
+
+
+def _view(result: KernelResult, study: Study) -> KernelView:
+    """Return a view of the question in which dates say their unit."""
+    dates = [found.variable.name for found in study.variables if found.variable.kind == "date"]
+    return KernelView(result, {name: f"{label(name, 18)} (days since the first)" for name in dates})
+
+
+@dataclass(frozen=True, eq=False)
+class _KernelDrawer:
+    """Draws what a study says about variables, parts and products, and hangs it."""
+
+    result: KernelResult
+    view: KernelView
+    gallery: Gallery
+
+    @property
+    def question(self) -> Question:
+        """What was asked."""
+        return self.result.question
+
+    def hang(self, part: str, axes: Any, title: str) -> str:
+        """Hang a drawing of a fitted function, and say which rows it was fitted to."""
+        searched, n_rows = len(self.result.search.problem_.y), len(self.question.y)
+        more = f" Fitted to the {searched:,} rows of the search." if searched < n_rows else ""
+        return self.gallery.hang(part, axes, title, more=more)
+
+    def variable(self, found: VariableFinding, place: int) -> VariableFinding:
+        column = self.question.names.index(found.variable.name)
+        best = self.result.search.history_.best_by_column[column]
+        axes = self.view.draw(self.view.function(best, [column]), [column])
+        title = f"{self._answer()} along {found.variable.name}"
+        return replace(found, picture=self.hang(f"variable-{place + 1}", axes, title))
+
+    def components(self, study: Study) -> tuple[ComponentFinding, ...]:
+        """Draw each part in the full model, and what the parts make together."""
+        found = study.components
+        if not found:
+            return ()
+        search = self.result.search
+        posterior = posterior_of(search, search.best_candidate_)
+        parts, constants = split(search.best_candidate_.kernel)
+        parts = _in_order(found, parts, self.question.names)
+        drawn = [
+            DrawnPart(
+                one.alone.words,
+                range(len(part.columns or ())),
+                self.view.part(posterior, part, part.columns or ()),
+            )
+            for one, part in zip(found, parts, strict=True)
+        ]
+        columns = [list(part.columns or ()) for part in parts]
+        reach = max(map(self.view.reach, drawn, columns))
+        named = []
+        for place, one in enumerate(found):
+            axes = self.view.draw_part(drawn[place], columns[place], reach)
+            title = f"Part {place + 1}: {one.alone.words}"
+            name = self.hang(f"component-{place + 1}", axes, title)
+            kernel = joined(parts[: place + 1], constants)
+            together = self._cumulative(study, kernel, place)
+            named.append(replace(one, picture=name, cumulative_picture=together))
+        return tuple(named)
+
+    def _cumulative(self, study: Study, kernel: Kernel, place: int) -> str:
+        found = study.components[place]
+        n_variables = len(found.cumulative.variables)
+        alone = [one.model.symbols for one in study.variables if one.picture]
+        if not 1 <= n_variables <= MOST_COLUMNS or found.cumulative.symbols in alone:
+            return ""
+        search = self.result.search
+        whole = place + 1 == len(study.components)
+        candidate = search.best_candidate_ if whole else search.judge(kernel)
+        columns = list(candidate.columns)
+        function = self.view.function(candidate, columns)
+        axes = self.view.draw(function, columns, confidence=True)
+        title = f"{self._answer()} by {found.cumulative.words}"
+        return self.hang(f"cumulative-{place + 1}", axes, title)
+
+    def interaction(self, found: InteractionFinding, place: int) -> InteractionFinding:
+        best = self.result.search.best_candidate_
+        columns = list(best.columns)
+        pair = [self.question.names.index(name) for name in found.variables[:2]]
+        axes = self.view.draw(self.view.function(best, columns), columns, shown=pair)
+        title = f"{self._answer()} by {listed(found.variables[:2])} together"
+        return replace(found, picture=self.hang(f"interaction-{place + 1}", axes, title))
+
+    def _answer(self) -> str:
+        """Return what such a figure shows."""
+        question = self.question
+        if question.is_number:
+            return f"Predicted {question.target}"
+        return f"Probability of {question.positive}"
+
+
+def _in_order(
+    found: Sequence[ComponentFinding], parts: Sequence[Kernel], names: Sequence[str]
+) -> list[Kernel]:
+    """Return the parts of the kernel in the order of their findings."""
+    rest = list(parts)
+    ordered: list[Kernel] = []
+    for one in found:
+        own = set(one.alone.variables)
+        same = [part for part in rest if one.alone.symbols.removeprefix("C + ") == plain(part)]
+        alike = [part for part in rest if {names[k] for k in part.columns or ()} == own]
+        ordered.append((same or alike or rest)[0])
+        rest.remove(ordered[-1])
+    return ordered

@@ -1,0 +1,312 @@
+"""Gaussian processes behind the seam: kernels as candidates, a search over kernels as the result.
+
+`KernelResult` is what everything about this family is made from: `_variables` and `_parts` turn it
+into findings, `_kernel_figures` draws it. `influence` says how much a row moves the posterior.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor, training_posterior
+from parsimon.inference import LatentPosterior
+from parsimon.inference.likelihoods import positive_probability
+from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
+from parsimon.report.findings import (
+    KernelSearchFindings,
+    ModelFinding,
+    Roc,
+    SearchFindings,
+    Study,
+    Task,
+    Variable,
+)
+from parsimon.statistician.families import Description, FamilyResult, ModelCandidate, OwnPredictions
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+    from parsimon.statistician.study import Gallery
+
+
+def influence(model: Any) -> Array | None:
+    """Return how much the latent mean changes at all rows if a row is taken out.
+
+    The posterior at the training rows is N(m, S) with S = inv(inv(K) + diag(t)) and m = S v,
+    where site i is exp(-t_i f_i^2 / 2 + v_i f_i). Without the share s of site i, the precision
+    inv(S) loses s t_i in one diagonal entry, so that by Sherman and Morrison
+
+        S' = S + s t_i S_i S_i^T / (1 - s t_i S_ii),     with S_i the i-th column of S,
+
+    and m' = S' (v - s v_i e_i). Multiplied out, m' - m = S_i (s t_i m_i - s v_i) / (1 - s t_i S_ii)
+    and the root mean square of that vector needs only the lengths of the columns of S. All other
+    sites and the hyperparameters stay as they are. For Gaussian noise this is exact; for classes
+    it is what expectation propagation would say before it moves the other sites.
+
+    Equal rows share one site; each takes out its share of it, and in the mean over rows every
+    one of them counts.
+
+    Shape: (n,).
+    """
+    fitted = training_posterior(model)
+    if fitted is None:
+        return None
+    posterior, rows, unit = fitted.posterior, fitted.rows, fitted.unit
+    used = rows.which >= 0
+    place, share = rows.which[used], rows.share[used]
+    precision = share * posterior.sites.precision[place]
+    shift = share * posterior.sites.shift[place]
+    lengths = _column_lengths(posterior, np.bincount(place, minlength=len(rows.X)))
+    mean, variance = posterior.mean[place], posterior.variance[place]
+    changes = np.zeros(len(used))
+    changes[used] = (
+        unit * np.abs(precision * mean - shift) / (1 - precision * variance) * lengths[place]
+    )
+    return changes
+
+
+def _column_lengths(posterior: LatentPosterior, counts: Indices) -> Array:
+    """Return the root mean square of each column of S, row j counted `counts[j]` times.
+
+    With S = F Q F^T, the sum over j of counts_j S_ji^2 is F_i^T (G^T diag(counts) G) F_i for
+    G = F Q: nothing larger than n by the rank is made.
+    """
+    F, Q = posterior.conditioned.basis()
+    G = F @ Q
+    squares = np.einsum("ik,kl,il->i", F, (G.T * counts) @ G, F, optimize=True)
+    lengths: Array = np.sqrt(np.maximum(squares, 0.0) / counts.sum())
+    return lengths
+
+
+# Beyond this the structure is fitted by inducing points instead of exactly.
+EXACT_ROWS = 3000
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCandidate(ModelCandidate):
+    """A kernel that a search judged."""
+
+    search: KernelSearch
+    judged: Candidate
+    names: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """The kernel in words, without constants beside other terms."""
+        return spoken(_without_constants(self.judged.kernel), self.names)
+
+    @property
+    def size(self) -> int:
+        """Number of base kernels: the terms of the structure."""
+        return self.judged.n_base
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that it acts on."""
+        return tuple(self.names[column] for column in self.judged.columns)
+
+    @property
+    def error(self) -> float:
+        """Mean over the folds of the search."""
+        return self.judged.error
+
+    @property
+    def key(self) -> "Hashable":
+        """The structure, whatever its hyperparameters."""
+        return structure(self.judged.kernel)
+
+    def fit(self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence) -> Any:
+        """Return the kernel fitted to rows.
+
+        Where the search saw all rows its hyperparameters are final. Otherwise they are kept for an
+        exact fit, or are the start of a sparse one.
+
+        Shapes: X (n, d), y (n,).
+        """
+        from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
+
+        kernel = self.judged.kernel
+        exact: dict[str, Any] = {"optimise": False, "n_restarts": 0}
+        if self.search.task_ == "regression":
+            noise = float(np.var(y)) * (self.judged.noise_variance or 1.0)
+            return GPRegressor(kernel, noise=noise, **exact).fit(X, y)
+        if len(X) <= EXACT_ROWS:
+            return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
+        whole = int(seed.generate_state(1)[0])
+        return SparseGPClassifier(kernel, random_state=whole).fit(X, y)
+
+    def left_out(self) -> Array | None:
+        """Return leave-one-out probabilities of the rows that were searched; None for a number."""
+        problem = self.search.problem_
+        if problem.task == "regression":
+            return None
+        posterior = posterior_of(self.search, self.judged)
+        if isinstance(self.judged.kernel, Constant):
+            # Leaving a row out lowers the share of its own class, so that leave-one-out would rank
+            # all rows the wrong way round; a constant ranks none.
+            level = positive_probability(posterior.latent(problem.X[:1]))[0]
+            return np.full(len(problem.y), level)
+        return positive_probability(posterior.leave_one_out())
+
+    def finding(self, roc: Roc | None = None) -> ModelFinding:
+        """Return the kernel as a finding."""
+        return model_of(self.judged, self.names, roc)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelResult(FamilyResult):
+    """A search over kernels that answered a question, and its options."""
+
+    search: KernelSearch
+
+    @cached_property
+    def candidates(self) -> tuple[KernelCandidate, ...]:
+        """The kernels that went through the folds, the constant first."""
+        return tuple(map(self.offered, self.search.history_.cross_validated))
+
+    @property
+    def chosen(self) -> KernelCandidate:
+        """The best kernel, or the constant."""
+        return self.offered(self.search.best_candidate_)
+
+    @property
+    def structure_found(self) -> bool:
+        """Whether a kernel beats the constant."""
+        return bool(self.search.structure_found_)
+
+    @property
+    def model(self) -> Any:
+        """The best kernel, fitted to the rows of the search."""
+        return self.search.best_estimator_
+
+    def offered(self, judged: Candidate) -> KernelCandidate:
+        """Return a kernel of the search as a candidate."""
+        return KernelCandidate(self.search, judged, self.question.names)
+
+    def search_findings(self) -> SearchFindings:
+        """Return how the search went."""
+        search = self.search
+        history = search.history_
+        inference = "exact regression"
+        if search.task_ == "classification":
+            by = {"ep": "expectation propagation", "laplace": "Laplace's method"}
+            inference = by[search.inference]
+        return KernelSearchFindings(
+            n_candidates=len(history),
+            n_cross_validated=sum(not math.isnan(one.error) for one in history),
+            depth=search.depth or 0,
+            beam=search.beam,
+            base=tuple(search.base),
+            guide=search.guide,
+            n_folds=len(history.baseline.fold_errors),
+            stopped_by=history.stopped_by,
+            inference=inference,
+            n_rows=len(search.problem_.y),
+        )
+
+    def own_predictions(self) -> OwnPredictions:
+        """Predict the rows of the question, each left out where the model was fitted to all."""
+        return own_predictions(self.model, self.question.X, self.question.y, self.question.task)
+
+    def influence(self) -> Array | None:
+        """Return how much the latent mean changes at all rows if a row is taken out."""
+        return influence(self.model)
+
+    def describe(self, variables: Sequence[Variable], *, fast: bool = False) -> Description:
+        """Return what each variable says alone, the parts of the kernel, and its products."""
+        from parsimon.statistician.families.gp._parts import (
+            component_findings,
+            interaction_findings,
+        )
+        from parsimon.statistician.families.gp._variables import variable_findings
+
+        return Description(
+            variable_findings(self, variables),
+            component_findings(self),
+            () if fast else interaction_findings(self),
+        )
+
+    def draw(self, study: Study, gallery: "Gallery") -> Study:
+        """Hang the figures of variables, parts, products and the search."""
+        from parsimon.statistician.families.gp._kernel_figures import draw_kernels
+
+        return draw_kernels(self, study, gallery)
+
+
+def own_predictions(model: Any, X: "pd.DataFrame", y: Array, task: Task) -> OwnPredictions:
+    """Predict rows by a model that was fitted to them, without each row where that is possible."""
+    # A model of some of the rows can leave out only those.
+    if hasattr(model, "leave_one_out"):
+        without = model.leave_one_out()
+        if task == "classification" and len(without.probability) == len(y):
+            return _classes(without.probability[:, 1], "leave-one-out")
+        if task == "regression" and len(without.mean) == len(y):
+            return OwnPredictions(value=without.mean, deviation=without.sd, source="leave-one-out")
+    if task == "classification":
+        return _classes(model.predict_proba(X)[:, 1], "training rows")
+    mean, deviation = model.predict(X, return_std=True, include_noise=True)
+    return OwnPredictions(value=mean, deviation=deviation, source="training rows")
+
+
+def _classes(probability: Array, source: Any) -> OwnPredictions:
+    value = np.asarray(probability, dtype=np.float64)
+    return OwnPredictions(value=value, deviation=np.zeros(len(value)), source=source)
+
+
+def model_of(candidate: Candidate, names: Sequence[str], roc: Roc | None = None) -> ModelFinding:
+    """Return a judged kernel as a finding.
+
+    A constant beside other terms only moves the level, so that words and kind leave it out.
+    """
+    kernel, evidences = candidate.kernel, candidate.fold_log_evidences
+    varying = _without_constants(kernel)
+    return ModelFinding(
+        expression=plain(kernel, names),
+        symbols=plain(kernel),
+        words=spoken(varying, names),
+        kind=kind(varying),
+        variables=tuple(str(names[column]) for column in candidate.columns),
+        size=candidate.n_base,
+        error=candidate.error,
+        standard_error=candidate.standard_error,
+        log_loss=candidate.log_loss,
+        negative_log_evidence=-candidate.log_evidence,
+        fold_negative_log_evidence=-float(np.mean(evidences)) if evidences else float("nan"),
+        roc=roc,
+    )
+
+
+def posterior_of(search: KernelSearch, candidate: Candidate) -> LatentPosterior:
+    """Return the posterior of a candidate on the rows of its search.
+
+    For a number the function is that of the standardised target.
+    """
+    problem, kernel = search.problem_, candidate.kernel
+    if problem.task == "regression":
+        return fit_regressor(
+            kernel,
+            problem.X,
+            problem.y,
+            noise_variance=candidate.noise_variance,
+            optimise=False,
+        ).posterior
+    return fit_classifier(
+        kernel, problem.X, problem.y, inference=problem.inference, optimise=False
+    ).posterior
+
+
+def _without_constants(kernel: Kernel) -> Kernel:
+    """Return a sum without its constants; what is nothing else stays as it is."""
+    if not isinstance(kernel, Sum):
+        return kernel
+    terms = [term for term in kernel.terms if not isinstance(term, Constant)]
+    if len(terms) < 2:
+        return terms[0] if terms else kernel
+    return Sum(tuple(terms))

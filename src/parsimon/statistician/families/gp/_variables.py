@@ -1,0 +1,291 @@
+"""What each variable says alone: its best kernel, its band, and which way it goes.
+
+`variable_findings` is the whole; `direction_of` gives the probabilities that a function rises or
+falls throughout, from its exact posterior.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from parsimon._typing import Array
+from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
+from parsimon.inference import LatentPosterior, RegressionPosterior
+from parsimon.inference.posterior import Latent
+from parsimon.kernels import Constant, Kernel, Linear, Periodic, SquaredExponential
+from parsimon.kernels.form import sum_of_products
+from parsimon.report.figures import monotone_share
+from parsimon.report.findings import Band, Shape, Variable, VariableFinding
+from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
+
+# The source leaves the outer parts of the range out, since the mean turns back to zero there.
+_IGNORED = 0.15
+_N_PLACES = 40
+_N_DRAWS = 1000
+# Fewer repetitions than this within the range are no evidence of a period.
+_LEAST_PERIODS = 1.5
+# Share of its range by which a function may turn back and still be called monotone.
+_TOLERANCE = 0.01
+# Keeps these draws apart from whatever else is spawned from the seed of a question.
+_DRAWS = int.from_bytes(b"draw", "big")
+
+
+class Direction(NamedTuple):
+    """Probabilities that a function rises, and that it falls, throughout.
+
+    rising, falling: Between 0 and 1; with what remains the function turns.
+    """
+
+    rising: float
+    falling: float
+
+    @property
+    def shape(self) -> Shape:
+        """The direction that has a probability of 0.9 or more, or "turning", or "unclear"."""
+        if self.rising >= 0.9:
+            return "rising"
+        if self.falling >= 0.9:
+            return "falling"
+        return "turning" if max(self) < 0.1 else "unclear"
+
+
+def direction_of(
+    posterior: LatentPosterior,
+    part: Kernel,
+    column: int,
+    values: Array,
+    *,
+    seed: np.random.SeedSequence,
+    level: float = 0.0,
+) -> Direction:
+    """Return which way an additive part of the latent function goes along its one variable.
+
+    For two distinct values, and for a line, the probability that the function is greater at the
+    upper end has a closed form. Otherwise joint draws over the middle 70 % of the range are
+    counted (He 2016, section 5.3, names this probability and leaves it out). They are counted as
+    probabilities of the positive class, or as the numbers of a regression: where nearly all rows
+    have one class, the latent function may wander without a difference to anyone.
+
+    Shapes: values (n,).
+    """
+    if is_indicator(values) or line_of(part) is not None:
+        ends = _rows(posterior, column, np.array([values.min(), values.max()]))
+        return step_direction(posterior.component(part, ends, covariance=True))
+    places = _rows(posterior, column, np.linspace(*judged_part(values), _N_PLACES))
+    latent = posterior.component(part, places, covariance=True)
+    rng = np.random.default_rng(_own_seed(seed, column))
+    if isinstance(posterior, RegressionPosterior):
+        return drawn_direction(latent, rng)
+    return drawn_direction(Latent(latent.mean + level, latent.variance), rng, response=ndtr)
+
+
+def judged_part(values: Array) -> tuple[float, float]:
+    """Return the ends of the part of a column's range in which draws are looked at."""
+    low, high = float(values.min()), float(values.max())
+    reach = _IGNORED * (high - low)
+    return low + reach, high - reach
+
+
+def step_direction(latent: Latent) -> Direction:
+    """Return the probability that the second of two values is the greater, and the smaller."""
+    mean, covariance = latent
+    step = float(mean[1] - mean[0])
+    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    if variance <= 0:
+        return Direction(float(step > 0), float(step < 0))
+    score = step / np.sqrt(variance)
+    return Direction(float(ndtr(score)), float(ndtr(-score)))
+
+
+def drawn_direction(
+    latent: Latent,
+    rng: np.random.Generator,
+    *,
+    response: Callable[[Array], Array] | None = None,
+    n_draws: int = _N_DRAWS,
+) -> Direction:
+    """Return the shares of joint draws that rise, and that fall, from end to end.
+
+    A draw rises if it never lies below an earlier value of its own by more than 1 % of its range.
+    """
+    variances, directions = np.linalg.eigh(latent.variance)
+    # A covariance of differences has rounding of this size, which would draw a rough function.
+    real = variances > 1e-7 * max(variances[-1], 0.0)
+    factor = directions[:, real] * np.sqrt(variances[real])
+    paths = latent.mean + rng.standard_normal((n_draws, int(real.sum()))) @ factor.T
+    seen = paths if response is None else response(paths)
+    return Direction(*monotone_share(seen, tolerance=_TOLERANCE))
+
+
+def repeats(period: float, values: Array) -> bool:
+    """Say whether the range of the data holds enough of a period to see it repeat."""
+    return bool(np.ptp(values) >= _LEAST_PERIODS * period)
+
+
+def is_indicator(values: Array) -> bool:
+    """Say whether a column has two distinct values."""
+    return len(np.unique(values)) == 2
+
+
+def line_of(kernel: Kernel) -> Linear | None:
+    """Return the line of a kernel that is a line, perhaps with a constant for its height."""
+    varying = [part for part in sum_of_products(kernel) if not isinstance(part, Constant)]
+    if len(varying) == 1 and isinstance(varying[0], Linear):
+        return varying[0]
+    return None
+
+
+def _rows(posterior: LatentPosterior, column: int, places: Array) -> Array:
+    """Return rows that differ in one column; the kernel does not see the others."""
+    rows = np.tile(posterior.prior.X[:1], (len(places), 1))
+    rows[:, column] = places
+    return rows
+
+
+def _own_seed(seed: np.random.SeedSequence, column: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _DRAWS, column))
+
+
+# A period is said only if the log evidence beats that of a smooth function by more than this.
+_PERIODIC_MARGIN = 3.0
+# A log Bayes factor below one is "not worth more than a bare mention" (Kass and Raftery 1995).
+_BARE_MENTION = 1.0
+
+
+def variable_findings(
+    result: KernelResult, variables: Sequence[Variable] = ()
+) -> tuple[VariableFinding, ...]:
+    """Return a finding for each variable, those with the least error first.
+
+    A variable's model is the best of its one-kernel models by the guide of the search. Constant
+    columns, and those whose fits all failed or were not reached, have none.
+    """
+    known = {variable.name: variable for variable in variables}
+    search = result.search
+    found = []
+    for column, first in search.history_.best_by_column.items():
+        best = first if first.judged_by != "leave-one-out" else search.judge(first.kernel)
+        if best.judged_by == "cross-validation":
+            variable = known.get(result.question.names[column]) or described(result, column)
+            found.append(_finding(result, column, best, variable))
+    return tuple(sorted(found, key=lambda one: (one.model.error, one.model.negative_log_evidence)))
+
+
+def band_of(ratio: float) -> Band:
+    """Return how much evidence a ratio of errors is, lower edges included.
+
+    He (2016), table 5.2, with half-open bands.
+    """
+    # A quotient such as 0.08 / 0.1 falls short of the edge by rounding alone.
+    edge = round(ratio, 9)
+    if edge < 0.25:
+        return "strong"
+    if edge < 0.8:
+        return "some"
+    return "little" if edge < 1 else "none"
+
+
+def described(result: KernelResult, column: int) -> Variable:
+    """Return a variable as its numbers have it; the deviation is that of the rows themselves."""
+    name, values = result.question.names[column], _column(result, column)
+    return Variable(
+        name=name,
+        column=name,
+        kind="indicator" if is_indicator(values) else "number",
+        minimum=float(values.min()),
+        maximum=float(values.max()),
+        mean=float(values.mean()),
+        deviation=float(values.std()),
+    )
+
+
+def _finding(
+    result: KernelResult, column: int, best: Candidate, variable: Variable
+) -> VariableFinding:
+    search, values = result.search, _column(result, column)
+    posterior = posterior_of(search, best)
+    direction = direction_of(posterior, best.kernel, column, values, seed=result.question.seed)
+    baseline = search.baseline_
+    ratio = best.error / baseline.error if baseline.error > 0 else math.inf
+    return VariableFinding(
+        variable=variable,
+        model=model_of(best, result.question.names),
+        ratio=ratio,
+        band=band_of(ratio),
+        log_bayes_factor=best.log_evidence - baseline.log_evidence,
+        rising=direction.rising,
+        falling=direction.falling,
+        shape=_shape(search, column, best, values, direction),
+        period=best.kernel.period if isinstance(best.kernel, Periodic) else None,
+        slope=_slope(result, posterior, best.kernel, column, values),
+        in_model=search.structure_found_ and column in search.best_candidate_.columns,
+        judged_between=_judged_between(best.kernel, values),
+    )
+
+
+def _judged_between(kernel: Kernel, values: Array) -> tuple[float, float] | None:
+    """Return where draws were looked at; two values and lines need none."""
+    exact = is_indicator(values) or line_of(kernel) is not None
+    return None if exact else judged_part(values)
+
+
+def _shape(
+    search: KernelSearch, column: int, best: Candidate, values: Array, direction: Direction
+) -> Shape:
+    """Return the word for a variable's function; what says least needs no further proof."""
+    if best.log_evidence - search.baseline_.log_evidence < _BARE_MENTION:
+        return "flat"
+    if isinstance(best.kernel, Periodic):
+        margin = best.log_evidence - _smooth_evidence(search, column, best.kernel.period / 4)
+        wins = margin > _PERIODIC_MARGIN and repeats(best.kernel.period, values)
+        return "periodic" if wins else direction.shape
+    if line_of(best.kernel) is None or is_indicator(values):
+        return direction.shape
+    margin = best.log_evidence - _smooth_evidence(search, column, float(values.std()))
+    return "linear" if margin >= 0 else direction.shape
+
+
+def _smooth_evidence(search: KernelSearch, column: int, lengthscale: float) -> float:
+    """Return the greatest log evidence of what is neither a line nor periodic.
+
+    Beside what the search has fitted, a smooth function is fitted from a lengthscale that suits
+    its rival: a fit that was stuck in a flat function would be too easy to beat.
+    """
+    evidences = [
+        one.log_evidence
+        for one in search.first_layer_
+        if one.columns == (column,)
+        and one.judged_by != "failed"
+        and not isinstance(one.kernel, Periodic)
+        and line_of(one.kernel) is None
+    ]
+    problem = search.problem_
+    smooth = SquaredExponential(column, lengthscale=lengthscale)
+    if problem.task == "regression":
+        fresh = fit_regressor(smooth, problem.X, problem.y).log_evidence
+    else:
+        fresh = fit_classifier(
+            smooth, problem.X, problem.y, inference=problem.inference
+        ).log_evidence
+    return max([*evidences, fresh])
+
+
+def _slope(
+    result: KernelResult, posterior: LatentPosterior, kernel: Kernel, column: int, values: Array
+) -> float | None:
+    """Return the change of a line's posterior mean for each unit, in units of the target."""
+    if line_of(kernel) is None:
+        return None
+    ends = np.tile(posterior.prior.X[:1], (2, 1))
+    ends[:, column] = values.min(), values.max()
+    low, high = posterior.latent(ends).mean
+    unit = float(np.std(result.question.y)) if result.question.task == "regression" else 1.0
+    return unit * float(high - low) / float(np.ptp(values))
+
+
+def _column(result: KernelResult, column: int) -> Array:
+    values: Array = result.question.X.iloc[:, column].to_numpy(dtype=np.float64)
+    return values

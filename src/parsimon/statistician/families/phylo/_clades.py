@@ -1,0 +1,218 @@
+"""Errors on species that a model was not fitted to: whole clades, and beside it random folds."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.evaluation import corrected_t_interval
+from parsimon.evaluation.folds import OuterPart
+from parsimon.exceptions import InvalidInputError
+from parsimon.phylo import CladeKFold
+from parsimon.report.findings import Interval
+from parsimon.report.trait_findings import CladeError, Judged, ModelName, SpeciesFinding
+from parsimon.statistician.families import Prediction, Question
+from parsimon.statistician.families.phylo._regressions import Phylogeny, interval
+from parsimon.statistician.families.phylo._species import Traits
+from parsimon.statistician.measure import FoldResult
+from parsimon.statistician.question import run_searches
+
+_SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10
+# Cells of the table from which on processes pay.
+_WORTH_PROCESSES = 20_000
+Fold = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Errors, or why there are none; and in how many clade folds each feature was kept."""
+
+    error: CladeError | None
+    failure: str
+    kept: dict[str, int]
+
+
+def usual_folds(n: int) -> int:
+    """Return the number of folds: one for each eight species, from 3 to 10."""
+    return min(_MOST, max(_FEWEST, n // _SPECIES_A_FOLD))
+
+
+def check_folds(folds: int, n: int) -> None:
+    """Refuse a number of folds that cannot be."""
+    if folds != 0 and not 2 <= folds <= n:
+        raise InvalidInputError(
+            f"folds must be 0, for none, or between 2 and the {n} species that are fitted; got "
+            f"{folds}."
+        )
+
+
+def judge(
+    traits: Traits,
+    leading: ModelName,
+    folds: int,
+    seed: np.random.SeedSequence,
+    step: Callable[[str], None],
+    *,
+    n_jobs: int | None = 1,
+) -> Judgement:
+    """Judge all models that these species allow, on the same folds."""
+    from sklearn.model_selection import KFold
+
+    X = traits.X
+    clades = list(CladeKFold(traits.tree, folds).split(X))
+    shuffle = KFold(folds, shuffle=True, random_state=int(seed.generate_state(1)[0]))
+    shuffled = list(shuffle.split(X))
+    question, family = trait_question(traits), Phylogeny(tree=traits.tree, leading=leading)
+    names = [one.name for one in family.search(question, seed=seed).candidates]
+    _, results = run_searches(
+        family,
+        [question],
+        [OuterPart(0, number, *fold) for number, fold in enumerate((*clades, *shuffled))],
+        seed,
+        whole=False,
+        n_jobs=_worth(traits, n_jobs),
+        done=lambda done: step("folds") if done else None,
+    )
+    outside, failed, kept = _outside(traits, names, results[:folds])
+    beside, also, _ = _outside(traits, names, results[folds:])
+    # Only models that can be judged in both ways are: else the columns could not be compared.
+    failed = {**also, **failed}
+    if leading in failed:
+        return Judgement(None, failed[leading], {})
+    good = [name for name in names if name not in failed]
+    y: Array = np.asarray(traits.y, dtype=np.float64)
+    error = CladeError(
+        n_folds=folds,
+        clades=_judged(y, clades, {name: outside[name] for name in good}, leading),
+        random=_judged(y, shuffled, {name: beside[name] for name in good}, leading),
+        species=_species(traits, outside[leading], clades),
+        leak=_leak(y, outside[leading], beside[leading], clades),
+        failures=tuple(failed.items()),
+    )
+    return Judgement(error, "", dict(kept))
+
+
+def trait_question(traits: Traits) -> Question:
+    """Return what is asked about a trait: its value for species with all features."""
+    return Question(
+        table=traits.X,
+        X=traits.X,
+        y=traits.y,
+        values=traits.y,
+        task="regression",
+        target=traits.table.target,
+        rows=np.arange(1, len(traits.y) + 1),
+        seed=np.random.SeedSequence(0),
+    )
+
+
+def _outside(
+    traits: Traits, names: Sequence[ModelName], results: Sequence[FoldResult]
+) -> tuple[dict[ModelName, Prediction], dict[ModelName, str], Counter[str]]:
+    """Return predictions outside the training parts, models that failed, features that stayed."""
+    n = len(traits.y)
+    found = {name: Prediction(np.full(n, np.nan), np.full(n, np.nan)) for name in names}
+    failed: dict[ModelName, str] = {}
+    kept: Counter[str] = Counter()
+    for one in results:
+        kept.update(one.kept.get("phyrvm", ()))
+        for name in names:
+            if name in one.failures:
+                failed.setdefault(name, one.failures[name])
+            else:
+                found[name].value[one.test], found[name].reach[one.test] = one.told[name]
+    return found, failed, kept
+
+
+def _worth(traits: Traits, n_jobs: int | None) -> int | None:
+    """Return the number of processes: one where starting more takes longer than the fits."""
+    return n_jobs if traits.X.size >= _WORTH_PROCESSES else 1
+
+
+def _judged(
+    y: Array, folds: Sequence[Fold], found: dict[ModelName, Prediction], leading: ModelName
+) -> tuple[Judged, ...]:
+    squares = {name: (y - one.value) ** 2 for name, one in found.items()}
+    total, leader = float(squares["mean"].sum()), squares[leading]
+    # The gain over the mean is one planned question; of the other models the best is picked out,
+    # so that their differences must hold together (Bonferroni).
+    together = 1.0 - 0.05 / max(1, len(squares) - 2)
+    return tuple(
+        Judged(
+            model=name,
+            rmse=_over_folds(partial(_root, own), folds, least=0.0),
+            difference=None
+            if name == leading
+            else _over_folds(
+                partial(_gap, own, leader), folds, confidence=0.95 if name == "mean" else together
+            ),
+            explained=float(1.0 - own.sum() / total),
+            coverage=_coverage(y, found[name]),
+        )
+        for name, own in squares.items()
+    )
+
+
+def _leak(y: Array, clades: Prediction, random: Prediction, folds: Sequence[Fold]) -> Interval:
+    """Return how much larger the error of unseen clades is than that of random folds."""
+    squares, others = ((y - one.value) ** 2 for one in (clades, random))
+    return _over_folds(partial(_gap, squares, others), folds)
+
+
+def _root(squares: Array, rows: Indices) -> float:
+    return float(np.sqrt(np.mean(squares[rows])))
+
+
+def _gap(squares: Array, others: Array, rows: Indices) -> float:
+    return _root(squares, rows) - _root(others, rows)
+
+
+def _coverage(y: Array, found: Prediction) -> float:
+    if np.isnan(found.reach).any():
+        return float("nan")
+    return float(np.mean(np.abs(y - found.value) <= found.reach))
+
+
+def _over_folds(
+    statistic: Callable[[Indices], float],
+    folds: Sequence[Fold],
+    *,
+    least: float = -np.inf,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return a statistic of all species, and an interval by leaving one fold out at a time.
+
+    Folds have different sizes, and a root mean square is no mean: the jackknife makes one number
+    of each fold, and their corrected t interval is centred on the statistic.
+    """
+    tests = [test for _, test in folds]
+    everything = np.concatenate(tests)
+    whole, k = statistic(everything), len(folds)
+    parts = [statistic(np.setdiff1d(everything, test)) for test in tests]
+    pseudo = k * whole - (k - 1) * np.array(parts)
+    n_test = len(everything) / k
+    n_train = len(everything) - n_test
+    low, high = corrected_t_interval(pseudo, n_train=n_train, n_test=n_test, confidence=confidence)
+    half = 0.5 * (high - low)
+    return interval(whole, max(whole - half, least), whole + half)
+
+
+def _species(
+    traits: Traits, found: Prediction, folds: Sequence[Fold]
+) -> tuple[SpeciesFinding, ...]:
+    number = np.zeros(len(traits.y), dtype=np.intp)
+    for place, (_, test) in enumerate(folds, start=1):
+        number[test] = place
+    rows = zip(traits.y.index, traits.y, found.value, found.reach, number, strict=True)
+    return tuple(
+        SpeciesFinding(
+            tip=str(tip),
+            observed=float(observed),
+            predicted=interval(mean, mean - half, mean + half),
+            fold=int(fold),
+        )
+        for tip, observed, mean, half, fold in rows
+    )

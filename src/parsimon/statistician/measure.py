@@ -1,0 +1,558 @@
+"""How good an answer is: honest errors from outer folds, calibration, curves, and rows to look at.
+
+`FoldResult` is one question on one outer fold; `honest_findings` and `joint_findings` sum folds up.
+`check_findings` says how far to trust the model itself, and `front_models` what size buys.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from parsimon._checks import finite_vector
+from parsimon._typing import Array, Indices, Mask
+from parsimon.evaluation import corrected_t_interval
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto import Front
+from parsimon.report.figures import calibration_bins
+from parsimon.report.findings import (
+    CalibrationBin,
+    Checks,
+    Honest,
+    Interval,
+    Joint,
+    ModelFinding,
+    OuterFold,
+    Roc,
+    RowFinding,
+    Task,
+)
+from parsimon.roc import auc_interval, roc_hull, roc_points
+from parsimon.roc.intervals import wilson_bounds
+from parsimon.statistician.families import (
+    FamilyResult,
+    ModelCandidate,
+    OwnPredictions,
+    Prediction,
+    Question,
+)
+from parsimon.statistician.table_model import normalised
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldResult:
+    """One question on one outer fold.
+
+    fold, question: Places.
+    train, test: Rows of the table that was used.
+    prediction (n_test,): Probability of class 1, or the number, by what was chosen; empty if the
+        fold failed.
+    baseline: The same from a model that ignores the columns.
+    told: What each contender of the family says of the same rows, by its name; `failures` are
+        those that could not be fitted, and why.
+    kept: The variables that each contender uses.
+    guide_error: What the search inside believed.
+    failure: Why there is no prediction.
+    """
+
+    fold: int
+    question: int
+    train: Indices
+    test: Indices
+    prediction: Array
+    baseline: float
+    told: Mapping[str, Prediction] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guide_error: float = math.nan
+    words: str = ""
+    variables: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Honest | None:
+    """Return what the outer folds say of one question; None with fewer than two folds.
+
+    Shapes: y (n,).
+    """
+    folds = [one for one in measured if not one.failure]
+    if len(folds) < 2:
+        return None
+    errors = np.array([_error(y[one.test], one.prediction, task) for one in folds])
+    plain = np.array(
+        [_error(y[one.test], np.full(len(one.test), one.baseline), task) for one in folds]
+    )
+    if task == "regression":
+        # A share of the variance needs one yardstick: the baseline's error on the same rows.
+        errors, plain = errors / plain, np.ones(len(plain))
+    sizes = {
+        "n_train": float(np.mean([len(one.train) for one in folds])),
+        "n_test": float(np.mean([len(one.test) for one in folds])),
+    }
+    truth = np.concatenate([y[one.test] for one in folds])
+    prediction = np.concatenate([one.prediction for one in folds])
+    baseline = np.concatenate([np.full(len(one.test), one.baseline) for one in folds])
+    classes = task == "classification"
+    return Honest(
+        error=_share(errors, sizes) if classes else _interval(errors, sizes),
+        baseline_error=_share(plain, sizes) if classes else _interval(plain, sizes),
+        gain=_interval(plain - errors, sizes, bottom=-math.inf),
+        guide_error=float(np.mean([one.guide_error for one in folds])),
+        auc=_auc(truth, prediction) if classes else None,
+        log_loss=_log_loss(truth, prediction) if classes else math.nan,
+        baseline_log_loss=_log_loss(truth, baseline) if classes else math.nan,
+        brier=float(np.mean((truth - prediction) ** 2)) if classes else math.nan,
+        root_mean_square=(
+            math.nan if classes else float(np.sqrt(np.mean((truth - prediction) ** 2)))
+        ),
+        folds=tuple(
+            OuterFold(
+                n_train=len(one.train),
+                n_test=len(one.test),
+                error=float(error),
+                baseline_error=float(base),
+                guide_error=one.guide_error,
+                words=one.words,
+                variables=one.variables,
+            )
+            for one, error, base in zip(folds, errors, plain, strict=True)
+        ),
+        n_planned=len(measured),
+        failures=tuple(one.failure for one in measured if one.failure),
+    )
+
+
+def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
+    """Return each row's prediction by the fold that did not see it, NaN where there is none."""
+    values = np.full(n, np.nan)
+    for one in measured:
+        if not one.failure:
+            values[one.test] = one.prediction
+    return values
+
+
+def joint_findings(
+    codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
+) -> Joint | None:
+    """Return how well the most probable of all classes fits, on rows outside the search.
+
+    Shapes: codes (n,).
+    """
+    by_fold: dict[int, list[FoldResult]] = {}
+    for one in sorted(measured, key=lambda each: (each.fold, each.question)):
+        by_fold.setdefault(one.fold, []).append(one)
+    whole = [
+        parts
+        for parts in by_fold.values()
+        if len(parts) == len(classes) and not any(one.failure for one in parts)
+    ]
+    if len(whole) < 2:
+        return None
+    confusion = np.zeros((len(classes), len(classes)), dtype=int)
+    errors, plain = [], []
+    for parts in whole:
+        train, test = parts[0].train, parts[0].test
+        share = normalised(np.column_stack([one.prediction for one in parts]))
+        called = np.argmax(share, axis=1)
+        np.add.at(confusion, (codes[test], called), 1)
+        errors.append(np.mean(called != codes[test]))
+        plain.append(np.mean(codes[test] != np.argmax(np.bincount(codes[train]))))
+    sizes = {
+        "n_train": float(np.mean([len(parts[0].train) for parts in whole])),
+        "n_test": float(np.mean([len(parts[0].test) for parts in whole])),
+    }
+    return Joint(
+        classes=tuple(classes),
+        error=_share(np.array(errors), sizes),
+        baseline_error=_share(np.array(plain), sizes),
+        confusion=tuple(tuple(row) for row in confusion.tolist()),
+        source="outer folds",
+    )
+
+
+def _error(truth: Array, prediction: Array, task: Task) -> float:
+    if task == "classification":
+        return float(np.mean((prediction >= 0.5) != (truth == 1)))
+    return float(np.mean((truth - prediction) ** 2))
+
+
+def _log_loss(truth: Array, probability: Array) -> float:
+    own = np.where(truth == 1, probability, 1 - probability)
+    return float(-np.mean(np.log(np.maximum(own, np.finfo(np.float64).tiny))))
+
+
+def _auc(truth: Array, probability: Array) -> Interval | None:
+    if len(np.unique(truth)) < 2:
+        return None
+    area = auc_interval(truth, probability)
+    return Interval(estimate=area.auc, low=area.lower, high=area.upper)
+
+
+def _share(values: Array, sizes: dict[str, float]) -> Interval:
+    """Return the interval of a share of rows, never one of no width.
+
+    Folds that agree to the last row say nothing about their spread; Wilson's interval for all
+    tested rows together stands in.
+    """
+    if np.ptp(values) > 0:
+        return _interval(values, sizes, top=1.0)
+    from scipy.stats import binomtest
+
+    n = round(sizes["n_test"] * len(values))
+    wilson = binomtest(round(float(values[0]) * n), n).proportion_ci(method="wilson")
+    return Interval(estimate=float(values[0]), low=float(wilson.low), high=float(wilson.high))
+
+
+def _interval(
+    values: Array, sizes: dict[str, float], *, bottom: float = 0.0, top: float = math.inf
+) -> Interval:
+    low, high = corrected_t_interval(values, **sizes)
+    return Interval(estimate=float(np.mean(values)), low=max(bottom, low), high=min(top, high))
+
+
+MOST_ROWS = 10
+
+
+def surprising_rows(
+    found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
+) -> tuple[RowFinding, ...]:
+    """Return the rows that the model expected least, the most surprising first."""
+    return _rows(found, own, surprise(found.question, own), most)
+
+
+def influential_rows(
+    found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
+) -> tuple[RowFinding, ...]:
+    """Return the rows whose removal would change the model most, the first most."""
+    changes = found.influence()
+    if changes is None or len(changes) != len(found.question.y):
+        return ()
+    return _rows(found, own, changes, most)
+
+
+def surprise(question: Question, own: OwnPredictions) -> Array:
+    """Return how unexpected each row is, shape (n,): bits, or standard deviations."""
+    if question.is_number:
+        off: Array = np.abs(question.y - own.value) / own.deviation
+        return off
+    chance = np.where(question.y == 1, own.value, 1 - own.value)
+    bits: Array = -np.log2(np.maximum(chance, np.finfo(np.float64).tiny))
+    return bits
+
+
+def _rows(
+    found: FamilyResult, own: OwnPredictions, scores: Array, most: int
+) -> tuple[RowFinding, ...]:
+    """Return the rows of greatest score; among equals, in the order of the table."""
+    question, variables = found.question, found.chosen.variables
+    order = np.argsort(-scores, kind="stable")[:most]
+    return tuple(
+        RowFinding(
+            row=int(question.rows[place]),
+            label=_label(question, place),
+            probability=float(own.value[place]),
+            score=float(scores[place]),
+            values=tuple(_values(question, variables, place)),
+        )
+        for place in order.tolist()
+    )
+
+
+def _label(question: Question, place: int) -> str:
+    if question.target in question.table.columns:
+        return written(question.table[question.target].iloc[place])
+    if question.is_number:
+        return written(question.y[place])
+    return question.positive if question.y[place] == 1 else question.negative
+
+
+def _values(question: Question, names: Sequence[str], place: int) -> Iterator[tuple[str, str]]:
+    """Yield variables with their cells as the table has them."""
+    for name in names:
+        known = name in question.table.columns
+        yield name, written((question.table if known else question.X)[name].iloc[place])
+
+
+def written(cell: Any) -> str:
+    """Return a cell of a table as a reader would write it."""
+    import pandas as pd
+
+    if pd.isna(cell):
+        return "missing"
+    if isinstance(cell, float | np.floating):
+        return f"{cell:.6g}".replace("-", "−")
+    return str(cell)
+
+
+MOST_BINS = 10
+ROWS_FOR_A_BIN = 10
+CONFIDENCE = 0.95
+# Certain predictions have no finite log odds; one in a million is as sure as tables allow.
+_SURE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class OutsidePredictions:
+    """Predictions of rows by models of the outer folds, which never saw them.
+
+    probability_or_value (n,): Of the positive class, or the predicted number; any value where
+        `seen` is False.
+    seen (n,): False where the fold of a row failed.
+    """
+
+    probability_or_value: Array
+    seen: Mask
+
+
+def check_findings(found: FamilyResult, outside: OutsidePredictions | None = None) -> Checks:
+    """Measure how far the model that answers a question may be trusted.
+
+    Calibration, curve and Brier score come from `outside` if it is given, otherwise from the
+    model's own predictions; surprising and influential rows always belong to the model itself.
+    """
+    own, question = found.own_predictions(), found.question
+    checks = Checks(
+        source=own.source,
+        surprising=surprising_rows(found, own),
+        influential=influential_rows(found, own),
+    )
+    if question.is_number:
+        return replace(checks, coverage=_coverage(question.y, own))
+    y, probability = np.asarray(question.y, dtype=np.float64), own.value
+    seen = _seen(outside, len(y))
+    if outside is not None and seen.any():
+        y, probability = y[seen], outside.probability_or_value[seen]
+        checks = replace(checks, source="outer folds")
+    slope, intercept = calibration_line(y, probability)
+    roc, hull = _ranking(y, probability)
+    return replace(
+        checks,
+        calibration=calibration_table(y, probability),
+        calibration_slope=slope,
+        calibration_intercept=intercept,
+        brier=float(np.mean((probability - y) ** 2)),
+        roc=roc,
+        hull=hull,
+    )
+
+
+def calibration_table(y: Array, probability: Array) -> tuple[CalibrationBin, ...]:
+    """Return groups of rows with alike predictions and how often the class occurred in them.
+
+    About ten groups of equal size, fewer for few rows, with Wilson's interval of each share.
+
+    Shapes: y (n,), probability (n,).
+
+    [1] Wilson (1927), J. Am. Stat. Assoc. 22:209-212.
+    """
+    n_bins = int(np.clip(len(y) // ROWS_FOR_A_BIN, 2, MOST_BINS))
+    bins = calibration_bins(y, probability, n_bins=n_bins, confidence=CONFIDENCE)
+    found = []
+    for predicted, observed, count in zip(bins.predicted, bins.observed, bins.counts, strict=True):
+        low, high = wilson_bounds(np.array([observed]), int(count), CONFIDENCE)
+        share = Interval(
+            estimate=float(observed), low=float(low[0]), high=float(high[0]), confidence=CONFIDENCE
+        )
+        found.append(CalibrationBin(predicted=float(predicted), observed=share, n_rows=int(count)))
+    return tuple(found)
+
+
+def calibration_line(y: Array, probability: Array) -> tuple[float | None, float | None]:
+    """Return slope and intercept of the outcome's log odds on those of the prediction.
+
+    A logistic regression with one predictor [1]: slope 1 and intercept 0 are perfect, a slope
+    below 1 says that predictions are too extreme. Both are None if no finite estimate exists:
+    one class only, equal predictions, or a threshold that separates the classes.
+
+    Shapes: y (n,), probability (n,).
+
+    [1] Cox (1958), "Two further applications of a model for binary regression",
+    Biometrika 45:562-565.
+    """
+    odds = logit(np.clip(probability, _SURE, 1 - _SURE))
+    positive, negative = odds[y == 1], odds[y == 0]
+    if not len(positive) or not len(negative) or np.ptp(odds) < 1e-9:
+        return None, None
+    if negative.max() <= positive.min() or positive.max() <= negative.min():
+        return None, None
+    design = np.column_stack([odds, np.ones(len(odds))])
+    line = _logistic_regression(design, y)
+    return (None, None) if line is None else (float(line[0]), float(line[1]))
+
+
+def _logistic_regression(design: Array, y: Array, *, most_steps: int = 100) -> Array | None:
+    """Return the coefficients of greatest likelihood by Newton's method; None if it fails."""
+    line: Array = np.zeros(design.shape[1])
+    loss = _loss(design, y, line)
+    for _ in range(most_steps):
+        chance = expit(design @ line)
+        gradient = design.T @ (y - chance)
+        hessian = (design.T * (chance * (1 - chance))) @ design
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        # The likelihood is concave, so that a short enough part of the step always helps.
+        while (after := _loss(design, y, line + step)) > loss and np.abs(step).max() > 1e-12:
+            step = step / 2
+        line, loss = line + step, after
+        if np.abs(step).max() < 1e-10 * (1 + np.abs(line).max()):
+            return line if np.isfinite(line).all() else None
+    return None
+
+
+def _loss(design: Array, y: Array, line: Array) -> float:
+    score = design @ line
+    return float(np.sum(np.logaddexp(0.0, score) - y * score))
+
+
+def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[float, float], ...]]:
+    """Return the curve and the corners of its hull; nothing if there is one class only."""
+    if len(np.unique(y)) < 2:
+        return None, ()
+    fpr, tpr, _ = roc_points(y, probability, pos_label=1)
+    hull = roc_hull(fpr, tpr)
+    corners = tuple((float(x), float(h)) for x, h in zip(hull.fpr, hull.tpr, strict=True))
+    return roc_of(y, probability), corners
+
+
+def _coverage(y: Array, own: OwnPredictions) -> float:
+    """Return the share of rows inside the central 95 % interval of their prediction."""
+    reach = ndtri((1 + CONFIDENCE) / 2) * own.deviation
+    return float(np.mean(np.abs(y - own.value) <= reach))
+
+
+def _seen(outside: OutsidePredictions | None, n_rows: int) -> Mask:
+    if outside is None:
+        return np.zeros(n_rows, dtype=bool)
+    seen = np.asarray(outside.seen, dtype=bool)
+    if len(seen) != n_rows or len(outside.probability_or_value) != n_rows:
+        raise InvalidInputError(
+            f"Predictions of {len(outside.probability_or_value)} rows were given for {n_rows} rows."
+        )
+    finite_vector(outside.probability_or_value[seen], "Outside predictions")
+    return seen
+
+
+def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
+    """Return a ROC curve of few points, with the AUC and its interval.
+
+    The ends and the vertices of the convex hull always stay; the others are thinned evenly
+    along the curve.
+
+    Shapes: y (n,), probability (n,).
+    """
+    if most_points < 2:
+        raise InvalidInputError(f"most_points must be 2 or more, got {most_points}.")
+    scores = finite_vector(probability, "probability")
+    fpr, tpr, _ = roc_points(y, scores, pos_label=1)
+    # Each point calls one distinct score more positive than the one before, the first none.
+    least = np.append(_beyond(scores), np.unique(scores)[::-1])
+    kept = _thinned(fpr, tpr, most_points)
+    area = auc_interval(y, scores, pos_label=1)
+    n_positive = int(np.sum(np.asarray(y) == 1))
+    return Roc(
+        fpr=tuple(fpr[kept].tolist()),
+        tpr=tuple(tpr[kept].tolist()),
+        thresholds=tuple(least[kept].tolist()),
+        n_positive=n_positive,
+        n_negative=len(scores) - n_positive,
+        auc=Interval(
+            estimate=area.auc, low=area.lower, high=area.upper, confidence=area.confidence
+        ),
+    )
+
+
+def _beyond(scores: Array) -> float:
+    """Return a threshold that no score reaches."""
+    greatest = float(scores.max())
+    return 1.0 if greatest < 1 else float(np.nextafter(greatest, np.inf))
+
+
+def _thinned(fpr: Array, tpr: Array, most_points: int) -> Indices:
+    """Return the places of the points that stay, in order."""
+    everything = np.arange(len(fpr))
+    if len(fpr) <= most_points:
+        return everything
+    hull = roc_hull(fpr, tpr).rows
+    kept = np.unique(np.concatenate([[0, len(fpr) - 1], hull[hull >= 0]]))
+    spare = max(0, most_points - len(kept))
+    # Half of the way round the unit square, walked along the curve.
+    way = fpr + tpr
+    stops = np.searchsorted(way, np.linspace(0, 2, spare + 2)[1:-1])
+    return np.union1d(kept, np.minimum(stops, len(fpr) - 1))
+
+
+class FrontModels(NamedTuple):
+    """The models of both fronts, each in increasing size from the baseline on.
+
+    front: What each further unit of size buys, and the chosen model.
+    knee, chosen: Places in `front`.
+    front_variables: What each further variable buys.
+    """
+
+    front: tuple[ModelFinding, ...]
+    knee: int
+    chosen: int
+    front_variables: tuple[ModelFinding, ...]
+
+
+def size_front(candidates: Sequence[ModelCandidate], solutions: Any = None) -> Front:
+    """Return the error on the folds of the search against size; optimistic, since it guided it."""
+    values = [[one.error, one.size] for one in candidates]
+    solutions = candidates if solutions is None else solutions
+    return Front(values, ["error", "size"], solutions=solutions, ties="first")
+
+
+def front_models(found: FamilyResult) -> FrontModels:
+    """Return the models of both fronts, with ROC curves from rows left out.
+
+    The chosen model joins the front if it is not on it: another guide than the error may have
+    chosen it, or the one-standard-error rule.
+    """
+    write, candidates, chosen = _FrontWriter(found), found.candidates, found.chosen
+    by_size = size_front(candidates)
+    knee: ModelCandidate = by_size.solution(by_size.knee())
+    members = _in_order(by_size.solution(row) for row in range(len(by_size)))
+    if chosen.key not in [one.key for one in members]:
+        members = _in_order([*members, chosen])
+    places = [one.key for one in members]
+    counts = [[one.error, len(one.variables)] for one in candidates]
+    by_variables = Front(counts, ["error", "variables"], solutions=candidates, ties="first")
+    fewer: list[ModelCandidate] = sorted(
+        (by_variables.solution(row) for row in range(len(by_variables))),
+        key=lambda one: (len(one.variables), one.error),
+    )
+    return FrontModels(
+        tuple(map(write, members)),
+        places.index(knee.key),
+        places.index(chosen.key),
+        tuple(map(write, fewer)),
+    )
+
+
+def _in_order(candidates: Iterable[ModelCandidate]) -> list[ModelCandidate]:
+    return sorted(candidates, key=lambda one: (one.size, -one.error))
+
+
+class _FrontWriter:
+    """Writes candidates as findings, computing the curve of each but once."""
+
+    def __init__(self, found: FamilyResult) -> None:
+        self._question = found.question
+        self._curves: dict[Any, Roc | None] = {}
+
+    def __call__(self, candidate: ModelCandidate) -> ModelFinding:
+        if candidate.key not in self._curves:
+            self._curves[candidate.key] = self._curve(candidate)
+        return candidate.finding(self._curves[candidate.key])
+
+    def _curve(self, candidate: ModelCandidate) -> Roc | None:
+        probability = None if self._question.is_number else candidate.left_out()
+        if probability is None:
+            return None
+        curve = roc_of((self._question.y == 1).astype(np.intp), probability)
+        if np.ptp(probability) == 0:
+            # What ranks no row has this area whatever the rows, so that nothing about it is unsure.
+            return replace(curve, auc=Interval(estimate=0.5, low=0.5, high=0.5))
+        return curve

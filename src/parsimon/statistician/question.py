@@ -1,0 +1,256 @@
+"""From questions to answers: prepare, screen, ask a family; on the table and on each outer fold.
+
+`search_for` answers for the whole table and for each outer training part, so that the outer folds
+measure everything that was done. All searches of an analysis go into one pool, and each has a seed
+of its own, so that the number of processes changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parsimon._parallel import Workers
+from parsimon._typing import Array, Indices
+from parsimon.evaluation.folds import OuterPart, outer_parts
+from parsimon.exceptions import InvalidInputError, ParsimonError
+from parsimon.report.findings import Task
+from parsimon.statistician.families import (
+    FamilyResult,
+    ModelCandidate,
+    ModelFamily,
+    Question,
+    predicted,
+)
+from parsimon.statistician.measure import FoldResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from parsimon.statistician.prepare import Preparer, Screener
+
+# A fit to this many rows still takes less than a second, and a search needs hundreds of them.
+SEARCHED_ROWS = 1500
+SEARCHED_VARIABLES = 20
+# What searches may take of a time limit; the rest is for findings, figures and pages.
+_SEARCHING = 0.8
+_BROKEN = (ParsimonError, np.linalg.LinAlgError)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answer:
+    """What came of one question on one part of the table.
+
+    question: All rows of the part, as numbers.
+    result: What the family found on the rows that were searched.
+    searched: Places of these rows.
+    preparer, screener: From cells to numbers; None for a family that takes tables as they are.
+    model: What was chosen, fitted to all rows of the part.
+    """
+
+    question: Question
+    result: FamilyResult
+    searched: Indices
+    preparer: "Preparer | None" = None
+    screener: "Screener | None" = None
+    model: Any = None
+
+    def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return rows of a table as the family sees them."""
+        if self.preparer is None or self.screener is None:
+            return table
+        numbers: pd.DataFrame = self.screener.transform(self.preparer.transform(table))
+        return numbers
+
+    def fit(self, candidate: ModelCandidate, seed: np.random.SeedSequence) -> Any:
+        """Return a candidate fitted to all rows of the part."""
+        return candidate.fit(self.question.X, self.question.y, seed)
+
+    def predict(self, table: "pd.DataFrame") -> Array:
+        """Return the probability of class 1, or the number, for rows of a table."""
+        return predicted(self.model, self.numbers(table))
+
+
+def search_for(
+    family: ModelFamily,
+    question: Question,
+    *,
+    sampling: np.random.SeedSequence,
+    searching: np.random.SeedSequence,
+    time_limit: float | None = None,
+) -> Answer:
+    """Ask a family about one part of a table; what it chooses is not fitted to all rows yet."""
+    if not family.suits(question):
+        raise InvalidInputError(
+            f"The family {family.name!r} cannot say what predicts {question.target!r}; ask another."
+        )
+    preparer, screener, rows = None, None, np.arange(len(question.y))
+    if family.prepares:
+        from parsimon.statistician.prepare import Preparer, Screener
+
+        preparer = Preparer().fit(question.table)
+        numbers = preparer.transform(question.table)
+        screener = Screener(most=SEARCHED_VARIABLES, task=question.task)
+        screener.fit(numbers, question.values)
+        question = replace(question, X=screener.transform(numbers))
+        rows = sampled_rows(question.y, question.task, SEARCHED_ROWS, sampling)
+    searched = question.at(rows)
+    return Answer(
+        question=question,
+        result=family.search(searched, seed=searching, time_limit=time_limit),
+        searched=rows,
+        preparer=preparer,
+        screener=screener,
+    )
+
+
+def sampled_rows(y: Array, task: Task, most: int, seed: np.random.SeedSequence) -> Indices:
+    """Return the places of at most `most` rows, in order; classes keep their shares."""
+    if len(y) <= most:
+        return np.arange(len(y))
+    rng = np.random.default_rng(seed)
+    if task == "regression":
+        return np.sort(rng.choice(len(y), most, replace=False))
+    chosen = []
+    for label in (0, 1):
+        places = np.flatnonzero(y == label)
+        share = min(len(places), max(2, round(most * len(places) / len(y))))
+        chosen.append(rng.choice(places, share, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def plan_folds(question: Question, n_folds: int, seed: np.random.SeedSequence) -> list[OuterPart]:
+    """Return the outer folds: as many as asked for, fewer or none where rows are too few."""
+    values, classes = question.values, not question.is_number
+    n_folds = min(n_folds, len(values) // 4)
+    if classes:
+        rarest = int(np.unique(values, return_counts=True)[1].min())
+        n_folds = min(n_folds, rarest)
+        # A search needs two rows of each class in every training part.
+        if n_folds >= 2 and rarest - ceil(rarest / n_folds) < 2:
+            n_folds = 0
+    if n_folds < 2:
+        return []
+    return outer_parts(
+        n_folds, question.table, values, groups=None, classes=classes, repeats=1, seed=seed
+    )
+
+
+class _Job(NamedTuple):
+    """One search: of the whole table if `fold` is -1, else of the training part of a fold."""
+
+    family: ModelFamily
+    question: Question
+    place: int
+    fold: int
+    part: OuterPart | None
+    seed: np.random.SeedSequence
+    time_limit: float | None
+
+
+def run_searches(
+    family: ModelFamily,
+    questions: Sequence[Question],
+    parts: Sequence[OuterPart],
+    seed: np.random.SeedSequence,
+    *,
+    whole: bool = True,
+    n_jobs: int | None = 1,
+    time_limit: float | None = None,
+    done: Callable[[int], object] = lambda _: None,
+) -> tuple[list[Answer], list[FoldResult]]:
+    """Answer every question on the whole table, if asked for, and on each outer training part.
+
+    `done` is told how many searches are over.
+    """
+    from joblib import effective_n_jobs
+
+    folds = range(-1 if whole else 0, len(parts))
+    places = [(fold, place) for fold in folds for place in range(len(questions))]
+    workers = min(effective_n_jobs(n_jobs), len(places))
+    rounds = ceil(len(places) / workers)
+    limit = None if time_limit is None else _SEARCHING * time_limit / rounds
+    jobs = [
+        _Job(family, questions[place], place, fold, None if fold < 0 else parts[fold], child, limit)
+        for (fold, place), child in zip(places, seed.spawn(len(places)), strict=True)
+    ]
+    answers: list[Answer] = []
+    results: list[FoldResult] = []
+    done(0)
+    with Workers(workers) as pool:
+        for one in pool.map(_run, ((job,) for job in jobs)):
+            if isinstance(one, Answer):
+                answers.append(one)
+            else:
+                results.append(one)
+            done(len(answers) + len(results))
+    return answers, results
+
+
+def _run(job: _Job) -> Answer | FoldResult:
+    if job.part is not None:
+        return _measured(job, job.part)
+    sampling, searching, fitting = job.seed.spawn(3)
+    answer = search_for(
+        job.family,
+        job.question,
+        sampling=sampling,
+        searching=searching,
+        time_limit=job.time_limit,
+    )
+    return replace(answer, model=answer.fit(answer.result.chosen, fitting))
+
+
+def _measured(job: _Job, part: OuterPart) -> FoldResult:
+    """Search a training part, fit all contenders to it, and predict the rows outside it."""
+    inside, outside = job.question.at(part.train), job.question.at(part.test)
+    sampling, searching, fitting = job.seed.spawn(3)
+    measured = FoldResult(
+        fold=job.fold,
+        question=job.place,
+        train=part.train,
+        test=part.test,
+        prediction=np.empty(0),
+        baseline=float(np.mean(inside.y)),
+    )
+    try:
+        answer = search_for(
+            job.family,
+            inside,
+            sampling=sampling,
+            searching=searching,
+            time_limit=job.time_limit,
+        )
+        X = answer.numbers(outside.table)
+    except _BROKEN as error:
+        return replace(measured, failure=f"Outer fold {job.fold + 1} failed: {error}")
+    measured = _told(measured, answer, X, fitting)
+    chosen = answer.result.chosen
+    first = next(iter(answer.result.contenders))
+    if first in measured.failures:
+        failure = f"Outer fold {job.fold + 1} failed: {measured.failures[first]}"
+        return replace(measured, failure=failure)
+    return replace(
+        measured,
+        prediction=measured.told[first].value,
+        guide_error=chosen.error,
+        words=chosen.words,
+        variables=chosen.variables,
+    )
+
+
+def _told(
+    measured: FoldResult, answer: Answer, X: "pd.DataFrame", seed: np.random.SeedSequence
+) -> FoldResult:
+    """Return what each contender says of rows outside, or why it could not be fitted."""
+    told, failures, kept = {}, {}, {}
+    for name, candidate in answer.result.contenders.items():
+        try:
+            model = answer.fit(candidate, seed)
+            told[name] = candidate.predict(model, X)
+            kept[name] = candidate.used(model)
+        except _BROKEN as error:
+            failures[name] = str(error)
+    return replace(measured, told=told, failures=failures, kept=kept)

@@ -1,0 +1,59 @@
+"""scikit-learn's contract: every check for an estimator, the numerical ones for its variants."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+# What an option can break, as it changes how a model is fitted and used. How options are set and
+# copied, and what is refused at the door, is the same code whatever they are.
+NUMERICAL = {
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_decision_proba_consistency",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_non_transformer_estimators_n_iter",
+    "check_regressors_int",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weights_not_overwritten",
+    "check_transformer_general",
+    "check_transformer_preserve_dtypes",
+}
+
+
+def contract(
+    estimators: list[BaseEstimator], variants: list[BaseEstimator], **options: Any
+) -> pytest.MarkDecorator:
+    """Parametrise a test by estimator and check; `options` are those of scikit-learn."""
+    every = parametrize_with_checks([*estimators, *variants], **options)
+    names, cases = every.args
+    hardest: dict[tuple[int, str], Any] = {}
+    for case in cases:
+        estimator, check = _parts(case)
+        name = check.func.__name__
+        if name not in NUMERICAL and any(estimator is variant for variant in variants):
+            continue
+        before = hardest.get((id(estimator), name))
+        # Of the forms of a check only the one whose table is also read-only and of another type.
+        if before is None or len(check.keywords) >= len(_parts(before)[1].keywords):
+            hardest[id(estimator), name] = case
+    return pytest.mark.parametrize(names, list(hardest.values()), **every.kwargs)
+
+
+def _parts(case: Any) -> tuple[BaseEstimator, partial[None]]:
+    return getattr(case, "values", case)

@@ -1,0 +1,77 @@
+"""Frames of any kind, names that can be told apart."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.statistician.prepare.frames import as_frame, clean_text, column_names, named_frame
+
+
+def test_frames_of_polars_and_arrow_become_pandas():
+    pa = pytest.importorskip("pyarrow")
+    columns = {"age": [31, None], "colour": ["red", None]}
+    for table in (pl.DataFrame(columns), pa.table(columns)):
+        frame = as_frame(table)
+        assert isinstance(frame, pd.DataFrame)
+        assert frame["colour"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("table", [3, "a table", object(), {"a": [1]}])
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(InvalidInputError, match="must be a data frame or an array"):
+        as_frame(table)
+
+
+def test_one_dimension_is_refused():
+    with pytest.raises(InvalidInputError, match=r"shape \(3,\)"):
+        as_frame(np.arange(3))
+
+
+def test_hostile_names_are_kept_as_they_are():
+    names = [
+        "<script>alert(1)</script>",
+        "a 'b' \"c\"",
+        "年龄",
+        "العمر",
+        "x\\y",
+        "{{7*7}}",
+        "$a_1$",
+    ]
+    assert column_names(names) == tuple(names)
+
+
+def test_control_characters_spaces_and_turning_marks_go():
+    assert column_names(["\x00a\x1b[31m", " b\n", "c\u202eevil", "\ud800"]) == (
+        "a[31m",
+        "b",
+        "cevil",
+        "?",
+    )
+
+
+def test_empty_and_repeated_names_become_places():
+    assert column_names(["", "a", "a", " ", None, np.nan, "column 3"]) == (
+        "column 1",
+        "a",
+        "column 3 (2)",
+        "column 4",
+        "column 5",
+        "column 6",
+        "column 3",
+    )
+
+
+def test_names_of_several_levels_are_joined():
+    table = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))
+    assert named_frame(table).columns.tolist() == ["a / x", "a / y"]
+
+
+@given(st.lists(st.one_of(st.text(max_size=4), st.sampled_from(["a", " a", "column 2", ""]))))
+def test_names_are_always_distinct_and_never_empty(names):
+    found = column_names(names)
+    assert len(set(found)) == len(names)
+    assert all(name and name == clean_text(name) for name in found)
