@@ -46,8 +46,7 @@ from parsimon.gp._kernel_evaluation import (
 )
 from parsimon.gp._memory import SearchMemory, data_digest, leaf_types
 from parsimon.kernels import Constant, Kernel, plain, structure
-from parsimon.pareto._evaluation_pool import OutOfTime
-from parsimon.pareto.run import Ending, SearchOptions, Standing, run
+from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
 T = TypeVar("T", WholeFit, FoldFits)
 

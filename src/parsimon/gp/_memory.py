@@ -21,8 +21,8 @@ from parsimon import kernels
 from parsimon.exceptions import CheckpointError
 from parsimon.gp._kernel_evaluation import FailedFit, FoldFits, KernelProblem, WholeFit
 from parsimon.kernels import Kernel, Product, Sum
-from parsimon.kernels._leaf import Leaf, as_leaf
 from parsimon.kernels.combination import Combination
+from parsimon.kernels.leaf import Leaf, as_leaf
 
 _OPERATORS: dict[str, type[Combination]] = {"sum": Sum, "product": Product}
 

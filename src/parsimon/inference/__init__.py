@@ -14,12 +14,18 @@ from parsimon.inference.evidence import (
     regression_evidence,
 )
 from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
+from parsimon.inference.inducing import kmeans_points, pivoted_points
 from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import LatentPosterior
 from parsimon.inference.prior import latent_prior
-from parsimon.inference.softmax_laplace import SoftmaxPosterior, softmax_evidence, softmax_laplace
+from parsimon.inference.softmax_laplace import (
+    SoftmaxPosterior,
+    softmax_evidence,
+    softmax_laplace,
+    softmax_probability,
+)
 from parsimon.inference.variational import VariationalPosterior
-from parsimon.inference.variational_fit import maximise_bound
+from parsimon.inference.variational_fit import maximise_bound, stochastic_bound
 
 __all__ = [
     "LatentPosterior",
@@ -29,11 +35,15 @@ __all__ = [
     "classification_evidence",
     "expectation_propagation",
     "gaussian_regression",
+    "kmeans_points",
     "laplace",
     "latent_prior",
     "maximise_bound",
     "maximise_evidence",
+    "pivoted_points",
     "regression_evidence",
     "softmax_evidence",
     "softmax_laplace",
+    "softmax_probability",
+    "stochastic_bound",
 ]

@@ -11,10 +11,10 @@ from itertools import combinations, product
 from typing import Any
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, as_leaf
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Combination, Product, Sum, parts
 from parsimon.kernels.inner import Constant
+from parsimon.kernels.leaf import Leaf, as_leaf
 from parsimon.kernels.radial import SquaredExponential
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import LeafValues, Range
 from parsimon.kernels._scales import DataScale
+from parsimon.kernels.leaf import LeafValues, Range
 from parsimon.kernels.radial import Radial
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from parsimon._checks import check_count
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
+from parsimon.kernels.leaf import Leaf, LeafValues, Range
 
 
 class Inner(Leaf):

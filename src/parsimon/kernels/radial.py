@@ -16,8 +16,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
+from parsimon.kernels.leaf import Leaf, LeafValues, Range
 
 # From here on a matrix product beats one pass per column, and rounding stays below 1e-12.
 _MANY_COLUMNS = 16

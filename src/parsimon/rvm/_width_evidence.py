@@ -21,13 +21,15 @@ import numpy as np
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import newton_step
-from parsimon.inference.sparse_bayes import SparseBayes, sparse_classification, sparse_regression
-from parsimon.inference.sparse_bayes.gradients import (
+from parsimon.inference.sparse_bayes import (
+    SparseBayes,
     laplace_design_gradient,
     regression_design_gradient,
+    sparse_classification,
+    sparse_regression,
 )
 from parsimon.kernels import Kernel, Laplacian, MultiResolution, SquaredExponential
-from parsimon.kernels._leaf import Leaf, as_leaf
+from parsimon.kernels.leaf import Leaf, as_leaf
 from parsimon.kernels.radial import squared_distances
 from parsimon.optimise import minimise
 

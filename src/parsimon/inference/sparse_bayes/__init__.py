@@ -13,7 +13,12 @@ from parsimon.inference.sparse_bayes.averaged import (
 )
 from parsimon.inference.sparse_bayes.classification import sparse_classification
 from parsimon.inference.sparse_bayes.em import em_classification, em_regression
-from parsimon.inference.sparse_bayes.gradients import laplace_evidence, regression_evidence
+from parsimon.inference.sparse_bayes.gradients import (
+    laplace_design_gradient,
+    laplace_evidence,
+    regression_design_gradient,
+    regression_evidence,
+)
 from parsimon.inference.sparse_bayes.regression import sparse_regression
 from parsimon.inference.sparse_bayes.softmax import softmax_sparse
 
@@ -21,7 +26,9 @@ __all__ = [
     "SparseBayes",
     "em_classification",
     "em_regression",
+    "laplace_design_gradient",
     "laplace_evidence",
+    "regression_design_gradient",
     "regression_evidence",
     "softmax_sparse",
     "sparse_classification",

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from parsimon._typing import Array, Indices
-from parsimon.evaluation.compare import holm
+from parsimon.evaluation import holm
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.phylo import (
     PGLS,
