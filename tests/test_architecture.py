@@ -36,7 +36,6 @@ def not_allowed(uses):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="49 class names recur")
 def test_a_class_name_means_one_thing():
     found = house.recurring_classes(MODULES)
     assert len(found) <= 5, listed(found)

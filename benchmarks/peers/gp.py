@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
 from parsimon.datasets import load
-from parsimon.gp import Fitted, fit_classifier
+from parsimon.gp import fit_classifier
+from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import classification_evidence, maximise_evidence
 from parsimon.kernels import Kernel, SquaredExponential
 
@@ -188,7 +189,7 @@ def _large(quick: bool) -> list[Row]:
 def _measure(n: int) -> dict[str, Any]:
     X, y = _make(n)
     begin = time.perf_counter()
-    fitted: Fitted[Any] = fit_classifier(SquaredExponential().start(X), X, y)
+    fitted: FittedProcess[Any] = fit_classifier(SquaredExponential().start(X), X, y)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return {"seconds": seconds, "gigabytes": peak, "message": fitted.message}

@@ -20,7 +20,14 @@ from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.datasets import load
 from parsimon.exceptions import DatasetNotFoundError
-from parsimon.gp._evaluate import Folded, Problem, Start, Whole, cross_validate, fit_whole
+from parsimon.gp._kernel_evaluation import (
+    FitStart,
+    FoldFits,
+    KernelProblem,
+    WholeFit,
+    cross_validate,
+    fit_whole,
+)
 from parsimon.gp.search import KernelSearch
 from parsimon.kernels import Constant, Kernel, SquaredExponential, plain
 
@@ -156,17 +163,17 @@ class Judge:
         self.partitions = [
             tuple(KFold(5, shuffle=True, random_state=seed).split(X)) for seed in range(n_repeats)
         ]
-        self._known: dict[Kernel, tuple[Whole, list[Folded]]] = {}
+        self._known: dict[Kernel, tuple[WholeFit, list[FoldFits]]] = {}
 
-    def __call__(self, kernel: Kernel) -> tuple[Whole, list[Folded]]:
+    def __call__(self, kernel: Kernel) -> tuple[WholeFit, list[FoldFits]]:
         """Return the fit to all rows, from three starts, and each partition's folds."""
         if kernel not in self._known:
             problems = [
-                Problem(self.X, self.y, "classification", partition, n_restarts=2)
+                KernelProblem(self.X, self.y, "classification", partition, n_restarts=2)
                 for partition in self.partitions
             ]
             seed = np.random.SeedSequence(0)
-            whole = fit_whole(problems[0], kernel.start(self.X), Start(), seed)
+            whole = fit_whole(problems[0], kernel.start(self.X), FitStart(), seed)
             self._known[kernel] = whole, [cross_validate(one, whole) for one in problems]
         return self._known[kernel]
 

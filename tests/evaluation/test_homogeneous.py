@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from parsimon._partition import METRICS
-from parsimon.evaluation import HomogeneousKFold, homogeneous_partition, nearest_neighbour_walk
+from parsimon._partition import METRICS, homogeneous_partition, nearest_neighbour_walk
+from parsimon.evaluation import HomogeneousKFold
 from parsimon.exceptions import InvalidInputError
 
 tables = st.integers(4, 30).flatmap(

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from parsimon.evaluation import bootstrap_interval, corrected_t_interval
+from parsimon.evaluation import corrected_t_interval
+from parsimon.evaluation._honest_result import bootstrap_interval
 from parsimon.exceptions import InvalidInputError
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from parsimon.gp import _fit as fit_module
+from parsimon.gp import _process_fit as fit_module
 from parsimon.gp import fit_classifier
-from parsimon.gp._fit import coarse_fit, is_worthwhile
+from parsimon.gp._process_fit import coarse_fit, is_worthwhile
 from parsimon.kernels import SquaredExponential as SE
 
 

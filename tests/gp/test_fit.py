@@ -11,8 +11,8 @@ from sklearn.datasets import make_classification
 
 from parsimon._checks import finite_matrix
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import GPClassifier, GPRegressor, fit_classifier, fit_regressor, fit_softmax
-from parsimon.gp._fit import stratified_rows
+from parsimon.gp import GPClassifier, GPRegressor, fit_classifier
+from parsimon.gp._process_fit import fit_regressor, fit_softmax, stratified_rows
 from parsimon.inference import laplace, latent_prior
 from parsimon.kernels import Constant, Sigmoid
 from parsimon.kernels import SquaredExponential as SE

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch
-from parsimon.gp._memory import Failed
+from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Constant, Epanechnikov, SquaredExponential
 
 SE = SquaredExponential
@@ -22,7 +22,7 @@ def labelled():
 
 @pytest.fixture(scope="module")
 def searched(labelled):
-    return KernelSearch(depth=1, folds=3, random_state=0).fit(*labelled)
+    return KernelSearch(depth=1, cv=3, random_state=0).fit(*labelled)
 
 
 def test_a_judged_kernel_has_the_numbers_of_a_cross_validation_by_hand(labelled, searched):
@@ -44,14 +44,14 @@ def test_a_judged_kernel_has_the_numbers_of_a_cross_validation_by_hand(labelled,
 
 
 def test_the_guide_of_the_search_is_the_guide_of_the_judge(labelled):
-    search = KernelSearch(depth=1, folds=2, guide="nlml", random_state=0).fit(*labelled)
+    search = KernelSearch(depth=1, cv=2, guide="nlml", random_state=0).fit(*labelled)
     found = search.judge(SE(0) * SE(1))
     assert found.guide == -found.log_evidence
     assert len(found.fold_errors) == 2
 
 
 def test_inference_is_that_of_the_search(labelled):
-    search = KernelSearch(depth=1, folds=2, inference="laplace", random_state=0).fit(*labelled)
+    search = KernelSearch(depth=1, cv=2, inference="laplace", random_state=0).fit(*labelled)
     found = search.judge(SE(0) * SE(1))
     evidence = {
         inference: GPClassifier(found.kernel, inference=inference, optimise=False)
@@ -73,7 +73,7 @@ def test_what_the_search_has_judged_is_not_fitted_again(searched):
 
 
 def test_judging_changes_nothing_else_and_survives_copies(labelled):
-    search = KernelSearch(depth=1, folds=2, n_restarts=1, random_state=0).fit(*labelled)
+    search = KernelSearch(depth=1, cv=2, n_restarts=1, random_state=0).fit(*labelled)
     length = len(search.history_)
     copied = pickle.loads(pickle.dumps(search))
     copied.judge(SE(0) + SE(2))
@@ -88,7 +88,7 @@ def test_a_number_is_judged_with_its_noise():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(60, 2))
     y = 50 + 10 * (X[:, 0] + np.sin(2 * X[:, 1])) + 2 * rng.normal(size=60)
-    search = KernelSearch(depth=1, folds=3, random_state=0).fit(X, y)
+    search = KernelSearch(depth=1, cv=3, random_state=0).fit(X, y)
     found = search.judge(SE(0) + SE(1))
     assert np.sqrt(found.noise_variance * y.var()) == pytest.approx(2.0, rel=0.3)
     by_hand = []
@@ -101,8 +101,8 @@ def test_a_number_is_judged_with_its_noise():
 
 @pytest.mark.parametrize("step", ["measure_whole", "measure_folds"])
 def test_a_fit_that_breaks_down_is_said(labelled, monkeypatch, step):
-    search = KernelSearch(depth=1, folds=2, random_state=0).fit(*labelled)
-    monkeypatch.setattr(f"parsimon.gp._beam.{step}", lambda *_: Failed("It broke."))
+    search = KernelSearch(depth=1, cv=2, random_state=0).fit(*labelled)
+    monkeypatch.setattr(f"parsimon.gp._beam.{step}", lambda *_: FailedFit("It broke."))
     found = search.judge(SE(0) * SE(1))
     assert found.judged_by == "failed"
     assert found.message == "It broke."

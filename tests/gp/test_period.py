@@ -64,5 +64,5 @@ def test_a_search_finds_periods_at_irregular_places(period):
     wave = np.sin(2 * np.pi * x[:, 0] / period)
     number = wave + 0.2 * np.random.default_rng(1).normal(size=60)
     for y in (wave > 0, number):
-        search = KernelSearch("per", depth=1, folds=2, random_state=0).fit(x, y)
+        search = KernelSearch("per", depth=1, cv=2, random_state=0).fit(x, y)
         assert search.best_kernel_.period == pytest.approx(period, rel=0.03)

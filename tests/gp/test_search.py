@@ -7,26 +7,20 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from parsimon.datasets import make_crescent
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.gp.classifier import GPClassifier
 from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
-from parsimon.kernels import (
-    Constant,
-    Epanechnikov,
-    Linear,
-    Matern,
-    SquaredExponential,
-    same_structure,
-)
+from parsimon.kernels import Constant, Epanechnikov, Linear, Matern, SquaredExponential, plain
+from parsimon.kernels.form import same_structure
 from tests.contract import contract
 
 SE = SquaredExponential
 
 
 @contract(
-    [KernelSearch(depth=1, folds=2, task="classification")],
-    [KernelSearch(depth=1, folds=2, task="regression")],
+    [KernelSearch(depth=1, cv=2, task="classification")],
+    [KernelSearch(depth=1, cv=2, task="regression")],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -83,7 +77,7 @@ def test_the_path_falls_and_the_front_shows_what_each_term_buys(searched):
 def test_every_kernel_saw_the_same_folds_and_they_can_be_repeated(planted, searched):
     X, y = planted
     folds = [(train, test) for train, test in KFold(4, shuffle=True, random_state=9).split(X)]
-    search = KernelSearch(depth=1, folds=folds).fit(X, y)
+    search = KernelSearch(depth=1, cv=folds).fit(X, y)
     for one in search.history_.cross_validated:
         assert len(one.fold_errors) == 4
     signs = np.where(y == "yes", 1.0, -1.0)
@@ -120,6 +114,70 @@ def test_select_gives_a_fitted_model_of_a_front(searched, planted):
         searched.select("knee", price="money")
 
 
+def test_no_rule_ends_at_the_constant_where_there_is_a_structure(searched):
+    front = searched.front_
+    assert front.values[-1, 1] == 0
+    assert searched.select() is searched.best_estimator_
+    assert searched.select("best").kernel_ == searched.best_kernel_
+    for price in ("kernels", "variables"):
+        for rule in ("best:standard_error", f"best:{price}", f"error where {price}<=1"):
+            assert not isinstance(searched.select(rule, price=price).kernel_, Constant)
+    assert searched.select("best:kernels").kernel_ == searched.first_layer_[0].kernel
+    with pytest.raises(EmptyFrontError, match="that meets the conditions beats the constant kern"):
+        searched.select("knee where kernels<1")
+
+
+def test_the_knee_is_that_of_the_whole_front(searched):
+    assert (
+        searched.select("knee").kernel_ == searched.front_.solution(searched.front_.knee()).kernel_
+    )
+
+
+def test_one_se_with_a_condition_counts_in_standard_errors_of_the_folds(searched):
+    table = searched.to_frame()
+    small = table[table["kernels"] <= 2]
+    most = small["error"].min() + small["standard_error"].iloc[small["error"].argmin()]
+    expected = small[(small["error"] <= most) & (small["kernels"] > 0)].iloc[-1]
+    assert plain(searched.select("one_se where kernels<=2").kernel_) == expected["kernel"]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_the_table_says_all_that_is_known_of_the_front(searched, backend):
+    table = searched.to_frame(backend)
+    assert [name for name in table.columns if name != "row"] == [
+        "error",
+        "kernels",
+        "variables",
+        "standard_error",
+        "log_loss",
+        "loo_error",
+        "loo_log_loss",
+        "nlml",
+        "bic",
+        "n_hyperparameters",
+        "kernel",
+        "words",
+    ]
+    best = searched.history_.on(searched.front_)[0]
+    kernel, nlml = (list(table[name]) for name in ("kernel", "nlml"))
+    assert (kernel[0], nlml[0]) == (plain(best.kernel), -best.log_evidence)
+    assert list(table["words"])[-1] == "a constant"
+
+
+def test_the_picture_marks_the_best_kernel_if_the_front_has_it(searched, planted):
+    on_front = searched.history_.on(searched.front_)
+    assert on_front[searched.best_index_] is searched.best_candidate_
+    assert searched.plot() is not None
+    assert searched.plot(chosen="knee") is not None
+    X, y = planted
+    # The evidence of sixty rows prefers another kernel than their folds do.
+    other = KernelSearch(depth=1, guide="nlml", random_state=0).fit(X[:60], y[:60])
+    assert other.structure_found_
+    assert other.best_candidate_ not in other.history_.on(other.front_)
+    assert other.best_index_ is None
+    assert other.plot() is not None
+
+
 def test_leave_one_out_agrees_with_the_estimator(searched, planted):
     left_out = searched.best_estimator_.leave_one_out()
     assert searched.best_candidate_.loo_error == pytest.approx(left_out.error, abs=0.01)
@@ -137,6 +195,8 @@ def test_noise_yields_no_structure():
     assert search.baseline_.error == pytest.approx(0.25)
     assert search.describe().startswith("No structure found")
     assert (search.predict(X) == 0).all()
+    # The table says what there is; without a structure a rule may end at the constant.
+    assert isinstance(search.select("best:kernels").kernel_, Constant)
 
 
 @pytest.mark.parametrize("guide", ["cv_error", "cv_logloss", "nlml"])
@@ -145,7 +205,7 @@ def test_balanced_noise_yields_no_structure_in_nine_of_ten_tables(guide):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(80, 5)), rng.permutation(np.repeat([0, 1], 40))
-        search = KernelSearch(depth=1, guide=guide, folds=3, random_state=0).fit(X, y)
+        search = KernelSearch(depth=1, guide=guide, cv=3, random_state=0).fit(X, y)
         found += search.structure_found_
     assert found <= 1
 
@@ -221,7 +281,7 @@ def test_a_straight_line_is_told_from_a_curve():
 def test_periods_are_found():
     X = np.linspace(0, 12, 120)[:, None]
     y = np.sin(2 * np.pi * X[:, 0] / 1.5) > 0
-    search = KernelSearch("per", folds=StratifiedKFold(3, shuffle=True), random_state=0).fit(X, y)
+    search = KernelSearch("per", cv=StratifiedKFold(3, shuffle=True), random_state=0).fit(X, y)
     assert search.best_kernel_.period == pytest.approx(1.5, rel=0.05)
 
 
@@ -269,7 +329,7 @@ def test_a_table_keeps_its_names_and_leaves_out_constant_columns(planted):
 def test_it_works_inside_cross_validation(planted):
     X, y = planted
     assert is_classifier(KernelSearch())
-    scores = cross_val_score(KernelSearch(depth=1, folds=2, random_state=0), X, y, cv=2)
+    scores = cross_val_score(KernelSearch(depth=1, cv=2, random_state=0), X, y, cv=2)
     assert (scores > 0.5).all()
 
 
@@ -280,9 +340,7 @@ def test_three_classes_are_refused_with_a_way_out(planted):
     with pytest.raises(InvalidInputError, match="task='regression' if they are a quantity"):
         KernelSearch().fit(X[:9], [0, 1, 2] * 3)
     counts = np.arange(9) % 3
-    assert (
-        KernelSearch(depth=1, folds=2, task="regression").fit(X[:9], counts).task_ == "regression"
-    )
+    assert KernelSearch(depth=1, cv=2, task="regression").fit(X[:9], counts).task_ == "regression"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +351,7 @@ def test_three_classes_are_refused_with_a_way_out(planted):
         ({"depth": 0}, "depth must be"),
         ({"patience": -1}, "patience must be"),
         ({"shortlist": 0}, "shortlist must be"),
-        ({"folds": 1}, "folds must be 2 or more"),
+        ({"cv": 1}, "cv must be 2 or more"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"n_restarts": -1}, "n_restarts must be"),
         ({"time_limit": -1.0}, "time_limit must be"),

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import CheckpointError
 from parsimon.gp import _beam as beam
-from parsimon.gp._beam import SearchOptions, beam_search
+from parsimon.gp._beam import BeamOptions, beam_search
 from parsimon.gp._candidates import Candidate, Order
-from parsimon.gp._evaluate import Problem
 from parsimon.gp._grammar import Grammar, base_kernels
-from parsimon.gp._memory import Failed, kernel_from_data, kernel_to_data, leaf_types
+from parsimon.gp._kernel_evaluation import KernelProblem
+from parsimon.gp._memory import FailedFit, kernel_from_data, kernel_to_data, leaf_types
 from parsimon.gp.search import KernelSearch
 from parsimon.kernels import (
     Linear,
@@ -34,7 +34,7 @@ def problem():
     folds = tuple((rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3))
     for part in (X, y):
         part.flags.writeable = False
-    return Problem(X, y, "classification", folds)
+    return KernelProblem(X, y, "classification", folds)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def grammar(problem):
 
 @pytest.fixture(scope="module")
 def history(problem, grammar):
-    return beam_search(problem, grammar, SearchOptions(depth=2))
+    return beam_search(problem, grammar, BeamOptions(depth=2))
 
 
 def test_the_search_is_the_same_with_workers(problem, grammar, history):
-    assert beam_search(problem, grammar, SearchOptions(depth=2, n_jobs=2)) == history
+    assert beam_search(problem, grammar, BeamOptions(depth=2, n_jobs=2)) == history
 
 
 def test_no_structure_comes_twice(history):
@@ -65,14 +65,14 @@ def test_children_grow_from_the_beam(history):
 
 
 def test_a_wider_beam_sees_more(problem, grammar, history):
-    wide = beam_search(problem, grammar, SearchOptions(depth=2, beam=3))
-    narrow = beam_search(problem, grammar, SearchOptions(depth=2, beam=1))
+    wide = beam_search(problem, grammar, BeamOptions(depth=2, beam=3))
+    narrow = beam_search(problem, grammar, BeamOptions(depth=2, beam=1))
     assert len(narrow.levels[1]) < len(history.levels[1]) < len(wide.levels[1])
 
 
 def test_the_shortlist_decides_who_is_cross_validated(problem, grammar):
     for shortlist, expected in ((3, 3), (1, 2), (None, None)):
-        found = beam_search(problem, grammar, SearchOptions(depth=2, shortlist=shortlist))
+        found = beam_search(problem, grammar, BeamOptions(depth=2, shortlist=shortlist))
         level = found.levels[1]
         judged = [one for one in level if one.judged_by == "cross-validation"]
         assert len(judged) == (len(level) if expected is None else expected)
@@ -80,7 +80,7 @@ def test_the_shortlist_decides_who_is_cross_validated(problem, grammar):
         worst = max(round(one.loo_error, 4) for one in judged)
         assert all(round(one.loo_error, 4) >= worst for one in rest)
         assert all(one.judged_by == "cross-validation" for one in found.first_layer)
-    cheap = beam_search(problem, grammar, SearchOptions(depth=2, guide="nlml"))
+    cheap = beam_search(problem, grammar, BeamOptions(depth=2, guide="nlml"))
     assert sum(bool(one.fold_errors) for one in cheap.levels[1]) == 2
 
 
@@ -115,9 +115,9 @@ def test_base_kernels_are_named_and_started_from_the_data(problem):
 
 
 def test_progress_is_shown_when_asked_for(problem, grammar, capsys):
-    beam_search(problem, grammar, SearchOptions(depth=1))
+    beam_search(problem, grammar, BeamOptions(depth=1))
     assert capsys.readouterr().err == ""
-    beam_search(problem, grammar, SearchOptions(depth=1, verbose=True))
+    beam_search(problem, grammar, BeamOptions(depth=1, verbose=True))
     assert "judging kernels" in capsys.readouterr().err
 
 
@@ -141,7 +141,7 @@ def test_ties_go_to_the_evidence_and_the_incredible_come_last():
 
 def test_a_resumed_search_ends_with_the_same_bits(problem, grammar, history, tmp_path, monkeypatch):
     path = tmp_path / "search.json"
-    options = SearchOptions(depth=2, checkpoint=path)
+    options = BeamOptions(depth=2, checkpoint=path)
     real, calls = beam.measure_whole, []
 
     def interrupted(*call):
@@ -165,13 +165,13 @@ def test_a_resumed_search_ends_with_the_same_bits(problem, grammar, history, tmp
     calls.clear()
     assert beam_search(problem, grammar, options) == history
     assert not calls
-    deeper = SearchOptions(depth=3, checkpoint=path, patience=1)
+    deeper = BeamOptions(depth=3, checkpoint=path, patience=1)
     assert beam_search(problem, grammar, deeper).levels[:2] == history.levels[:2]
 
 
 def test_an_unseeded_search_resumes_with_the_seed_of_its_file(problem, tmp_path):
     path = tmp_path / "search.json"
-    search = KernelSearch(depth=1, folds=3, checkpoint=path)
+    search = KernelSearch(depth=1, cv=3, checkpoint=path)
     first = search.fit(problem.X, problem.y).history_
     assert search.fit(problem.X, problem.y).history_ == first
 
@@ -193,7 +193,7 @@ def test_a_checkpoint_of_other_data_is_refused(problem, tmp_path):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_no_kernel_is_begun_after_the_deadline(problem, grammar, n_jobs):
-    found = beam_search(problem, grammar, SearchOptions(time_limit=0.0, n_jobs=n_jobs))
+    found = beam_search(problem, grammar, BeamOptions(time_limit=0.0, n_jobs=n_jobs))
     assert found.stopped_by == "time_limit"
     assert found.levels == ()
     assert found.best is found.baseline
@@ -203,7 +203,7 @@ def test_no_kernel_is_begun_after_the_deadline(problem, grammar, n_jobs):
 def test_the_best_so_far_is_kept_when_time_is_up(problem, grammar, history, monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    found = beam_search(problem, grammar, SearchOptions(depth=2, time_limit=22))
+    found = beam_search(problem, grammar, BeamOptions(depth=2, time_limit=22))
     assert found.stopped_by == "time_limit"
     assert found.path == history.path[: len(found.path)]
     assert 0 < len(found) < len(history)
@@ -220,16 +220,16 @@ def test_one_kernel_that_fails_does_not_end_the_search(problem, grammar, history
         return real(problem, kernel, *rest, **options)
 
     monkeypatch.setattr(beam, "fit_whole", failing)
-    found = beam_search(problem, grammar, SearchOptions(depth=2))
+    found = beam_search(problem, grammar, BeamOptions(depth=2))
     failed = [one for one in found if one.judged_by == "failed"]
     assert [structure(one.kernel) for one in failed] == [structure(lost)]
     assert failed[0].message == "The fit to all rows failed: singular"
     assert found.path
     assert structure(found.best.kernel) != structure(lost)
 
-    monkeypatch.setattr(beam, "measure_folds", lambda *_: Failed("no"))
+    monkeypatch.setattr(beam, "measure_folds", lambda *_: FailedFit("no"))
     with pytest.raises(np.linalg.LinAlgError, match="constant kernel could not be judged: no"):
-        beam_search(problem, grammar, SearchOptions(depth=1))
+        beam_search(problem, grammar, BeamOptions(depth=1))
 
 
 def test_children_start_at_their_parents_hyperparameters_and_sites(problem, grammar, monkeypatch):
@@ -240,7 +240,7 @@ def test_children_start_at_their_parents_hyperparameters_and_sites(problem, gram
         return real(problem, kernel, start, seed, **options)
 
     monkeypatch.setattr(beam, "fit_whole", watching)
-    found = beam_search(problem, grammar, SearchOptions(depth=2, beam=1))
+    found = beam_search(problem, grammar, BeamOptions(depth=2, beam=1))
     parent = found.path[0].kernel
     children = seen[4:]
     assert children
@@ -254,8 +254,8 @@ def test_restarts_never_lower_the_evidence_and_belong_to_the_structure(problem, 
     from dataclasses import replace
 
     more = replace(problem, n_restarts=2)
-    found = beam_search(more, grammar, SearchOptions(depth=1))
-    again = beam_search(more, Grammar(grammar.base[::-1]), SearchOptions(depth=1))
+    found = beam_search(more, grammar, BeamOptions(depth=1))
+    again = beam_search(more, Grammar(grammar.base[::-1]), BeamOptions(depth=1))
     evidence = {str(one.kernel): one.log_evidence for one in history.first_layer}
     for one in found.first_layer:
         assert one.log_evidence >= evidence[str(one.kernel)] - 1e-3
@@ -309,7 +309,7 @@ def test_many_kernels_are_fitted_loosely_before_the_promising_ones_closely(
         return real(problem, kernel, start, seed, loosely)
 
     monkeypatch.setattr(beam, "measure_whole", watched)
-    options = SearchOptions(depth=2, beam=1, shortlist=2, checkpoint=tmp_path / "search.json")
+    options = BeamOptions(depth=2, beam=1, shortlist=2, checkpoint=tmp_path / "search.json")
     found = beam_search(problem, grammar, options)
     second = found.levels[1]
     assert len(second) > 4
@@ -322,7 +322,7 @@ def test_many_kernels_are_fitted_loosely_before_the_promising_ones_closely(
     judged = [one for one in second if one.judged_by == "cross-validation"]
     assert {structure(one.kernel) for one in judged} <= set(close)
     # The listed kernels are as good as if every kernel had been fitted closely.
-    all_close = beam_search(problem, grammar, SearchOptions(depth=2, beam=1, shortlist=None))
+    all_close = beam_search(problem, grammar, BeamOptions(depth=2, beam=1, shortlist=None))
     by_structure = {structure(one.kernel): one for one in all_close.levels[1]}
     for one in judged:
         other = by_structure[structure(one.kernel)]
@@ -340,6 +340,6 @@ def test_guides_without_folds_compare_close_fits_only(problem, grammar, monkeypa
         return real(problem, kernel, start, seed, loosely)
 
     monkeypatch.setattr(beam, "measure_whole", watched)
-    beam_search(problem, grammar, SearchOptions(depth=2, beam=1, shortlist=1, guide="bic"))
+    beam_search(problem, grammar, BeamOptions(depth=2, beam=1, shortlist=1, guide="bic"))
     assert flags
     assert not any(flags)

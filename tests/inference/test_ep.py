@@ -4,15 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import (
-    DensePrior,
-    Latent,
-    Sites,
-    expectation_propagation,
-    laplace,
-    latent_prior,
-)
+from parsimon.inference import expectation_propagation, laplace, latent_prior
 from parsimon.inference.likelihoods import power_tilted
+from parsimon.inference.posterior import Latent, Sites
+from parsimon.inference.prior import DensePrior
 from parsimon.kernels import Linear, SquaredExponential
 from tests.inference.problems import (
     KERNELS,

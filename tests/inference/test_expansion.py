@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from parsimon.inference import Latent, Sites, expectation_propagation, latent_prior
 from parsimon.inference import ep as ep_module
+from parsimon.inference import expectation_propagation, latent_prior
 from parsimon.inference.ep import expanded_sites
+from parsimon.inference.posterior import Latent, Sites
 from tests.inference.problems import SUM, table
 
 TIGHT = {"tolerance": 1e-10, "max_iterations": 500}

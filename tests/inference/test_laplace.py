@@ -5,8 +5,9 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import DensePrior, laplace, latent_prior
+from parsimon.inference import laplace, latent_prior
 from parsimon.inference.likelihoods import log_likelihood
+from parsimon.inference.prior import DensePrior
 from parsimon.kernels import SquaredExponential
 from tests.inference.problems import KERNELS, SUM, central_differences, table
 

@@ -4,15 +4,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import (
-    Latent,
-    expectation_propagation,
-    gaussian_regression,
-    laplace,
-    latent_prior,
-    leave_one_out_log_loss,
-    positive_probability,
-)
+from parsimon.inference import expectation_propagation, gaussian_regression, laplace, latent_prior
+from parsimon.inference.likelihoods import leave_one_out_log_loss, positive_probability
+from parsimon.inference.posterior import Latent
 from tests.inference.problems import KERNELS, table
 
 SUM = KERNELS["additive"]

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import DensePrior, LowRankPrior, latent_prior
+from parsimon.inference import latent_prior
 from parsimon.inference._covariance import contract, symmetric_gradient, weighted_gradient
+from parsimon.inference.prior import DensePrior, LowRankPrior
 from parsimon.kernels import Constant, SquaredExponential
 from tests.inference.problems import KERNELS, SUM, central_differences, table
 

@@ -6,12 +6,12 @@ from scipy.special import log_softmax, softmax
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
-    Latent,
     maximise_evidence,
     softmax_evidence,
     softmax_laplace,
     softmax_probability,
 )
+from parsimon.inference.posterior import Latent
 from parsimon.kernels import SquaredExponential
 from tests.inference.problems import KERNELS, central_differences, table
 

@@ -26,10 +26,10 @@ from parsimon.kernels import (
     SquaredExponential,
     as_kernel,
     from_sklearn,
-    same_structure,
     to_sklearn,
 )
 from parsimon.kernels._sklearn_kernel import KernelAdapter
+from parsimon.kernels.form import same_structure
 from tests.kernels.examples import DEFINITE, X, Y, identify
 
 SE = SquaredExponential

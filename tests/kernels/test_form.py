@@ -16,13 +16,11 @@ from parsimon.kernels import (
     SquaredExponential,
     Sum,
     canonical,
-    n_base,
-    same_structure,
     simplify,
     structure,
-    sum_of_products,
 )
 from parsimon.kernels.combination import Combination
+from parsimon.kernels.form import n_base, same_structure, sum_of_products
 from tests.kernels.examples import LEAVES, X, combinations_of
 
 SE = SquaredExponential

@@ -15,10 +15,10 @@ from parsimon.kernels import (
     SquaredExponential,
     kind,
     latex,
-    name_theta,
     plain,
     spoken,
 )
+from parsimon.kernels.words import name_theta
 from tests.kernels.examples import LEAVES, combinations_of
 
 SE = SquaredExponential

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import dominance_ranks, dominates, nondominated
+from parsimon.pareto import dominates, nondominated
+from parsimon.pareto.dominance import dominance_ranks
 from tests.pareto.strategies import brute_force, tables
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto._evaluation_pool import EvaluationPool, OutOfTime
+from parsimon.pareto._evaluation_pool import EvaluationPool
+from parsimon.pareto.run import OutOfTime
 
 SEED = np.random.SeedSequence(5)
 

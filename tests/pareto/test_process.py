@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from parsimon.pareto._evaluation_pool import OutOfTime
-from parsimon.pareto.run import SearchOptions, Standing, child_generator, run
+from parsimon.pareto.run import OutOfTime, SearchOptions, Standing, child_generator, run
 
 
 class Walk:

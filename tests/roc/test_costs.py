@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import (
-    RocPoints,
-    cheapest_point,
     cheapest_threshold,
     expected_cost,
     iso_performance_slope,
     roc_hull,
     roc_points,
 )
+from parsimon.roc.costs import cheapest_point
+from parsimon.roc.curve import RocPoints
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30).filter(
     lambda pairs: 0 < sum(y for y, _ in pairs) < len(pairs)

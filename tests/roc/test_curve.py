@@ -10,7 +10,8 @@ from scipy.spatial import ConvexHull
 from sklearn.metrics import roc_curve
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc import area_under, reverse_below_diagonal, roc_hull, roc_points
+from parsimon.roc import area_under, roc_hull, roc_points
+from parsimon.roc.curve import reverse_below_diagonal
 
 rates = st.lists(st.tuples(*[st.integers(0, 12)] * 2), min_size=1, max_size=12)
 labels = st.lists(st.booleans(), min_size=2, max_size=25).filter(lambda y: 0 < sum(y) < len(y))

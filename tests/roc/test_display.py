@@ -6,15 +6,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc import (
-    OperatingPoint,
-    RocDisplay,
-    auc,
-    auc_interval,
-    cheapest_threshold,
-    roc_hull,
-    roc_points,
-)
+from parsimon.roc import RocDisplay, auc, auc_interval, cheapest_threshold, roc_hull, roc_points
+from parsimon.roc.costs import OperatingPoint
 
 
 @pytest.fixture(autouse=True)

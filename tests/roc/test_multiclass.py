@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc import auc, multiclass_auc, pairwise_auc
+from parsimon.roc import auc, multiclass_auc
+from parsimon.roc.area import pairwise_auc
 
 SCORES = np.eye(3)
 

@@ -3,7 +3,8 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.roc import cheapest_labels, confusion_rates, expected_cost
+from parsimon.roc import confusion_rates, expected_cost
+from parsimon.roc.costs import cheapest_labels
 
 # Clark (2011), table 2.1: rows predicted, columns true, for squares, stars and triangles.
 SHAPES = ["square", "star", "triangle"]

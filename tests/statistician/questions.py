@@ -18,7 +18,7 @@ def result_of(X, y, *, seed=0, rows=None, **options):
     """Return what a search found; it sees `rows` alone if they are given."""
     y = np.asarray(y, dtype=float)
     rows = np.arange(len(y)) if rows is None else rows
-    options = {"random_state": 0, "folds": 3} | options
+    options = {"random_state": 0, "cv": 3} | options
     search = KernelSearch(**options).fit(X.iloc[rows], y[rows])
     question = Question(
         table=X,

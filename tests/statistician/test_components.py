@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from parsimon.gp import Candidate, GPClassifier
-from parsimon.kernels import (
-    Constant,
-    Linear,
-    Periodic,
-    SquaredExponential,
-    structure,
-    sum_of_products,
-)
+from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential, structure
+from parsimon.kernels.form import sum_of_products
 from parsimon.statistician.families.gp._kernel_result import posterior_of
 from parsimon.statistician.families.gp._parts import component_findings, growing_sums, joined, split
 from tests.statistician.questions import result_of, table

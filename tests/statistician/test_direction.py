@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from parsimon.gp import fit_classifier, fit_regressor
-from parsimon.inference import Latent
+from parsimon.inference.posterior import Latent
 from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential
 from parsimon.statistician.families.gp._variables import (
     Direction,

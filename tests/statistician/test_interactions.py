@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from parsimon.gp import GPClassifier
-from parsimon.gp._memory import Failed
-from parsimon.kernels import Linear, Periodic, SquaredExponential, same_structure
+from parsimon.gp._memory import FailedFit
+from parsimon.kernels import Linear, Periodic, SquaredExponential
+from parsimon.kernels.form import same_structure
 from parsimon.statistician.families.gp._parts import interaction_findings, separated
 from parsimon.statistician.families.gp._variables import variable_findings
 from tests.statistician.questions import result_of, table
@@ -87,10 +88,10 @@ def test_without_structure_there_is_nothing_to_compare():
 
 
 def test_a_sum_that_cannot_be_fitted_is_left_out(exclusive, monkeypatch):
-    subject = result_of(exclusive.question.X, exclusive.question.y, depth=1, folds=2)
+    subject = result_of(exclusive.question.X, exclusive.question.y, depth=1, cv=2)
     subject.search.best_candidate_ = subject.search.judge(SE(0) * SE(1))
     subject.search.structure_found_ = True
-    monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: Failed("It broke."))
+    monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: FailedFit("It broke."))
     assert interaction_findings(subject) == ()
 
 

@@ -6,6 +6,7 @@ the bundled tables are in ``SOURCES.md`` beside this file.
 """
 
 from parsimon.datasets.catalogue import names
+from parsimon.datasets.few_labels import make_four_clusters, make_three_clusters
 from parsimon.datasets.loading import load
 from parsimon.datasets.mixtures import make_banana, make_clutter, make_crescent, make_ripley
 from parsimon.datasets.shapes import (
@@ -14,7 +15,6 @@ from parsimon.datasets.shapes import (
     make_spiral,
     make_waveform,
 )
-from parsimon.datasets.transductive import make_four_clusters, make_three_clusters
 
 __all__ = [
     "load",

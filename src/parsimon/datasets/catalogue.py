@@ -58,7 +58,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Found:
+class DataFiles:
     """The files in the folder of data that share one name, by kind."""
 
     paths: Mapping[str, Path] = field(default_factory=dict)
@@ -100,7 +100,7 @@ def loadable() -> list[Entry]:
     return bundled + [describe(name, present[name]) for name in others]
 
 
-def describe(name: str, files_of_name: Found) -> Entry:
+def describe(name: str, files_of_name: DataFiles) -> Entry:
     """Return what is known about files of the folder; of a user's own files, only the kind."""
     entry = known().get(name)
     if entry is None:
@@ -157,7 +157,7 @@ def data_folder() -> Path | None:
     return folder
 
 
-def found(folder: Path) -> dict[str, Found]:
+def found(folder: Path) -> dict[str, DataFiles]:
     """Return the data files of a folder, grouped by the name that loads them."""
     groups: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir()):
@@ -169,4 +169,4 @@ def found(folder: Path) -> dict[str, Found]:
             name, kind = name.removesuffix(_SPLITS), "splits"
         groups.setdefault(name, {}).setdefault(kind, path)
     # Splits without their table cannot be loaded.
-    return {name: Found(paths) for name, paths in groups.items() if set(paths) != {"splits"}}
+    return {name: DataFiles(paths) for name, paths in groups.items() if set(paths) != {"splits"}}

@@ -1,13 +1,10 @@
 """Load a data set by name as scikit-learn's Bunch.
 
 Read `load`, then `assemble`, which decides what is a feature, what is the target and what is
-neither. The formats of the folder of data are in `formats.py`.
-
-Read the files of a folder of data: tables, trees, arrays and splits.
-
-A table is comma-separated with a header row, plain or compressed with gzip; empty cells are
-missing. Its last column is the target when it is named ``target``, with a ``split`` column before
-it where the source gives one; ``tip`` comes first where rows are the tips of a tree.
+neither. A folder of data has tables, trees, arrays and splits. A table is comma-separated with a
+header row, plain or compressed with gzip; empty cells are missing. Its last column is the target
+when it is named ``target``, with a ``split`` column before it where the source gives one; ``tip``
+comes first where rows are the tips of a tree.
 """
 
 import difflib
@@ -25,8 +22,8 @@ from parsimon._typing import AnyArray
 from parsimon.datasets.catalogue import (
     BUNDLED,
     FOLDER_VARIABLE,
+    DataFiles,
     Entry,
-    Found,
     canonical,
     data_folder,
     describe,
@@ -191,10 +188,10 @@ def load(name: str, *, target: str | None = None) -> Any:
     return _load_from_folder(key, here, target)
 
 
-def _load_from_folder(key: str, here: Mapping[str, Found], target: str | None) -> Any:
+def _load_from_folder(key: str, here: Mapping[str, DataFiles], target: str | None) -> Any:
     entry, paths = describe(key, here[key]), here[key].paths
     more: dict[str, Any] = {}
-    tree = paths.get("tree") or here.get(entry.tree, Found()).paths.get("tree")
+    tree = paths.get("tree") or here.get(entry.tree, DataFiles()).paths.get("tree")
     if tree is not None:
         more |= {"newick": read_newick(tree), "tree_path": tree}
     if entry.kind == "tree":

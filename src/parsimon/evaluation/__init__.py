@@ -6,7 +6,7 @@ splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and `anova` say
 differ, and what that rests on.
 """
 
-from parsimon._partition import homogeneous_partition, nearest_neighbour_walk
+from parsimon.evaluation._honest_result import HonestScore, corrected_t_interval
 from parsimon.evaluation.compare import (
     Comparison,
     anova,
@@ -18,28 +18,18 @@ from parsimon.evaluation.compare import (
 )
 from parsimon.evaluation.folds import HomogeneousKFold, StratifiedHalves
 from parsimon.evaluation.honest import honest_score
-from parsimon.evaluation.intervals import (
-    Fold,
-    HonestScore,
-    bootstrap_interval,
-    corrected_t_interval,
-)
 
 __all__ = [
     "Comparison",
-    "Fold",
     "HomogeneousKFold",
     "HonestScore",
     "StratifiedHalves",
     "anova",
-    "bootstrap_interval",
     "corrected_t",
     "corrected_t_interval",
     "holm",
-    "homogeneous_partition",
     "honest_score",
     "mann_whitney",
-    "nearest_neighbour_walk",
     "pairwise",
     "wilcoxon_signed_rank",
 ]

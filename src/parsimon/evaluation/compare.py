@@ -1,15 +1,10 @@
-"""What a test found and what it assumes, as one value; and what all tests ask of scores.
+"""Do methods differ? Tests of means and of ranks, for a pair of methods or many at once.
 
-Tests of means: the t test that allows for overlapping folds, and analysis of variance.
-
-Tests by ranks: no normal distribution assumed, exact for small samples, ties included.
-
-Exact null distributions of rank sums, ties included.
-
-Both are counts of subsets by their sum, so one small dynamic programme each gives every tail
-probability exactly. Ranks are doubled first: midranks are multiples of one half.
-
-Many comparisons at once: every pair of methods, with p-values adjusted for their number.
+Read `Comparison` first: what a test found and what it assumes, as one value. `corrected_t` allows
+for overlapping folds. Tests by ranks assume no normal distribution and are exact for small
+samples, ties included: their null distributions count subsets by their sum, so that one small
+dynamic programme gives every tail probability. Ranks are doubled first, since midranks are
+multiples of one half. `pairwise` adjusts the p-values for their number.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,9 +1,4 @@
-"""Repeated class-wise half splits: train on one half, look at the other, then swap.
-
-Folds that look alike, for scikit-learn's cross-validation.
-
-The outer folds of an honest estimate, planned before anything is fitted.
-"""
+"""Class-wise half splits, folds that look alike, and the outer folds of an honest estimate."""
 
 import copy
 from collections.abc import Iterator
@@ -161,7 +156,7 @@ class HomogeneousKFold(BaseCrossValidator):
         return self.n_splits
 
 
-class Part(NamedTuple):
+class OuterPart(NamedTuple):
     """The rows of one outer fold."""
 
     repeat: int
@@ -179,7 +174,7 @@ def outer_parts(
     classes: bool,
     repeats: int,
     seed: np.random.SeedSequence,
-) -> list[Part]:
+) -> list[OuterPart]:
     """Return the outer folds of all repeats, each repeat with its own child of `seed`."""
     if isinstance(outer, Integral):
         outer = _shuffled(int(outer), y, groups=groups, classes=classes)
@@ -187,7 +182,7 @@ def outer_parts(
         raise InvalidInputError(
             f"outer must be a number of folds or a scikit-learn splitter; got {outer!r}."
         )
-    parts: list[Part] = []
+    parts: list[OuterPart] = []
     for repeat, child in enumerate(seed.spawn(repeats), 1):
         folds = list(seeded_splitter(outer, child).split(X, y, groups))
         if repeat > 1 and all(
@@ -197,7 +192,7 @@ def outer_parts(
                 f"{outer!r} gives the same folds each time, so repeats would add nothing. "
                 "Use repeats=1, or a splitter that shuffles and has random_state=None."
             )
-        parts += [Part(repeat, number, *fold) for number, fold in enumerate(folds, 1)]
+        parts += [OuterPart(repeat, number, *fold) for number, fold in enumerate(folds, 1)]
     return parts
 
 

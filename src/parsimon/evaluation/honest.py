@@ -1,13 +1,9 @@
 """The honest estimate: search inside each outer training part, measure outside it.
 
 A search that looked at a score to choose a model cannot also report that score. `honest_score`
-treats the whole search as one estimator: outer folds (`outer.py`), one search in each
-(`measuring.py`),
-a summary with an interval (`result.py`).
-
-One outer fold: clone, seed and fit the whole search, then score it on the test part.
-
-Which score is meant: its scorer, its name, its range, and what one prediction adds to it.
+treats the whole search as one estimator: outer folds, in each of them a clone of the search with a
+seed of its own, and a summary with an interval. A `Metric` says which score is meant: its scorer,
+its name, its range, and what one prediction adds to it.
 """
 
 import time
@@ -37,13 +33,13 @@ from parsimon._partition import complete_vector
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Indices
-from parsimon.evaluation.folds import Part, outer_parts, seeded_splitter
-from parsimon.evaluation.intervals import (
+from parsimon.evaluation._honest_result import (
     Fold,
     HonestScore,
     bootstrap_interval,
     corrected_t_interval,
 )
+from parsimon.evaluation.folds import OuterPart, outer_parts, seeded_splitter
 from parsimon.exceptions import InvalidInputError
 
 Scoring = str | Callable[..., float] | None
@@ -129,7 +125,7 @@ class Measurement:
     metric: Metric
     guide: Callable[[Any], float] | None
 
-    def __call__(self, part: Part, seed: np.random.SeedSequence) -> Fold | str:
+    def __call__(self, part: OuterPart, seed: np.random.SeedSequence) -> Fold | str:
         start = time.perf_counter()
         try:
             return self._fold(part, seed, start)
@@ -137,7 +133,7 @@ class Measurement:
             reason = f"{type(error).__name__}: {error}".rstrip(".")
             return f"Fold {part.number} of repeat {part.repeat} failed with {reason}."
 
-    def _fold(self, part: Part, seed: np.random.SeedSequence, start: float) -> Fold:
+    def _fold(self, part: OuterPart, seed: np.random.SeedSequence, start: float) -> Fold:
         train, test = take(self.X, part.train), take(self.X, part.test)
         target, truth = self.y[part.train], self.y[part.test]
         options = {}
@@ -325,7 +321,7 @@ def honest_score(
 
 def _run(
     measure: Measurement,
-    calls: Iterable[tuple[Part, np.random.SeedSequence]],
+    calls: Iterable[tuple[OuterPart, np.random.SeedSequence]],
     *,
     n_jobs: int | None,
     time_limit: float | None,
@@ -336,7 +332,7 @@ def _run(
     outcomes: list[Fold | str] = []
     late = False
 
-    def due() -> Iterator[tuple[Part, np.random.SeedSequence]]:
+    def due() -> Iterator[tuple[OuterPart, np.random.SeedSequence]]:
         nonlocal late
         for position, call in enumerate(calls):
             late = position > 0 and perf_counter() >= deadline

@@ -1,24 +1,25 @@
-"""Beam search over kernels: grow the best few by one base kernel, judge, keep the best few.
+"""Beam search over kernels: grow the best few by one base kernel, evaluate, keep the best few.
 
 `beam_search` follows algorithm 3.1 of He (2016), with its slips corrected: it sorts upwards,
-expands members before they leave the list, and begins at the error of the constant kernel.
-
-One kernel more, judged after a search as the search judged its own.
+expands members before they leave the list, and begins at the error of the constant kernel. `Beam`
+has one level of it as a step of `parsimon.pareto.run`. `KernelEvaluator` evaluates one kernel more
+after a search, as the search evaluated its own.
 """
 
 import hashlib
 import math
-import time
-from collections.abc import Hashable
+import sys
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_positive
 from parsimon._parallel import Workers, one_thread
 from parsimon._progress import Progress
-from parsimon._typing import Array
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._candidates import (
     Candidate,
@@ -28,27 +29,30 @@ from parsimon.gp._candidates import (
     candidate_of,
     count_base,
 )
-from parsimon.gp._evaluate import (
+from parsimon.gp._grammar import Grammar, active_columns
+from parsimon.gp._kernel_evaluation import (
     GUIDES,
-    Folded,
+    FailedFit,
+    FitStart,
+    FoldFits,
     Guide,
-    Problem,
-    Start,
-    Whole,
+    KernelProblem,
+    WholeFit,
     cross_validate,
     first_look,
     fit_whole,
     needs_folds,
     parent_start,
 )
-from parsimon.gp._grammar import Grammar, active_columns
-from parsimon.gp._memory import Failed, SearchMemory, data_digest, leaf_types
+from parsimon.gp._memory import SearchMemory, data_digest, leaf_types
 from parsimon.kernels import Constant, Kernel, plain, structure
-from parsimon.pareto._evaluation_pool import OutOfTime
+from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
+
+T = TypeVar("T", WholeFit, FoldFits)
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class BeamOptions:
     """How far, how wide and how long a search over kernels goes; see `KernelSearch`."""
 
     depth: int = 4
@@ -75,7 +79,7 @@ class SearchOptions:
             raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
 
 
-def beam_search(problem: Problem, grammar: Grammar, options: SearchOptions) -> SearchHistory:
+def beam_search(problem: KernelProblem, grammar: Grammar, options: BeamOptions) -> SearchHistory:
     """Search for the kernel that the guide likes best.
 
     At each depth every kernel that grows from the beam is fitted to all rows, from its parent's
@@ -86,37 +90,83 @@ def beam_search(problem: Problem, grammar: Grammar, options: SearchOptions) -> S
 
     He, "The Automatic Statistician for Classification" (2016), algorithm 3.1.
     """
-    return _Run(problem, grammar, options).history()
+    return Beam(problem, grammar, options).search()
 
 
 @dataclass(eq=False)
 class _Level:
-    """The kernels of one depth with what has been measured of them so far."""
+    """The kernels of one depth with what has been measured of them so far.
+
+    note: What the progress bar says meanwhile.
+    """
 
     depth: int
     kernels: list[Kernel]
     parents: list[Candidate | None]
-    wholes: dict[int, Whole | Failed] = field(default_factory=dict)
-    folds: dict[int, Folded | Failed] = field(default_factory=dict)
+    note: str
+    wholes: dict[int, WholeFit | FailedFit] = field(default_factory=dict)
+    folds: dict[int, FoldFits | FailedFit] = field(default_factory=dict)
 
 
-class _Run:
-    """One run: the only object of the search that changes."""
+@dataclass(eq=False)
+class BeamState:
+    """How far a search has come.
 
-    def __init__(self, problem: Problem, grammar: Grammar, options: SearchOptions) -> None:
+    path: The best of each level that improved on the one before.
+    open: The level whose kernels are being evaluated, or one without kernels.
+    seen: Structures that were tried.
+    n_idle: Levels since the last improvement.
+    n_tried: Kernels that had a chance of being best so far.
+    """
+
+    baseline: Candidate
+    levels: list[tuple[Candidate, ...]] = field(default_factory=list)
+    path: list[Candidate] = field(default_factory=list)
+    open: _Level | None = None
+    seen: set[object] = field(default_factory=set)
+    depth: int = 0
+    n_idle: int = 0
+    n_tried: int = 0
+
+    @property
+    def best(self) -> Candidate:
+        return self.path[-1] if self.path else self.baseline
+
+    def parents(self, beam: int) -> Sequence[Candidate | None]:
+        """Return the kernels that are grown further; None is the empty kernel."""
+        if not self.levels:
+            return [None]
+        return [one for one in self.levels[-1] if not math.isnan(one.guide)][:beam]
+
+
+class Beam:
+    """A search over kernels as a process: each step is a level.
+
+    `SearchMemory` keeps what was measured, so that the loop itself writes no checkpoints.
+    """
+
+    title, keeps_states = "judging kernels", False
+
+    def __init__(self, problem: KernelProblem, grammar: Grammar, options: BeamOptions) -> None:
         self.problem, self.grammar, self.options = problem, grammar, options
         self.memory = SearchMemory(
             options.checkpoint, self.settings(), leaf_types((*grammar.base, Constant()))
         )
         self.workers = Workers(options.n_jobs)
-        self.progress = Progress("judging kernels", total=None, verbose=options.verbose)
-        limit = options.time_limit
-        self.deadline = None if limit is None else time.monotonic() + limit
-        self.seen: set[object] = set()
-        self.levels: list[tuple[Candidate, ...]] = []
-        self.path: list[Candidate] = []
-        self.open: _Level | None = None
-        self.n_tried = self.n_done = 0
+        self.progress = Progress(self.title, total=None, verbose=options.verbose)
+        self.n_done = 0
+
+    def search(self) -> SearchHistory:
+        limit = self.options.time_limit
+        # The loop asks for more than no time; that still leaves the constant kernel alone.
+        seconds = None if limit is None else max(limit, sys.float_info.min)
+        options = SearchOptions(None, time_limit=seconds, random_state=self.options.seed)
+        # A level may take minutes: the bar counts kernels, not the steps of the loop.
+        with self.workers, self.progress:
+            try:
+                return run(self, options)
+            finally:
+                self.memory.save()
 
     def settings(self) -> dict[str, str]:
         """Return what a measurement depends on, beside its kernel."""
@@ -130,115 +180,167 @@ class _Run:
             "spawn key": str(seed.spawn_key),
         }
 
-    def history(self) -> SearchHistory:
-        with self.workers, self.progress:
-            try:
-                self.baseline = self.judged_baseline()
-                stopped_by = self.loop()
-            finally:
-                self.memory.save()
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    def begin(self, rng: np.random.Generator) -> BeamState:  # noqa: ARG002 - seeds are the kernels'
+        """Evaluate the constant kernel, with which everything is compared."""
+        level = _Level(0, [Constant()], [None], note="the constant kernel")
+        self.fit_some(level, [0])
+        self.cross_validate(level, [0])
+        baseline = self.candidate(level, 0)
+        if baseline.judged_by == "failed":
+            raise np.linalg.LinAlgError(
+                f"The constant kernel could not be judged: {baseline.message}"
+            )
+        return BeamState(baseline)
+
+    def step(
+        self,
+        state: BeamState,
+        rng: np.random.Generator,  # noqa: ARG002 - seeds are the kernels'
+        deadline: float | None,
+    ) -> BeamState:
+        """Grow, evaluate and rank the next level."""
+        state.depth += 1
+        level = state.open = self.grown(state)
+        if level.kernels:
+            self.fit_all(level, deadline)
+            self.cross_validate(level, self.shortlisted(level), deadline)
+            self.close(state)
+        return state
+
+    def standing(self, state: BeamState) -> Standing:
+        return Standing(self.n_done, state.n_idle)
+
+    def row(self, state: BeamState) -> tuple[float, ...]:
+        return state.depth, state.best.guide
+
+    def note(self, state: BeamState) -> str:
+        best = plain(state.best.kernel) if state.path else "constant"
+        return f"depth {state.depth}, best so far {best}"
+
+    def finished(self, state: BeamState) -> StoppedBy | None:
+        if state.open is not None:
+            return "exhausted"
+        if state.n_idle > self.options.patience:
+            return "no_improvement"
+        return "depth" if state.depth == self.options.depth else None
+
+    def to_arrays(self, state: BeamState) -> dict[str, AnyArray]:
+        raise NotImplementedError("A search is resumed from its SearchMemory.")
+
+    def restore(self, arrays: dict[str, AnyArray]) -> BeamState:
+        raise NotImplementedError("A search is resumed from its SearchMemory.")
+
+    def result(self, state: BeamState, ending: Ending) -> SearchHistory:
+        """Return all that was measured, a level that was interrupted included."""
+        if state.open is not None:
+            self.close(state)
         return SearchHistory(
-            self.baseline,
-            tuple(self.levels),
-            tuple(self.path),
-            stopped_by,
+            state.baseline,
+            tuple(state.levels),
+            tuple(state.path),
+            cast("StoppedBy", ending.stopped_by),
             self.options.guide,
             self.problem.task,
         )
 
-    def judged_baseline(self) -> Candidate:
-        """Judge the constant kernel, whatever the deadline: everything is compared with it."""
-        level = _Level(0, [Constant()], [None])
-        deadline, self.deadline = self.deadline, None
-        self.fit_all(level)
-        self.cross_validate(level, [0])
-        self.deadline = deadline
-        found = self.candidate(level, 0)
-        if found.judged_by == "failed":
-            raise np.linalg.LinAlgError(f"The constant kernel could not be judged: {found.message}")
-        return found
-
-    def loop(self) -> StoppedBy:
-        try:
-            return self.deepen()
-        except KeyboardInterrupt:
-            stopped_by: StoppedBy = "interrupt"
-        except OutOfTime:
-            stopped_by = "time_limit"
-        if self.open is not None:
-            self.close(self.open)
-        return stopped_by
-
-    def deepen(self) -> StoppedBy:
-        parents: list[Candidate | None] = [None]
-        stale = 0
-        for depth in range(1, self.options.depth + 1):
-            self.open = self.grown(parents, depth)
-            if not self.open.kernels:
-                self.open = None
-                return "exhausted"
-            self.fit_all(self.open)
-            self.cross_validate(self.open, self.shortlisted(self.open))
-            stale = 0 if self.close(self.open) else stale + 1
-            if stale > self.options.patience:
-                return "no_improvement"
-            judged = (one for one in self.levels[-1] if not math.isnan(one.guide))
-            parents = [one for _, one in zip(range(self.options.beam), judged, strict=False)]
-        return "depth"
-
-    def grown(self, parents: list[Candidate | None], depth: int) -> _Level:
+    def grown(self, state: BeamState) -> _Level:
         """Return the children of the beam that no level had before."""
-        level = _Level(depth, [], [])
-        for parent in parents:
-            for child in self.grammar.children(None if parent is None else parent.kernel, depth):
+        level = _Level(state.depth, [], [], self.note(state))
+        for parent in state.parents(self.options.beam):
+            above = None if parent is None else parent.kernel
+            for child in self.grammar.children(above, state.depth):
                 key = structure(child)
-                if key not in self.seen:
-                    self.seen.add(key)
+                if key not in state.seen:
+                    state.seen.add(key)
                     level.kernels.append(child)
                     level.parents.append(parent)
         return level
 
-    def fit_all(self, level: _Level) -> None:
+    def fit_all(self, level: _Level, deadline: float | None) -> None:
         """Fit every kernel of the level to all rows: the promising ones closely."""
         places, n_listed = list(range(len(level.kernels))), self.n_listed(level)
         # Other guides than the folds' compare the fits to all rows themselves.
         if n_listed is not None and needs_folds(self.options.guide):
             n_close = 2 * n_listed
             if n_close < len(places):
-                self.fit_some(level, places, loosely=True)
+                self.fit_some(level, places, deadline, stage="loose")
                 places = self.ranked(level)[:n_close]
-        self.fit_some(level, places)
+        self.fit_some(level, places, deadline)
 
-    def fit_some(self, level: _Level, places: list[int], *, loosely: bool = False) -> None:
+    def fit_some(
+        self,
+        level: _Level,
+        places: list[int],
+        deadline: float | None = None,
+        stage: Literal["loose", "whole"] = "whole",
+    ) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
         starts = self.starts_of(level, places)
-        stage = "loose" if loosely else "whole"
-        waiting, n_fitted = [], 0
-        for place in places:
-            known = self.memory.recall(stage, level.kernels[place])
-            if isinstance(known, (Whole, Failed)):
-                level.wholes[place] = known
-                n_fitted += 1
-            else:
+        kernels = {place: level.kernels[place] for place in places}
+        loosely = stage == "loose"
+
+        def call(place: int) -> tuple[object, ...]:
+            return self.call_of(level, place, starts[place], loosely=loosely)
+
+        found = self.measured(stage, measure_whole, kernels, call, level.note, deadline)
+        for place, whole in found:
+            level.wholes[place] = whole
+
+    def cross_validate(
+        self, level: _Level, places: list[int], deadline: float | None = None
+    ) -> None:
+        """Evaluate some kernels of the level on the folds."""
+        wholes = {
+            place: whole for place in places if isinstance(whole := level.wholes[place], WholeFit)
+        }
+        kernels = {place: whole.kernel for place, whole in wholes.items()}
+
+        def call(place: int) -> tuple[object, ...]:
+            return self.problem, wholes[place]
+
+        found = self.measured("folds", measure_folds, kernels, call, level.note, deadline)
+        for place, folds in found:
+            level.folds[place] = folds
+
+    def measured(
+        self,
+        stage: str,
+        measure: Callable[..., T | FailedFit],
+        kernels: dict[int, Kernel],
+        call: Callable[[int], tuple[object, ...]],
+        note: str,
+        deadline: float | None,
+    ) -> Iterator[tuple[int, T | FailedFit]]:
+        """Yield what is remembered of kernels by place, then what is measured now."""
+        waiting = []
+        for place, kernel in kernels.items():
+            known = cast("T | FailedFit | None", self.memory.recall(stage, kernel))
+            if known is None:
                 waiting.append(place)
-        calls = (self.call_of(level, place, starts[place], loosely=loosely) for place in waiting)
-        results = self.workers.map(measure_whole, calls, deadline=self.deadline)
+            else:
+                yield place, known
+        results = self.workers.map(measure, map(call, waiting), deadline=deadline)
+        n_measured = 0
         for place, result in zip(waiting, results, strict=False):
-            level.wholes[place] = result
-            n_fitted += 1
-            self.memory.store(stage, level.kernels[place], result)
-            self.show(level)
-        if n_fitted < len(places):
+            self.memory.store(stage, kernels[place], result)
+            self.n_done += 1
+            self.progress.update(self.n_done, note=note)
+            n_measured += 1
+            yield place, result
+        if n_measured < len(waiting):
             raise OutOfTime
 
     def call_of(
-        self, level: _Level, place: int, start: Start, *, loosely: bool
+        self, level: _Level, place: int, start: FitStart, *, loosely: bool
     ) -> tuple[object, ...]:
         kernel, loose = level.kernels[place], level.wholes.get(place)
-        seed = self.seed_of(kernel)
+        seed = structure_seed(self.options.seed, kernel)
         if loosely:
             return self.problem, kernel, start, seed, True
-        if isinstance(loose, Whole):
+        if isinstance(loose, WholeFit):
             start = start._replace(noise_variance=loose.noise_variance)
             return replace(self.problem, n_restarts=0), loose.kernel, start, seed
         return self.problem, kernel, start, seed
@@ -250,34 +352,13 @@ class _Run:
             return None
         return max(options.shortlist if needs_folds(options.guide) else options.beam, options.beam)
 
-    def cross_validate(self, level: _Level, places: list[int]) -> None:
-        """Judge some kernels of the level on the folds."""
-        wholes = {
-            place: whole for place in places if isinstance(whole := level.wholes[place], Whole)
-        }
-        waiting = []
-        for place, whole in wholes.items():
-            known = self.memory.recall("folds", whole.kernel)
-            if isinstance(known, (Folded, Failed)):
-                level.folds[place] = known
-            else:
-                waiting.append(place)
-        calls = ((self.problem, wholes[place]) for place in waiting)
-        results = self.workers.map(measure_folds, calls, deadline=self.deadline)
-        for place, result in zip(waiting, results, strict=False):
-            level.folds[place] = result
-            self.memory.store("folds", wholes[place].kernel, result)
-            self.show(level)
-        if len(level.folds) < len(wholes):
-            raise OutOfTime
-
     def ranked(self, level: _Level) -> list[int]:
         """Return the places of kernels that could be fitted, by a first look at leave-one-out."""
         n_rows = len(self.problem.y)
         looks = {
             place: first_look(self.options.guide, whole, n_rows)
             for place, whole in level.wholes.items()
-            if isinstance(whole, Whole)
+            if isinstance(whole, WholeFit)
         }
         return sorted(looks, key=lambda place: (looks[place], place))
 
@@ -288,114 +369,62 @@ class _Run:
         """
         return self.ranked(level)[: self.n_listed(level)]
 
-    def close(self, level: _Level) -> bool:
-        """Rank the level and say whether its best improves on what was best."""
-        self.open = None
-        if not self.path:
-            self.n_tried += len(level.kernels)
-        order = Order(self.options.guide, self.baseline, self.n_tried)
+    def close(self, state: BeamState) -> None:
+        """Rank the open level and see whether its best improves on what was best."""
+        level, state.open = state.open, None
+        if level is None:
+            return
+        if not state.path:
+            state.n_tried += len(level.kernels)
+        order = Order(self.options.guide, state.baseline, state.n_tried)
         ranked = order.ranked(self.candidate(level, place) for place in sorted(level.wholes))
+        state.n_idle += 1
         if not ranked:
-            return False
-        self.levels.append(ranked)
-        improves = order.improves(ranked[0], self.path[-1] if self.path else self.baseline)
-        if improves:
-            self.path.append(ranked[0])
-        return improves
+            return
+        state.levels.append(ranked)
+        if order.improves(ranked[0], state.best):
+            state.path.append(ranked[0])
+            state.n_idle = 0
 
     def candidate(self, level: _Level, place: int) -> Candidate:
-        whole, folded = level.wholes[place], level.folds.get(place)
-        parent = level.parents[place]
-        kernel = level.kernels[place]
-        columns = active_columns(kernel, self.grammar.base)
-        above = None if parent is None else parent.kernel
-        if isinstance(whole, Failed) or isinstance(folded, Failed):
-            failed = [one.message for one in (whole, folded) if isinstance(one, Failed)]
-            return Candidate(
-                kernel=kernel,
-                depth=level.depth,
-                parent=above,
-                columns=columns,
-                message=failed[0],
-            )
+        kernel, parent = level.kernels[place], level.parents[place]
         return candidate_of(
-            whole,
-            folded,
+            kernel,
+            level.wholes[place],
+            level.folds.get(place),
             guide=self.options.guide,
             depth=level.depth,
-            parent=above,
-            columns=columns,
+            parent=None if parent is None else parent.kernel,
+            columns=active_columns(kernel, self.grammar.base),
             n_rows=len(self.problem.y),
         )
 
-    def starts_of(self, level: _Level, places: list[int]) -> dict[int, Start]:
+    def starts_of(self, level: _Level, places: list[int]) -> dict[int, FitStart]:
         """Return where the fits begin; each parent is looked at once."""
         parents = {id(level.parents[place]): level.parents[place] for place in places}
         starts = {key: self.start_of(parent) for key, parent in parents.items()}
         return {place: starts[id(level.parents[place])] for place in places}
 
-    def start_of(self, parent: Candidate | None) -> Start:
+    def start_of(self, parent: Candidate | None) -> FitStart:
         if parent is None:
-            return Start()
+            return FitStart()
         return parent_start(self.problem, parent.kernel, parent.noise_variance)
 
-    def seed_of(self, kernel: Kernel) -> np.random.SeedSequence:
-        """Return a seed that belongs to the structure, not to a place in the queue."""
-        digest = hashlib.sha256(repr(structure(kernel)).encode()).digest()
-        words = np.frombuffer(digest[:16], dtype=np.uint32).tolist()
-        seed = self.options.seed
-        return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *words))
 
-    def show(self, level: _Level) -> None:
-        self.n_done += 1
-        best = plain(self.path[-1].kernel) if self.path else "constant"
-        self.progress.update(self.n_done, note=f"depth {level.depth}, best so far {best}")
-
-
-def measure_whole(
-    problem: Problem,
-    kernel: Kernel,
-    start: Start,
-    seed: np.random.SeedSequence,
-    loosely: bool = False,
-) -> Whole | Failed:
-    """Fit a kernel to all rows; a failure is returned as a sentence, and the search goes on."""
-    try:
-        found = fit_whole(problem.copied(), kernel, start, seed, loosely=loosely)
-    except (np.linalg.LinAlgError, FloatingPointError) as error:
-        return Failed(f"The fit to all rows failed: {error}")
-    return found if _finite(found[1:6]) else Failed("The fit to all rows is not finite.")
-
-
-def measure_folds(problem: Problem, whole: Whole) -> Folded | Failed:
-    """Cross-validate a kernel; one fold that fails is a kernel that fails."""
-    try:
-        found = cross_validate(problem.copied(), whole)
-    except (np.linalg.LinAlgError, FloatingPointError) as error:
-        return Failed(f"The fit to a fold failed: {error}")
-    return found if _finite(found) else Failed("The fit to a fold is not finite.")
-
-
-def _finite(values: object) -> bool:
-    numbers: Array = np.array(values, dtype=np.float64)
-    return bool(np.isfinite(numbers).all())
-
-
-class Judge:
+class KernelEvaluator:
     """Fits a kernel to all rows and to each fold, from its own hyperparameters.
 
-    What the search has cross-validated, or what was judged before, is not fitted again.
+    What the search has cross-validated, or what was evaluated before, is not fitted again.
 
     problem: Of the search.
     history: What the search has measured.
     base: Base kernels of the search, for kernels that act on all columns.
-    seed: Of the search; restarts depend on it and on the kernel's structure, not on the order
-        in which kernels are judged.
+    seed: Of the search.
     """
 
     def __init__(
         self,
-        problem: Problem,
+        problem: KernelProblem,
         history: SearchHistory,
         base: tuple[Kernel, ...],
         seed: np.random.SeedSequence,
@@ -426,16 +455,13 @@ class Judge:
         return self._known[key]
 
     def _measured(self, kernel: Kernel) -> Candidate:
-        start = Start(noise_variance=self._noise)
-        whole = measure_whole(self._problem, kernel, start, self._seed_of(kernel))
-        if isinstance(whole, Failed):
-            return self._failed(kernel, whole)
-        folded = measure_folds(self._problem, whole)
-        if isinstance(folded, Failed):
-            return self._failed(kernel, folded)
+        start, seed = FitStart(noise_variance=self._noise), structure_seed(self._seed, kernel)
+        whole = measure_whole(self._problem, kernel, start, seed)
+        folds = None if isinstance(whole, FailedFit) else measure_folds(self._problem, whole)
         return candidate_of(
+            kernel,
             whole,
-            folded,
+            folds,
             guide=self._guide,
             depth=count_base(kernel),
             parent=None,
@@ -443,16 +469,38 @@ class Judge:
             n_rows=len(self._problem.y),
         )
 
-    def _failed(self, kernel: Kernel, failed: Failed) -> Candidate:
-        return Candidate(
-            kernel=kernel,
-            depth=count_base(kernel),
-            parent=None,
-            columns=active_columns(kernel, self._base),
-            message=failed.message,
-        )
 
-    def _seed_of(self, kernel: Kernel) -> np.random.SeedSequence:
-        digest = hashlib.sha256(repr(structure(kernel)).encode()).digest()
-        words = np.frombuffer(digest[:16], dtype=np.uint32).tolist()
-        return np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, *words))
+def structure_seed(seed: np.random.SeedSequence, kernel: Kernel) -> np.random.SeedSequence:
+    """Return a seed that belongs to the kernel's structure, not to a place in the queue."""
+    digest = hashlib.sha256(repr(structure(kernel)).encode()).digest()
+    words = np.frombuffer(digest[:16], dtype=np.uint32).tolist()
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *words))
+
+
+def measure_whole(
+    problem: KernelProblem,
+    kernel: Kernel,
+    start: FitStart,
+    seed: np.random.SeedSequence,
+    loosely: bool = False,
+) -> WholeFit | FailedFit:
+    """Fit a kernel to all rows; a failure is returned as a sentence, and the search goes on."""
+    try:
+        found = fit_whole(problem.copied(), kernel, start, seed, loosely=loosely)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        return FailedFit(f"The fit to all rows failed: {error}")
+    return found if _finite(found[1:6]) else FailedFit("The fit to all rows is not finite.")
+
+
+def measure_folds(problem: KernelProblem, whole: WholeFit) -> FoldFits | FailedFit:
+    """Cross-validate a kernel; one fold that fails is a kernel that fails."""
+    try:
+        found = cross_validate(problem.copied(), whole)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        return FailedFit(f"The fit to a fold failed: {error}")
+    return found if _finite(found) else FailedFit("The fit to a fold is not finite.")
+
+
+def _finite(values: object) -> bool:
+    numbers: Array = np.array(values, dtype=np.float64)
+    return bool(np.isfinite(numbers).all())

@@ -1,6 +1,7 @@
-"""A kernel that a search has judged, and the order among several of them.
+"""What a search over kernels saw: candidates, their order, and the history of them all.
 
-What a search over kernels saw: levels, path, baseline, fronts, and a few sentences.
+A `Candidate` is a kernel with all that was measured of it, `Order` ranks them, and
+`SearchHistory` keeps levels, path and baseline, with fronts and a few sentences about them.
 """
 
 import math
@@ -11,11 +12,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._evaluate import (
-    Folded,
+from parsimon.gp._kernel_evaluation import (
+    FailedFit,
+    FoldFits,
     Guide,
     Task,
-    Whole,
+    WholeFit,
     bic,
     deviation,
     guide_value,
@@ -27,6 +29,7 @@ from parsimon.kernels.combination import Combination
 from parsimon.pareto import Front
 
 Choice: TypeAlias = Literal["best", "one_se"]
+CHOICES = ("best", "one_se")
 JudgedBy: TypeAlias = Literal["cross-validation", "leave-one-out", "failed"]
 
 
@@ -100,8 +103,9 @@ class Candidate:
 
 
 def candidate_of(
-    whole: Whole,
-    folded: Folded | None,
+    kernel: Kernel,
+    whole: WholeFit | FailedFit,
+    folds: FoldFits | FailedFit | None,
     *,
     guide: Guide,
     depth: int,
@@ -110,17 +114,18 @@ def candidate_of(
     n_rows: int,
 ) -> Candidate:
     """Return the candidate that the measurements of a kernel make."""
-    measured = folded or Folded((), (), ())
+    place: dict[str, Any] = {"depth": depth, "parent": parent, "columns": columns}
+    if isinstance(whole, FailedFit) or isinstance(folds, FailedFit):
+        failed = [fit.message for fit in (whole, folds) if isinstance(fit, FailedFit)]
+        return Candidate(kernel=kernel, message=failed[0], **place)
+    measured = folds or FoldFits((), (), ())
     return Candidate(
         kernel=whole.kernel,
-        depth=depth,
-        parent=parent,
-        columns=columns,
-        guide=guide_value(guide, whole, folded, n_rows),
-        guide_deviation=deviation(guide, whole, folded),
-        error=float(np.mean(measured.errors)) if folded else math.nan,
+        guide=guide_value(guide, whole, folds, n_rows),
+        guide_deviation=deviation(guide, whole, folds),
+        error=float(np.mean(measured.errors)) if folds else math.nan,
         standard_error=standard_error(measured.errors),
-        log_loss=float(np.mean(measured.losses)) if folded else math.nan,
+        log_loss=float(np.mean(measured.losses)) if folds else math.nan,
         log_evidence=whole.log_evidence,
         fold_errors=measured.errors,
         fold_losses=measured.losses,
@@ -129,7 +134,8 @@ def candidate_of(
         loo_loss=whole.loss,
         bic=bic(whole, n_rows),
         noise_variance=whole.noise_variance,
-        judged_by="cross-validation" if folded else "leave-one-out",
+        judged_by="cross-validation" if folds else "leave-one-out",
+        **place,
     )
 
 
@@ -214,12 +220,19 @@ _REASONS: dict[StoppedBy, str] = {
 class SearchHistory:
     """Everything that a search over kernels measured.
 
-    baseline: The constant kernel.
-    levels: All kernels of each depth, the best first.
-    path: The best of each level that improved on the one before; empty if nothing beat the
+    Parameters
+    ----------
+    baseline : Candidate
+        The constant kernel.
+    levels : tuple of tuples of Candidate
+        All kernels of each depth, the best first.
+    path : tuple of Candidate
+        The best of each level that improved on the one before; empty if nothing beat the
         baseline.
-    stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
-    guide: What was minimised.
+    stopped_by : {"depth", "no_improvement", "exhausted", "time_limit", "interrupt"}
+    guide : str
+        What was minimised.
+    task : {"classification", "regression"}
     """
 
     baseline: Candidate
@@ -280,6 +293,11 @@ class SearchHistory:
         values = [[one.error, size] for one, size in zip(judged, sizes, strict=True)]
         solutions = judged if model is None else _Models(judged, model)
         return Front(values, ["error", price], solutions=solutions, ties="first")
+
+    def on(self, front: Front) -> tuple[Candidate, ...]:
+        """Return the candidates of a front that `front` made, in its order."""
+        judged = self.cross_validated
+        return tuple(judged[row] for row in front.rows)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row for each candidate, the baseline first."""

@@ -1,7 +1,4 @@
-"""What the estimators share: components, how a matrix is kept, a warning.
-
-From what a user gives as a kernel to a kernel with a start.
-"""
+"""What the estimators share: the kernel meant by a user, components, a warning."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._fit import Fitted
-from parsimon.inference import LatentPosterior, LowRankPrior
+from parsimon.gp._process_fit import FittedProcess
+from parsimon.inference import LatentPosterior
+from parsimon.inference.prior import LowRankPrior
 from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
 
 
-class Component(NamedTuple):
+class LatentComponent(NamedTuple):
     """One additive part of the latent function.
 
     name: The term of the kernel, with the table's column names if there are any.
@@ -65,7 +63,7 @@ def form_of(posterior: Any) -> str:
     return "dense"
 
 
-def warn_unless_converged(fit: Fitted[Any]) -> None:
+def warn_unless_converged(fit: FittedProcess[Any]) -> None:
     """Warn the caller of an estimator's `fit` that it stopped early."""
     if not fit.converged:
         warnings.warn(

@@ -1,9 +1,7 @@
 """Which kernels a search may try: base kernels for each column, and how one grows from another.
 
-Where a periodic kernel should begin: the period that a target shows along a column.
-
 The evidence of a periodic kernel has a narrow peak at the period and many lesser ones beside it,
-so that a fit from anywhere else does not find it.
+so that a fit from anywhere else does not find it: `likely_period` says where to begin.
 """
 
 from collections.abc import Sequence

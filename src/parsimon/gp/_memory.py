@@ -2,9 +2,8 @@
 
 The search itself is a deterministic function of its measurements. Resuming is therefore running
 it again with a memory: what was measured is looked up, the rest is computed. A file also serves
-a deeper or wider search of the same data.
-
-Kernels as plain JSON data and back, bit for bit and without running code.
+a deeper or wider search of the same data. Kernels are plain JSON data, bit for bit, and are read
+back without running code.
 """
 
 import hashlib
@@ -14,16 +13,16 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from parsimon import kernels
 from parsimon.exceptions import CheckpointError
-from parsimon.gp._evaluate import Folded, Problem, Whole
+from parsimon.gp._kernel_evaluation import FailedFit, FoldFits, KernelProblem, WholeFit
 from parsimon.kernels import Kernel, Product, Sum
-from parsimon.kernels._leaf import Leaf, as_leaf
 from parsimon.kernels.combination import Combination
+from parsimon.kernels.leaf import Leaf, as_leaf
 
 _OPERATORS: dict[str, type[Combination]] = {"sum": Sum, "product": Product}
 
@@ -75,13 +74,7 @@ FORMAT = "parsimon kernel search 1"
 _EVERY = 2.0
 
 
-class Failed(NamedTuple):
-    """A measurement that could not be made, and why."""
-
-    message: str
-
-
-Measurement: TypeAlias = Whole | Folded | Failed
+Measurement: TypeAlias = WholeFit | FoldFits | FailedFit
 
 
 class SearchMemory:
@@ -168,7 +161,7 @@ def stored_seed(path: str | Path | None) -> int | None:
     return int(read_settings(path)["seed"])
 
 
-def data_digest(problem: Problem) -> str:
+def data_digest(problem: KernelProblem) -> str:
     """Return a short text that tells the data and the folds of a problem apart from others."""
     digest = hashlib.sha256(repr(problem.X.shape).encode())
     digest.update(np.ascontiguousarray(problem.X).tobytes())
@@ -185,14 +178,14 @@ def _key(stage: str, kernel: Kernel) -> str:
 
 def _to_data(measurement: Measurement) -> dict[str, Any]:
     data = measurement._asdict()
-    if isinstance(measurement, Whole):
+    if isinstance(measurement, WholeFit):
         data["kernel"] = kernel_to_data(measurement.kernel)
     return data
 
 
 def _from_data(data: Mapping[str, Any], types: Mapping[str, type[Kernel]]) -> Measurement:
     if "message" in data:
-        return Failed(**data)
+        return FailedFit(**data)
     if "errors" in data:
-        return Folded(*(tuple(data[name]) for name in Folded._fields))
-    return Whole(**{**data, "kernel": kernel_from_data(data["kernel"], types)})
+        return FoldFits(*(tuple(data[name]) for name in FoldFits._fields))
+    return WholeFit(**{**data, "kernel": kernel_from_data(data["kernel"], types)})

@@ -1,8 +1,8 @@
 """Two or more classes from latent functions: one against the rest, or softmax.
 
-`OneVsRest` keeps one binary posterior for each class (a single one for two classes), `Softmax`
-one posterior of all classes together. Both answer the same questions, so that the classifier
-does not ask which it has.
+`OneVsRestLatent` keeps one binary posterior for each class (a single one for two classes),
+`SoftmaxLatent` one posterior of all classes together. Both answer the same questions, so that the
+classifier does not ask which it has.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,12 @@ from scipy.special import softmax
 
 from parsimon._data import Rows
 from parsimon._typing import Array
-from parsimon.gp._fit import Fitted
-from parsimon.inference import (
-    Latent,
-    LatentPosterior,
-    Sites,
-    SoftmaxPosterior,
-    positive_probability,
-    softmax_probability,
-)
-from parsimon.inference.posterior import cavity
-from parsimon.kernels import Kernel, sum_of_products
+from parsimon.gp._process_fit import FittedProcess
+from parsimon.inference import LatentPosterior, SoftmaxPosterior, softmax_probability
+from parsimon.inference.likelihoods import positive_probability
+from parsimon.inference.posterior import Latent, Sites, cavity
+from parsimon.kernels import Kernel
+from parsimon.kernels.form import sum_of_products
 
 
 class Summand(NamedTuple):
@@ -41,7 +36,7 @@ class LatentModel(Protocol):
     """The latent functions of a classifier."""
 
     @property
-    def fits(self) -> tuple[Fitted[LatentPosterior] | Fitted[SoftmaxPosterior], ...]:
+    def fits(self) -> tuple[FittedProcess[LatentPosterior] | FittedProcess[SoftmaxPosterior], ...]:
         """What was fitted, one entry for each kernel."""
 
     def latent(self, X: Array) -> Latent:
@@ -61,10 +56,10 @@ class LatentModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class OneVsRest:
+class OneVsRestLatent:
     """Binary posteriors: one for each class, or a single one for two classes."""
 
-    fits: tuple[Fitted[LatentPosterior], ...]
+    fits: tuple[FittedProcess[LatentPosterior], ...]
 
     def latent(self, X: Array) -> Latent:
         return _columns([fit.posterior.latent(X) for fit in self.fits])
@@ -107,13 +102,13 @@ class OneVsRest:
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax:
+class SoftmaxLatent:
     """One posterior of the latent functions of all classes, which share a kernel."""
 
-    fit: Fitted[SoftmaxPosterior]
+    fit: FittedProcess[SoftmaxPosterior]
 
     @property
-    def fits(self) -> tuple[Fitted[SoftmaxPosterior], ...]:
+    def fits(self) -> tuple[FittedProcess[SoftmaxPosterior], ...]:
         return (self.fit,)
 
     def latent(self, X: Array) -> Latent:

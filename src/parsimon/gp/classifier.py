@@ -14,14 +14,14 @@ from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
 from parsimon.gp._estimator import (
-    Component,
+    LatentComponent,
     chosen_kernel,
     form_of,
     warn_unless_converged,
     written_names,
 )
-from parsimon.gp._fit import Fitted, fit_classifier, fit_softmax
-from parsimon.gp._multiclass import LatentModel, OneVsRest, Softmax
+from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
+from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_softmax
 from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain
 
@@ -257,7 +257,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        list of Component, or tuple of such lists
+        list of LatentComponent, or tuple of such lists
             One list for each class under "one_vs_rest" with three or more, since each class has
             its own kernel.
         """
@@ -265,7 +265,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         names = written_names(self)
         lists = [
             [
-                Component(plain(kernel, names), kernel, _flat(mean), _flat(np.sqrt(variance)))
+                LatentComponent(plain(kernel, names), kernel, _flat(mean), _flat(np.sqrt(variance)))
                 for kernel, (mean, variance) in parts
             ]
             for parts in summands
@@ -296,7 +296,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         codes = rows.y
         if n_classes > 2 and self.multi_class == "softmax":
             options |= {"n_classes": n_classes, "random_state": seeds[0]}
-            return Softmax(fit_softmax(kernel, rows.X, codes, **options))
+            return SoftmaxLatent(fit_softmax(kernel, rows.X, codes, **options))
         options |= {"inference": self.inference, "form": self.form}
         positives = [1] if n_classes == 2 else range(n_classes)
         calls = (
@@ -304,10 +304,10 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             for c, seed in zip(positives, seeds, strict=True)
         )
         if n_fits == 1:
-            return OneVsRest(tuple(_fit_copied(*call) for call in calls))
+            return OneVsRestLatent(tuple(_fit_copied(*call) for call in calls))
         # Workers have one thread each; so has this process then, for the same bits.
         with Workers(self.n_jobs) as workers:
-            return OneVsRest(tuple(workers.map(_fit_copied, calls)))
+            return OneVsRestLatent(tuple(workers.map(_fit_copied, calls)))
 
     def _latent_model(self) -> LatentModel:
         check_is_fitted(self)
@@ -320,7 +320,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
 def _fit_copied(
     kernel: Kernel, X: Array, y_signs: Array, options: dict[str, Any]
-) -> Fitted[LatentPosterior]:
+) -> FittedProcess[LatentPosterior]:
     """Fit on fresh arrays: what a worker receives may be aligned otherwise, and then sums round."""
     return fit_classifier(kernel, np.array(X), np.array(y_signs), **options)
 

@@ -13,15 +13,16 @@ from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._estimator import (
-    Component,
+    LatentComponent,
     chosen_kernel,
     form_of,
     warn_unless_converged,
     written_names,
 )
-from parsimon.gp._fit import fit_regressor
 from parsimon.gp._multiclass import in_order, left_out
-from parsimon.kernels import plain, sum_of_products
+from parsimon.gp._process_fit import fit_regressor
+from parsimon.kernels import plain
+from parsimon.kernels.form import sum_of_products
 
 
 class LeftOutTargets(NamedTuple):
@@ -240,7 +241,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             float(np.sqrt(np.average(miss**2, weights=weights))),
         )
 
-    def components(self, X: Any) -> list[Component]:
+    def components(self, X: Any) -> list[LatentComponent]:
         """Return the posterior of each additive part of the function at new rows.
 
         A kernel is multiplied out into a sum, and the function is then a sum of independent
@@ -253,7 +254,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        list of Component
+        list of LatentComponent
             In units of y.
         """
         check_is_fitted(self)
@@ -263,7 +264,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         for part in sum_of_products(self.kernel_):
             mean, variance = self._posterior.component(part, X)
             name, sd = plain(part, names), self._unit * np.sqrt(variance)
-            found.append(Component(name, part, self._unit * mean, sd))
+            found.append(LatentComponent(name, part, self._unit * mean, sd))
         return found
 
     def _checked_noise(self) -> float | None:

@@ -1,20 +1,18 @@
 """`KernelSearch`: which variables matter, alone or together, found by growing a kernel.
 
-From a kernel that a search judged to a fitted estimator.
-
-Folds that every kernel of a search is judged on, and what kind of target there is.
+Read `KernelSearch.fit` first: it tells what kind of target there is, draws the folds on which
+every kernel is evaluated, and calls `beam_search`; `CandidateModel` turns a kernel that was found
+into a fitted estimator.
 """
 
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,14 +20,16 @@ from parsimon._checks import binary_labels, check_choice, check_count, shorten
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp._beam import Judge, SearchOptions, beam_search
-from parsimon.gp._candidates import Candidate, Choice, SearchHistory
-from parsimon.gp._evaluate import Guide, Problem, Task
+from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
+from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
 from parsimon.gp._grammar import Grammar, base_kernels, varying_columns, with_likely_periods
+from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task
 from parsimon.gp._memory import stored_seed
-from parsimon.kernels import Kernel
-from parsimon.pareto import choose as choose_from_front
-from parsimon.pareto.choose import Rule
+from parsimon.kernels import Kernel, plain, spoken
+from parsimon.pareto.choose import Figures, Rule
+from parsimon.pareto.choose import choose as choose_from_front
+from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.front import Front
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +52,13 @@ class CandidateModel:
     def __call__(self, candidate: Candidate) -> Any:
         X = framed(self.X, self.names)
         if self.task == "classification":
-            from parsimon.gp.classifier import GPClassifier
+            from parsimon.gp import GPClassifier
 
             kept = GPClassifier(
                 candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
             )
             return kept.fit(X, self.y)
-        from parsimon.gp.regressor import GPRegressor
+        from parsimon.gp import GPRegressor
 
         # The search standardised the target; a constant target has no unit.
         unit = float(np.var(self.y)) or 1.0
@@ -81,7 +81,7 @@ _MOST_NUMBERED_CLASSES = 10
 
 
 def shared_folds(
-    folds: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
+    cv: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
 ) -> tuple[tuple[Indices, Indices], ...]:
     """Return the (train, test) rows of each fold.
 
@@ -90,12 +90,12 @@ def shared_folds(
     from sklearn.model_selection import KFold, check_cv
 
     number = int(seed.generate_state(1)[0])
-    if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
-        if folds < 2:
-            raise InvalidInputError(f"folds must be 2 or more, got {folds}.")
-        splitter: Any = KFold(int(folds), shuffle=True, random_state=number)
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        if cv < 2:
+            raise InvalidInputError(f"cv must be 2 or more, got {cv}.")
+        splitter: Any = KFold(int(cv), shuffle=True, random_state=number)
     else:
-        splitter = copy.copy(check_cv(folds))
+        splitter = copy.copy(check_cv(cv))
         shuffles = getattr(splitter, "shuffle", True)
         if shuffles and getattr(splitter, "random_state", number) is None:
             splitter.random_state = number
@@ -137,7 +137,7 @@ def _is_classifier(search: "KernelSearch") -> bool:
     return getattr(search, "task_", search.task) != "regression"
 
 
-class KernelSearch(BaseEstimator):
+class KernelSearch(FrontEstimator):
     """Search for the kernel of a Gaussian process: which variables matter, alone or together.
 
     A beam search over sums and products of base kernels [1]_. Every kernel that grows from the
@@ -162,7 +162,7 @@ class KernelSearch(BaseEstimator):
         What is minimised: cross-validated error or log loss, leave-one-out log loss, minus the
         log evidence, or minus twice the log evidence plus the number of hyperparameters times
         log n.
-    folds : int, splitter or iterable of (train, test)
+    cv : int, splitter or iterable of (train, test)
         A number means shuffled parts, not stratified.
     root_only : bool
         Combine a base kernel only with the whole kernel, as the source's text has it; two of its
@@ -217,8 +217,11 @@ class KernelSearch(BaseEstimator):
         optimistic; `parsimon.evaluation` has honest ones.
     front_variables_ : Front
         The same against the number of variables.
+    best_index_ : int or None
+        The place of the best kernel on the front; None where it is not there, since another guide
+        than the error chose it.
     structure_found_ : bool
-    problem_ : Problem
+    problem_ : KernelProblem
         Rows, target (labels -1 and 1, or standardised numbers) and folds that every kernel was
         judged on.
     constant_columns_ : tuple of int
@@ -247,6 +250,10 @@ class KernelSearch(BaseEstimator):
     Front: ... solutions, error down, kernels down
     """
 
+    # The kernel with the best guide need not be on the front of errors.
+    best_index_: int | None  # type: ignore[assignment]
+    choose: Choice
+
     def __init__(
         self,
         base: Any = ("se",),
@@ -254,7 +261,7 @@ class KernelSearch(BaseEstimator):
         depth: int | None = None,
         beam: int = 2,
         guide: Guide = "cv_error",
-        folds: Any = 5,
+        cv: Any = 5,
         root_only: bool = False,
         new_dimension: bool = False,
         shortlist: int | None = 5,
@@ -273,7 +280,7 @@ class KernelSearch(BaseEstimator):
         self.depth = depth
         self.beam = beam
         self.guide = guide
-        self.folds = folds
+        self.cv = cv
         self.root_only = root_only
         self.new_dimension = new_dimension
         self.shortlist = shortlist
@@ -310,34 +317,18 @@ class KernelSearch(BaseEstimator):
         seed = self._seed()
         base = self._base(X, target)
         grammar = Grammar(base, root_only=self.root_only, new_dimension=self.new_dimension)
-        self.problem_ = Problem(
+        self.problem_ = KernelProblem(
             X,
             target,
             self.task_,
-            shared_folds(self.folds, X, y, seed),
+            shared_folds(self.cv, X, y, seed),
             inference=self.inference,
             n_restarts=self.n_restarts,
         )
         history = beam_search(self.problem_, grammar, self._search_options(X, seed))
-        self._judge = Judge(self.problem_, history, grammar.base, seed)
+        self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._store(history, X, y)
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the class or the number that the best kernel predicts, shape (m,)."""
-        return self._fitted().predict(self._checked(X))
-
-    @available_if(_is_classifier)
-    def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities in the order of `classes_`, shape (m, 2)."""
-        probability: Array = self._fitted().predict_proba(self._checked(X))
-        return probability
-
-    @available_if(_is_classifier)
-    def decision_function(self, X: Any) -> Array:
-        """Return the latent mean, positive for ``classes_[1]``, shape (m,)."""
-        mean: Array = self._fitted().decision_function(self._checked(X))
-        return mean
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R squared for a numeric target."""
@@ -347,14 +338,18 @@ class KernelSearch(BaseEstimator):
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def select(
-        self, rule: Rule = "knee", price: Literal["kernels", "variables"] = "kernels"
+        self, rule: Rule | None = None, price: Literal["kernels", "variables"] = "kernels"
     ) -> Any:
         """Return the fitted model that a rule chooses from a front.
 
         Parameters
         ----------
-        rule : str, int or callable
-            As in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+        rule : str, int or callable, optional
+            As in `parsimon.pareto.choose`: "knee", "best:error", "error where kernels<=2", an
+            index, ... The columns of `to_frame` are its names; "best" and "one_se" mean what they
+            mean for `choose`, whose model is returned if the rule is left out. Where a structure
+            was found, no text ends at the constant kernel: the rule then chooses among the others,
+            or says that none is left.
         price : {"kernels", "variables"}
             Which front.
 
@@ -364,8 +359,32 @@ class KernelSearch(BaseEstimator):
         """
         check_is_fitted(self)
         check_choice("price", price, ("kernels", "variables"))
-        front = self.front_ if price == "kernels" else self.front_variables_
-        return front.solution(choose_from_front(front, rule))
+        if rule is None:
+            return self.best_estimator_
+        if rule in CHOICES:
+            return self._model(self.history_.chosen(cast("Choice", rule)))
+        if price == "kernels":
+            return super().select(rule)
+        front = self.front_variables_
+        return front.solution(choose_from_front(front, rule, self._figures_of(front)))
+
+    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
+        """Return a data frame, one row for each kernel of the front, with all that is known of it.
+
+        After the objectives come what was measured, the kernel as a formula and in words.
+        """
+        frame = super().to_frame(backend)
+        names = getattr(self, "feature_names_in_", None)
+        kernels = [one.kernel for one in self.history_.on(self.front_)]
+        texts = {
+            "kernel": [plain(kernel) for kernel in kernels],
+            "words": [spoken(kernel, names) for kernel in kernels],
+        }
+        if backend == "polars":
+            import polars
+
+            return frame.with_columns(**{name: polars.Series(own) for name, own in texts.items()})
+        return frame.assign(**texts)
 
     def judge(self, kernel: Kernel) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.
@@ -394,7 +413,7 @@ class KernelSearch(BaseEstimator):
         'cross-validation'
         """
         check_is_fitted(self)
-        return self._judge(kernel)
+        return self._evaluate(kernel)
 
     def describe(self) -> str:
         """Return a few sentences: what was found, what it gains, and why the search ended."""
@@ -423,7 +442,7 @@ class KernelSearch(BaseEstimator):
     def _check_options(self) -> None:
         check_choice("task", self.task, ("auto", "classification", "regression"))
         check_choice("inference", self.inference, ("ep", "laplace"))
-        check_choice("choose", self.choose, ("best", "one_se"))
+        check_choice("choose", self.choose, CHOICES)
         check_count("n_restarts", self.n_restarts, least=0)
         if self.choose == "one_se" and self.guide in ("nlml", "bic"):
             raise InvalidInputError(
@@ -431,9 +450,9 @@ class KernelSearch(BaseEstimator):
                 "take cv_error, cv_logloss or loo_logloss."
             )
 
-    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> SearchOptions:
+    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
-        return SearchOptions(
+        return BeamOptions(
             depth=min(4, n_varying) if self.depth is None else self.depth,
             beam=self.beam,
             guide=self.guide,
@@ -471,24 +490,49 @@ class KernelSearch(BaseEstimator):
 
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)
-        model = CandidateModel(self.task_, X, y, self.inference, names)
+        self._model = CandidateModel(self.task_, X, y, self.inference, names)
         self.history_ = history
         self.first_layer_ = history.first_layer
         self.baseline_ = history.baseline
         self.structure_found_ = bool(history.path)
         self.best_candidate_ = history.chosen(self.choose)
         self.best_kernel_ = self.best_candidate_.kernel
-        self.front_ = history.front("kernels", model)
-        self.front_variables_ = history.front("variables", model)
-        self.best_estimator_ = model(self.best_candidate_)
+        self.front_variables_ = history.front("variables", self._model)
+        self._front = history.front("kernels", self._model)
+        self._figures = self._figures_of(self._front)
+        on_front = history.on(self._front)
+        self.best_index_ = next(
+            (place for place, one in enumerate(on_front) if one is self.best_candidate_), None
+        )
+        self.best_estimator_ = self._model(self.best_candidate_)
 
-    def _fitted(self) -> Any:
-        check_is_fitted(self)
-        return self.best_estimator_
-
-    def _checked(self, X: Any) -> Any:
-        checked = validate_data(self, X, dtype=np.float64, reset=False)
-        return framed(checked, getattr(self, "feature_names_in_", None))
+    def _figures_of(self, front: Front) -> Figures:
+        """Return what was measured of the kernels of a front."""
+        candidates = self.history_.on(front)
+        rows = {
+            "kernels": [one.n_base for one in candidates],
+            "variables": [len(one.columns) for one in candidates],
+            "standard_error": [one.standard_error for one in candidates],
+            "log_loss": [one.log_loss for one in candidates],
+            "loo_error": [one.loo_error for one in candidates],
+            "loo_log_loss": [one.loo_loss for one in candidates],
+            "nlml": [-one.log_evidence for one in candidates],
+            "bic": [one.bic for one in candidates],
+            "n_hyperparameters": [
+                one.kernel.n_theta + (one.noise_variance is not None) for one in candidates
+            ],
+        }
+        own = {name: np.array(row) for name, row in rows.items() if name not in front.names}
+        sizes = sorted(("kernels", "variables"), key=lambda name: name not in front.names)
+        structured = np.array([one is not self.baseline_ for one in candidates])
+        return Figures(
+            own,
+            error="error",
+            size=tuple(sizes),
+            standard_error="standard_error",
+            beats_constant=structured if self.structure_found_ else None,
+            constant="the constant kernel",
+        )
 
 
 def _standardised(y: AnyArray) -> Array:

@@ -9,23 +9,20 @@ in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn.
 
 from parsimon.kernels.adapters import as_kernel, from_sklearn, to_sklearn
 from parsimon.kernels.base import Kernel
-from parsimon.kernels.columnwise import Laplacian, Periodic
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.dictionaries import MultiResolution
-from parsimon.kernels.form import (
-    canonical,
-    expand,
-    n_base,
-    same_structure,
-    simplify,
-    structure,
-    sum_of_products,
-)
-from parsimon.kernels.indefinite import Epanechnikov, GaussianCombination, Multiquadric, Sigmoid
-from parsimon.kernels.inner import Constant, Linear, Polynomial
+from parsimon.kernels.form import canonical, expand, simplify, structure
+from parsimon.kernels.indefinite_kernels import Epanechnikov, GaussianCombination, Multiquadric
+from parsimon.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from parsimon.kernels.plot import plot, sample_prior
-from parsimon.kernels.radial import Matern, RationalQuadratic, SquaredExponential
-from parsimon.kernels.words import kind, latex, name_theta, plain, spoken
+from parsimon.kernels.radial import (
+    Laplacian,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    SquaredExponential,
+)
+from parsimon.kernels.words import kind, latex, plain, spoken
 
 __all__ = [
     "Constant",
@@ -50,15 +47,11 @@ __all__ = [
     "from_sklearn",
     "kind",
     "latex",
-    "n_base",
-    "name_theta",
     "plain",
     "plot",
-    "same_structure",
     "sample_prior",
     "simplify",
     "spoken",
     "structure",
-    "sum_of_products",
     "to_sklearn",
 ]

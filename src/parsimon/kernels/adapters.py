@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf
 from parsimon.kernels._scales import checked_matrix
 from parsimon.kernels.base import Kernel
-from parsimon.kernels.columnwise import Laplacian, Periodic
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.form import simplify
-from parsimon.kernels.indefinite import Sigmoid
-from parsimon.kernels.inner import Constant, Linear, Polynomial
-from parsimon.kernels.radial import Matern, RationalQuadratic, SquaredExponential
+from parsimon.kernels.inner import Constant, Linear, Polynomial, Sigmoid
+from parsimon.kernels.leaf import Leaf
+from parsimon.kernels.radial import (
+    Laplacian,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    SquaredExponential,
+)
 
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel

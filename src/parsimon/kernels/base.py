@@ -1,7 +1,7 @@
 """The kernel algebra: values that combine with ``+`` and ``*``, never objects that change.
 
 Read `Kernel` first, then `Sum` and `Product` in `combination.py`; the leaves in `radial.py`,
-`columnwise.py`, `inner.py` and `indefinite.py` are one formula each. A public method checks its
+`inner.py` and `indefinite_kernels.py` are one formula each. A public method checks its
 arrays once and hands them to the method of the same name with an underscore, so that a deep
 expression does not check the same array at every leaf.
 """

@@ -7,9 +7,9 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import column_tuple
 from parsimon.kernels._scales import checked_matrix
 from parsimon.kernels.combination import Sum
+from parsimon.kernels.leaf import column_tuple
 from parsimon.kernels.radial import SquaredExponential, squared_distances
 
 

@@ -1,8 +1,7 @@
 """Forms of a kernel: canonical, simplified, sum of products, and structure without numbers.
 
-Every function returns a new kernel with the same Gram matrix.
-
-The neighbours of a kernel: what one more base kernel can make of it.
+Every function returns a new kernel with the same Gram matrix, but for `expand`, which lists what
+one more base kernel can make of a kernel.
 """
 
 import math
@@ -12,10 +11,10 @@ from itertools import combinations, product
 from typing import Any
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, as_leaf
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Combination, Product, Sum, parts
 from parsimon.kernels.inner import Constant
+from parsimon.kernels.leaf import Leaf, as_leaf
 from parsimon.kernels.radial import SquaredExponential
 
 

@@ -1,4 +1,4 @@
-"""Functions of an inner product: linear and polynomial kernels; and the constant."""
+"""Functions of an inner product: linear, polynomial and sigmoid kernels; and the constant."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -8,8 +8,8 @@ import numpy as np
 from parsimon._checks import check_count
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, LeafValues, Range
 from parsimon.kernels._scales import DataScale
+from parsimon.kernels.leaf import Leaf, LeafValues, Range
 
 
 class Inner(Leaf):
@@ -162,6 +162,61 @@ class Polynomial(Inner):
         # Not value / base: the base may be zero.
         power = np.power(self.scale * at.s + self.offset, self.degree - 1)
         return self.variance * self.degree * self.scale * power
+
+
+@dataclass(frozen=True)
+class Sigmoid(Inner):
+    r"""A neural unit: :math:`v \tanh(\kappa \langle x, x' \rangle - \delta)`.
+
+    Parameters
+    ----------
+    columns : int, sequence of int or None
+        Columns of X that it sees, counted from 0; None means all.
+    scale : float
+        kappa, scikit-learn's ``gamma``.
+    offset : float
+        delta, any number: minus scikit-learn's ``coef0``. It is no part of `theta`.
+    variance : float
+        Factor in front.
+    fixed : sequence of str
+        Hyperparameters left out of `theta`.
+
+    References
+    ----------
+    Mierswa (2009), definition 2.12.
+
+    Examples
+    --------
+    >>> Sigmoid(offset=1.0).gram([[1.0]], [[1.0]])
+    array([[0.]])
+    """
+
+    symbol: ClassVar[str] = "SIG"
+    kind: ClassVar[str] = "sigmoid"
+    hyperparameters: ClassVar[tuple[str, ...]] = ("scale", "variance")
+    definite: ClassVar[bool] = False
+
+    columns: Any = None
+    scale: float = 1.0
+    offset: float = 0.0
+    variance: float = 1.0
+    fixed: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._store("offset", finite_number("offset", self.offset))
+
+    def _value(self, s: Array, out: Array | None = None) -> Array:
+        value = np.multiply(s, self.scale, out=out)
+        value -= self.offset
+        return np.tanh(value, out=value)
+
+    def _slope(self, at: LeafValues) -> Array:
+        return self.variance * self.scale * (1 - (at.value / self.variance) ** 2)
+
+    def _typical(self, scale: DataScale) -> float:
+        # The hyperbolic tangent may be zero on the whole diagonal.
+        return max(0.1, super()._typical(scale))
 
 
 @dataclass(frozen=True)

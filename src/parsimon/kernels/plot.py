@@ -1,7 +1,4 @@
-"""Pictures of a kernel: how similarity falls off, and functions drawn from its prior.
-
-Functions drawn from a kernel's prior.
-"""
+"""Pictures of a kernel: how similarity falls off, and functions drawn from its prior."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,10 +9,10 @@ from parsimon._random import Seed, generator
 from parsimon._style import BLUE, CYCLE, GREY, figure_style, sequential_colours
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import as_leaf
 from parsimon.kernels._scales import checked_matrix
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Combination
+from parsimon.kernels.leaf import as_leaf
 from parsimon.kernels.words import plain
 
 if TYPE_CHECKING:

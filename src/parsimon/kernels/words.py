@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import Leaf, as_leaf
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Combination, Product, Sum
 from parsimon.kernels.form import sum_of_products
+from parsimon.kernels.leaf import Leaf, as_leaf
 
 Names = Sequence[str] | None
 

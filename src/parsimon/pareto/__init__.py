@@ -11,7 +11,7 @@ border (`Directions`).
 from parsimon.pareto._checkpoint import Checkpoint
 from parsimon.pareto._directions import Directions
 from parsimon.pareto.archive import Archive, Insertion
-from parsimon.pareto.choose import choose
+from parsimon.pareto.choose import Figures, choose
 from parsimon.pareto.desirability import (
     DesirabilityGuide,
     HarringtonOneSided,
@@ -19,25 +19,21 @@ from parsimon.pareto.desirability import (
     OneSided,
     ReferencePoints,
     TwoSided,
-    desirability_index,
 )
-from parsimon.pareto.dominance import dominance_ranks, dominates, nondominated
-from parsimon.pareto.front import Front, Member
+from parsimon.pareto.dominance import dominates, nondominated
+from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.front import Front
 from parsimon.pareto.indicators import additive_epsilon, attainment, hypervolume, igd_plus, spread
 from parsimon.pareto.nsga2 import nsga2
-from parsimon.pareto.search import History, SearchResult
+from parsimon.pareto.search import SearchResult
 from parsimon.pareto.single import evolution_strategy, particle_swarm
 from parsimon.pareto.space import Bits, Box, Integers
 from parsimon.pareto.variation import (
     BitFlip,
     GaussianMutation,
-    HybridMutation,
-    IntegerReset,
-    KPointCrossover,
     OneFifthRule,
     PolynomialMutation,
     SimulatedBinaryCrossover,
-    SwitchMutation,
     UniformCrossover,
 )
 
@@ -49,31 +45,25 @@ __all__ = [
     "Checkpoint",
     "DesirabilityGuide",
     "Directions",
+    "Figures",
     "Front",
+    "FrontEstimator",
     "GaussianMutation",
     "HarringtonOneSided",
     "HarringtonTwoSided",
-    "History",
-    "HybridMutation",
     "Insertion",
-    "IntegerReset",
     "Integers",
-    "KPointCrossover",
-    "Member",
     "OneFifthRule",
     "OneSided",
     "PolynomialMutation",
     "ReferencePoints",
     "SearchResult",
     "SimulatedBinaryCrossover",
-    "SwitchMutation",
     "TwoSided",
     "UniformCrossover",
     "additive_epsilon",
     "attainment",
     "choose",
-    "desirability_index",
-    "dominance_ranks",
     "dominates",
     "evolution_strategy",
     "hypervolume",

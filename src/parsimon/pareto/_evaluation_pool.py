@@ -16,6 +16,7 @@ from parsimon._checks import check_count
 from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.run import OutOfTime
 
 Evaluate = Callable[..., Any]
 Seeds = list[np.random.SeedSequence]
@@ -30,10 +31,6 @@ class Evaluated(NamedTuple):
 
     values: Array
     violation: Array
-
-
-class OutOfTime(Exception):
-    """The deadline passed between two pieces of a population."""
 
 
 class EvaluationPool:

@@ -42,18 +42,29 @@ _DIGITS = 12
 class Figures:
     """What is known of each solution of a front besides its objectives, in its order.
 
-    columns (n,): By name; what an objective is called may not occur again.
-    maximise: Names of the columns of which more is better.
-    error: The column by which solutions are compared, for "one_se" and "knee".
-    size: Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
-    knee: Columns between which "knee" looks, if not all objectives.
-    n_rows: How many rows the error was measured on.
-    standard_error: The column with the error's standard error, if it is no share of `n_rows`.
-    beats_constant (n,): Which solutions are better than predicting one class, or one number,
-        for every row.
-    constant: What a prediction that needs no model is called in an error message.
-    judged (n,): Columns as rules see them where tables do not show them so: further ones, or a
-        more cautious form of a column.
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (n,)
+        By name; what an objective is called may not occur again.
+    maximise : tuple of str
+        Names of the columns of which more is better.
+    error : str, optional
+        The column by which solutions are compared, for "one_se" and "knee".
+    size : tuple of str
+        Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
+    knee : tuple of str
+        Columns between which "knee" looks, if not all objectives.
+    n_rows : float
+        How many rows the error was measured on.
+    standard_error : str, optional
+        The column with the error's standard error, if it is no share of `n_rows`.
+    beats_constant : ndarray of bool, shape (n,), optional
+        Which solutions are better than predicting one class, or one number, for every row.
+    constant : str
+        What a prediction that needs no model is called in an error message.
+    judged : mapping of str to ndarray of shape (n,)
+        Columns as rules see them where tables do not show them so: further ones, or a more
+        cautious form of a column.
     """
 
     columns: Mapping[str, AnyArray] = field(default_factory=dict)

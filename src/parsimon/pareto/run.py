@@ -25,10 +25,13 @@ from parsimon.pareto._checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from parsimon.pareto._evaluation_pool import OutOfTime
 
 S = TypeVar("S")
 R_co = TypeVar("R_co", covariant=True)
+
+
+class OutOfTime(Exception):
+    """The deadline does not allow the rest of a step."""
 
 
 class Standing(NamedTuple):

@@ -7,32 +7,25 @@ leak through the tree.
 """
 
 from parsimon.phylo._evolution import Model
-from parsimon.phylo._lambda_evidence import LambdaPosterior
-from parsimon.phylo._likelihood import Profile
-from parsimon.phylo.ancestors import AncestralStates, ancestral_predictions, ancestral_states
-from parsimon.phylo.components import P3CA, PhyloPCA
-from parsimon.phylo.folds import CladeKFold
-from parsimon.phylo.gaussian import TreeGaussian, covariance
+from parsimon.phylo.ancestors import ancestral_predictions, ancestral_states
+from parsimon.phylo.clades import CladeKFold
+from parsimon.phylo.pca import P3CA, PhyloPCA
 from parsimon.phylo.pgls import PGLS
-from parsimon.phylo.phyrvm import PhyRVM, Ranking
+from parsimon.phylo.phyrvm import PhyRVM
 from parsimon.phylo.plot import plot_tree
 from parsimon.phylo.reading import read_tree
-from parsimon.phylo.signal import Signal, phylogenetic_signal
+from parsimon.phylo.signal import phylogenetic_signal
 from parsimon.phylo.simulate import birth_death_tree, brownian_traits, yule_tree
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian, covariance
 
 __all__ = [
     "P3CA",
     "PGLS",
-    "AncestralStates",
     "CladeKFold",
-    "LambdaPosterior",
     "Model",
     "PhyRVM",
     "PhyloPCA",
-    "Profile",
-    "Ranking",
-    "Signal",
     "Tree",
     "TreeGaussian",
     "ancestral_predictions",

@@ -30,7 +30,7 @@ from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
 from parsimon.inference.sparse_bayes._design import Prior, Smoothness
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._likelihood import Estimate, check_bounded
-from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 Centre = Literal["phylogenetic", "sample"]
 # Eigenvalues below this share of the greatest are rounding.

@@ -1,19 +1,18 @@
 r"""Tables with missing cells whose rows are tips of a tree: likelihood and expectations, exactly.
 
 With all cells there the tree cancels, and the rows' scatter is all that is needed
-(`matrix_normal`). With cells missing it does not: a missing cell is expected from the other cells
+(`_matrix_normal`). With cells missing it does not: a missing cell is expected from the other cells
 of its row and from those of relatives. Every node of the tree has a state of d traits, its change
 along a branch of variance v has covariance v C, and tips show some of their traits. Two walks over
-the tree, as in `passes` but with matrices as messages, give all that is asked for, linear in tips.
+the tree, as in `_passes` but with matrices as messages, give all that is asked for, linear in tips.
 
 States are written as :math:`u = L^{-1}(x - a)` with :math:`C = L L^T`. What is known below a
 branch is :math:`\exp(-\frac12 u^T \Lambda u + h^T u)` of the state above it. Inside the tree
 :math:`\Lambda` becomes :math:`\Lambda (I + v \Lambda)^{-1}` on the way up a branch, and that of a
 tip is a projection over v.
 
-The most likely columns' covariance and lambda of a table with missing cells, by EM.
-
-One step expects the scatter of the whole table given the cells that are there, and takes the most
+`fit_cells` and `fit_lambda` find the most likely columns' covariance and lambda by EM. One step
+expects the scatter of the whole table given the cells that are there, and takes the most
 likely covariance for it (Dempster, Laird and Rubin 1977, "Maximum likelihood from incomplete data
 via the EM algorithm", JRSS B 39). The value at the root is the most likely one for each covariance
 (Liu and Rubin 1994, "The ECME algorithm", Biometrika 81). No step lowers the likelihood.
@@ -34,8 +33,8 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.phylo._evolution import Model, evolution
 from parsimon.phylo._matrix_normal import moments
 from parsimon.phylo._passes import Schedule, slot_branches
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 
 @dataclass(frozen=True, eq=False)

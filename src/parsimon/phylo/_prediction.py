@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.phylo.gaussian import TreeGaussian
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 
 class Relatives(NamedTuple):

@@ -1,9 +1,4 @@
-"""How the rows of a table find their tips inside scikit-learn.
-
-Which row of a table is which tip.
-
-What the regressions along a tree share: how rows find their tips, and prediction.
-"""
+"""Which row of a table is which tip, and what the regressions along a tree share."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -16,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from parsimon._checks import check_choice, finite_matrix, shorten
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 _MOST_LISTED = 12
 # A column of text with this name holds the tips unless another is named.

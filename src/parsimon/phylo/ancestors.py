@@ -1,10 +1,9 @@
-"""Traits of ancestors: expectations given the tips, with intervals.
+"""Traits of ancestors: expectations given the tips, and what a regression says about them.
 
-What a regression says about ancestors, whose features were never seen.
-
-Features of ancestors are reconstructed as they would have evolved by Brownian motion; the fitted
-regression then predicts the target from them. A reconstructed feature is a weighted mean of those
-of the tips, with weights that are positive and sum to one: compositions stay compositions.
+The features of ancestors were never seen. They are reconstructed as they would have evolved by
+Brownian motion; the fitted regression then predicts the target from them. A reconstructed feature
+is a weighted mean of those of the tips, with weights that are positive and sum to one:
+compositions stay compositions.
 """
 
 import inspect

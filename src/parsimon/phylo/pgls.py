@@ -1,8 +1,7 @@
 """Phylogenetic generalised least squares with scikit-learn's interface.
 
-Generalised least squares on whitened columns, and its likelihoods.
-
-The table of a fitted regression, as R prints it.
+`least_squares` works on whitened columns and gives the likelihoods, `PGLS` is the estimator, and
+`Summary` its table as R prints it.
 """
 
 from collections.abc import Mapping
@@ -21,8 +20,8 @@ from parsimon.phylo._evolution import Model, Root, greatest_lambda
 from parsimon.phylo._likelihood import Bounds, Estimate, Profile, check_estimable, maximise, profile
 from parsimon.phylo._prediction import relatives
 from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 if TYPE_CHECKING:
     import pandas as pd

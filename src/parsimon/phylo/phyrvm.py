@@ -1,8 +1,7 @@
 """The phylogenetic relevance vector machine with scikit-learn's interface.
 
-The columns that a sparse regression chooses from: features, or similarities with rows.
-
-Which columns matter: the table of a sparse regression.
+`Functions` are the columns that it chooses from (features, or similarities with rows), `PhyRVM` is
+the estimator, and `Ranking` the table of the columns that matter.
 """
 
 import warnings

@@ -156,7 +156,7 @@ def _node_values(
         return vector, label or "trait"
     if values is None:
         return None, ""
-    from parsimon.phylo.ancestors import ancestral_states
+    from parsimon.phylo import ancestral_states
 
     states = ancestral_states(tree, values)
     return states.mean[:, 0], label or states.traits[0]

@@ -1,9 +1,8 @@
-"""Trees from files or text: Newick or NEXUS, plain or gzip.
+"""Trees from files or text: Newick or NEXUS, plain or gzip; and back.
 
-Newick text into trees and back; quotes, comments and any depth, without recursion.
-
-Grammar: https://phylipweb.github.io/phylip/newicktree.html, with the quoting and the comments in
-square brackets of NEXUS.
+Newick has quotes, comments and any depth, read without recursion. Grammar:
+https://phylipweb.github.io/phylip/newicktree.html, with the quoting and the comments in square
+brackets of NEXUS.
 """
 
 import gzip

@@ -10,9 +10,9 @@ from parsimon._random import Seed, generator
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo._tips import trait_table
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.pgls import PGLS
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 # Cells of permuted data held at once: 32 MB.
 _CELLS = 4_000_000

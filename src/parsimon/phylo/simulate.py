@@ -8,8 +8,8 @@ from parsimon._checks import check_count, check_positive, finite_matrix
 from parsimon._random import Seed, generator
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo._evolution import Model
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,56 +7,27 @@ errors, and `RocDisplay` draws it all in one picture. `front_area` measures many
 once; `AucNull` and `bayes_roc` are the two ends of the scale: chance, and the best there can be.
 """
 
-from parsimon.roc.area import (
-    area_under,
-    auc,
-    front_area,
-    multiclass_auc,
-    pairwise_auc,
-    undominated_rates,
-)
-from parsimon.roc.bayes import BayesRoc, bayes_roc
-from parsimon.roc.comparison import AucComparison, AucNull, RankSumTest, delong_test, rank_sum_test
+from parsimon.roc.area import area_under, auc, front_area, multiclass_auc, undominated_rates
+from parsimon.roc.bayes import bayes_roc
+from parsimon.roc.comparison import AucNull, delong_test, rank_sum_test
 from parsimon.roc.costs import (
-    ConfusionRates,
-    OperatingPoint,
-    cheapest_labels,
-    cheapest_point,
     cheapest_threshold,
     confusion_rates,
     expected_cost,
     iso_performance_slope,
 )
-from parsimon.roc.curve import (
-    Reversed,
-    RocHull,
-    RocPoints,
-    reverse_below_diagonal,
-    roc_hull,
-    roc_points,
-)
+from parsimon.roc.curve import roc_hull, roc_points
 from parsimon.roc.display import RocDisplay
-from parsimon.roc.intervals import AucInterval, RocBand, auc_interval, roc_band
+from parsimon.roc.intervals import AucInterval, auc_interval, roc_band
 
 __all__ = [
-    "AucComparison",
     "AucInterval",
     "AucNull",
-    "BayesRoc",
-    "ConfusionRates",
-    "OperatingPoint",
-    "RankSumTest",
-    "Reversed",
-    "RocBand",
     "RocDisplay",
-    "RocHull",
-    "RocPoints",
     "area_under",
     "auc",
     "auc_interval",
     "bayes_roc",
-    "cheapest_labels",
-    "cheapest_point",
     "cheapest_threshold",
     "confusion_rates",
     "delong_test",
@@ -64,9 +35,7 @@ __all__ = [
     "front_area",
     "iso_performance_slope",
     "multiclass_auc",
-    "pairwise_auc",
     "rank_sum_test",
-    "reverse_below_diagonal",
     "roc_band",
     "roc_hull",
     "roc_points",

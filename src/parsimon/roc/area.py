@@ -1,7 +1,4 @@
-"""Areas: under a curve, under a front of many classifiers, and by counting pairs.
-
-The AUC of more than two classes: every pair, or each class against the rest.
-"""
+"""Areas: under a curve, under a front of classifiers, by counting pairs, and of many classes."""
 
 from typing import Any, Literal, NamedTuple
 

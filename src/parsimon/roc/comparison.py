@@ -1,7 +1,4 @@
-"""Is one classifier's AUC better than another's? DeLong's test, paired and unpaired.
-
-What chance alone gives: the AUC of scores that know nothing, and the rank-sum test.
-"""
+"""Is an AUC better than another, or than chance? DeLong's test, and the rank-sum test."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,4 @@
-"""What errors cost: the price of an operating point, and the threshold that is cheapest.
-
-How hard predictions go wrong: the confusion table, its rates, and what they cost.
-"""
+"""What errors cost: of an operating point, of hard predictions, and the cheapest threshold."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

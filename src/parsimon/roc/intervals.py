@@ -1,14 +1,11 @@
-"""How sure an AUC is: DeLong, its logit form, Newcombe's score interval, the bootstrap.
+"""How sure an AUC is, and a ROC curve at each point.
 
-A sample in which all pairs agree (AUC 0 or 1), or a class of one row, has no DeLong variance and
-no bootstrap spread; every method then gives Newcombe's interval and says so in `method`.
+The interval of an AUC is DeLong's, its logit form, Newcombe's score interval or the bootstrap. A
+sample in which all pairs agree (AUC 0 or 1), or a class of one row, has no DeLong variance and no
+bootstrap spread; every method then gives Newcombe's interval and says so in `method`.
 
-The stratified bootstrap of the AUC, as counts on the distinct scores.
-
-Resampling rows within each class and sorting again costs O(n log n) a time; counting how often
-each distinct score was drawn gives the same resamples by a cumulative sum, many at once.
-
-How sure a ROC curve is at each point.
+The bootstrap draws rows within each class. Sorting them again costs O(n log n) a time; counting how
+often each distinct score was drawn gives the same resamples by a cumulative sum, many at once.
 """
 
 from collections.abc import Iterator

@@ -21,14 +21,17 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import (
     SparseBayes,
-    SparseSoftmax,
     em_classification,
-    softmax_scores,
     softmax_sparse,
     sparse_classification,
     variational_classification,
 )
-from parsimon.inference.sparse_bayes.softmax import softmax_average, softmax_latent
+from parsimon.inference.sparse_bayes.softmax import (
+    SparseSoftmax,
+    softmax_average,
+    softmax_latent,
+    softmax_scores,
+)
 from parsimon.rvm._dictionary import (
     BasisFunctions,
     BumpColumns,

@@ -21,9 +21,8 @@ from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto._checkpoint import Checkpoint
-from parsimon.pareto._evaluation_pool import OutOfTime
 from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
-from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
+from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, child_generator, run
 from parsimon.rvm._archive import ArchivePoints, EntryTest, OneArchive, TwoArchives
 from parsimon.rvm._evaluators import (
     GenomeEvaluator,

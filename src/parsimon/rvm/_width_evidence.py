@@ -29,7 +29,7 @@ from parsimon.inference.sparse_bayes import (
     sparse_regression,
 )
 from parsimon.kernels import Kernel, Laplacian, MultiResolution, SquaredExponential
-from parsimon.kernels._leaf import Leaf, as_leaf
+from parsimon.kernels.leaf import Leaf, as_leaf
 from parsimon.kernels.radial import squared_distances
 from parsimon.optimise import minimise
 

@@ -27,7 +27,7 @@ from parsimon.kernels import (
     SquaredExponential,
     as_kernel,
 )
-from parsimon.kernels._leaf import Leaf
+from parsimon.kernels.leaf import Leaf
 from parsimon.rvm._dictionary import make_basis, named_kernel
 from parsimon.rvm._width_evidence import (
     EvidenceProblems,

@@ -15,7 +15,8 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import SparseBayes, SparseSoftmax, softmax_given
+from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax, softmax_given
 from parsimon.rvm._classes import (
     ClassModel,
     checked_cutoff,

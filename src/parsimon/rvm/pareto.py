@@ -32,7 +32,7 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import SparseSoftmax
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
 from parsimon.pareto import Checkpoint, Front
 from parsimon.pareto.choose import Rule
 from parsimon.pareto.estimator import FrontEstimator

@@ -13,7 +13,7 @@ import numpy as np
 
 from parsimon._parallel import Workers
 from parsimon._progress import Progress
-from parsimon.evaluation.folds import Part
+from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
     Findings,
@@ -295,7 +295,7 @@ def _read(table: Any, target: str, *, positive: str | None, task: Any) -> _ReadT
 
 def _search(
     asked: _ReadTable,
-    parts: Sequence[Part],
+    parts: Sequence[OuterPart],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
 ) -> tuple[list[Answer], list[FoldResult]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
-from parsimon.evaluation.folds import Part, outer_parts
+from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.report.findings import Task
 from parsimon.statistician.families import (
@@ -121,7 +121,7 @@ def sampled_rows(y: Array, task: Task, most: int, seed: np.random.SeedSequence) 
     return np.sort(np.concatenate(chosen))
 
 
-def plan_folds(question: Question, n_folds: int, seed: np.random.SeedSequence) -> list[Part]:
+def plan_folds(question: Question, n_folds: int, seed: np.random.SeedSequence) -> list[OuterPart]:
     """Return the outer folds: as many as asked for, fewer or none where rows are too few."""
     values, classes = question.values, not question.is_number
     n_folds = min(n_folds, len(values) // 4)
@@ -145,7 +145,7 @@ class _Job(NamedTuple):
     question: Question
     place: int
     fold: int
-    part: Part | None
+    part: OuterPart | None
     seed: np.random.SeedSequence
     time_limit: float | None
 
@@ -153,7 +153,7 @@ class _Job(NamedTuple):
 def run_searches(
     family: ModelFamily,
     questions: Sequence[Question],
-    parts: Sequence[Part],
+    parts: Sequence[OuterPart],
     seed: np.random.SeedSequence,
     *,
     whole: bool = True,
@@ -203,7 +203,7 @@ def _run(job: _Job) -> Answer | FoldResult:
     return replace(answer, model=answer.fit(answer.result.chosen, fitting))
 
 
-def _measured(job: _Job, part: Part) -> FoldResult:
+def _measured(job: _Job, part: OuterPart) -> FoldResult:
     """Search a training part, fit all contenders to it, and predict the rows outside it."""
     inside, outside = job.question.at(part.train), job.question.at(part.test)
     sampling, searching, fitting = job.seed.spawn(3)

@@ -27,13 +27,13 @@ from sklearn.base import BaseEstimator
 from parsimon import __version__
 from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import Fitted
+from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFit:
-    """The fields of a `parsimon.gp.Fitted`."""
+    """The fields of a `parsimon.gp.FittedProcess`."""
 
     values: tuple[Any, ...]
 
@@ -67,7 +67,7 @@ def restored(value: Any) -> Any:
 
 
 def _stand_in(value: Any) -> Any:
-    if isinstance(value, Fitted):
+    if isinstance(value, FittedProcess):
         return StoredFit(tuple(value))
     if isinstance(value, np.random.SeedSequence):
         return StoredSeed(value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
@@ -81,7 +81,7 @@ def _stand_in(value: Any) -> Any:
 
 def _original(value: Any) -> Any:
     if isinstance(value, StoredFit):
-        return Fitted(*value.values)
+        return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
         return np.random.SeedSequence(
             value.entropy,

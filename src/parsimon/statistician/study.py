@@ -26,7 +26,8 @@ from parsimon.report.figures import (
     svg,
 )
 from parsimon.report.findings import Checks, Honest, Picture, Roc, Study, Task, Variable
-from parsimon.roc import AucInterval, RocDisplay, RocPoints
+from parsimon.roc import AucInterval, RocDisplay
+from parsimon.roc.curve import RocPoints
 from parsimon.statistician.families import FamilyResult
 from parsimon.statistician.measure import OutsidePredictions, check_findings, front_models
 

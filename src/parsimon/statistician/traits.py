@@ -15,7 +15,8 @@ import numpy as np
 from parsimon._checks import check_choice
 from parsimon._progress import Progress
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo import PGLS, AncestralStates, Tree, phylogenetic_signal, read_tree
+from parsimon.phylo import PGLS, Tree, phylogenetic_signal, read_tree
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report import Readable
 from parsimon.report.figures.trait_figures import (
     draw_ancestors,

@@ -7,7 +7,7 @@ classification to clustering, whose corners `edge` picks out.
 """
 
 from parsimon.svm.classifier import EvolutionarySVC
-from parsimon.svm.indefinite import Spectrum, kernel_spectrum
+from parsimon.svm.indefinite import kernel_spectrum
 from parsimon.svm.pareto import ParetoSVC
 from parsimon.svm.pareto_transductive import ParetoTransductiveSVC, edge
 from parsimon.svm.regressor import EvolutionarySVR
@@ -18,7 +18,6 @@ __all__ = [
     "EvolutionarySVR",
     "ParetoSVC",
     "ParetoTransductiveSVC",
-    "Spectrum",
     "TransductiveSVC",
     "edge",
     "kernel_spectrum",

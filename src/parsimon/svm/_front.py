@@ -40,19 +40,11 @@ import numpy as np
 
 from parsimon._checks import check_count, check_positive, check_probability
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto import (
-    Box,
-    Directions,
-    History,
-    HybridMutation,
-    SearchResult,
-    UniformCrossover,
-    hypervolume,
-    nsga2,
-)
+from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
-from parsimon.pareto.search import describe_start
+from parsimon.pareto.search import History, describe_start
 from parsimon.pareto.space import Space
+from parsimon.pareto.variation import HybridMutation
 from parsimon.svm._dual import Dual, solve
 
 NAMES = ("margin_term", "hinge_loss")

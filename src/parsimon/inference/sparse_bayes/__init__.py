@@ -7,7 +7,6 @@ the multinomial classifier, in which each class chooses its own columns.
 """
 
 from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
 from parsimon.inference.sparse_bayes.averaged import (
     variational_classification,
     variational_regression,
@@ -21,27 +20,16 @@ from parsimon.inference.sparse_bayes.gradients import (
     regression_evidence,
 )
 from parsimon.inference.sparse_bayes.regression import sparse_regression
-from parsimon.inference.sparse_bayes.softmax import (
-    SparseSoftmax,
-    softmax_given,
-    softmax_moderated,
-    softmax_scores,
-    softmax_sparse,
-)
+from parsimon.inference.sparse_bayes.softmax import softmax_sparse
 
 __all__ = [
     "SparseBayes",
-    "SparseSoftmax",
     "em_classification",
     "em_regression",
     "laplace_design_gradient",
     "laplace_evidence",
     "regression_design_gradient",
     "regression_evidence",
-    "softmax_given",
-    "softmax_mode",
-    "softmax_moderated",
-    "softmax_scores",
     "softmax_sparse",
     "sparse_classification",
     "sparse_regression",

@@ -8,8 +8,8 @@ import numpy as np
 from parsimon._checks import finite_vector
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import Latent, positive_probability
-from parsimon.inference.likelihoods import Link
+from parsimon.inference.likelihoods import Link, positive_probability
+from parsimon.inference.posterior import Latent
 from parsimon.report.figures.points import ClassRows, number
 
 Posterior: TypeAlias = Callable[[Array], tuple[Array, Array]]

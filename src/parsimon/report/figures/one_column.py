@@ -9,8 +9,8 @@ from parsimon._checks import finite_matrix
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import Latent, positive_probability
-from parsimon.inference.likelihoods import Link
+from parsimon.inference.likelihoods import Link, positive_probability
+from parsimon.inference.posterior import Latent
 from parsimon.report.figures.latent_grid import (
     Posterior,
     Response,

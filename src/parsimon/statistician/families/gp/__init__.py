@@ -42,7 +42,7 @@ class GaussianProcesses(ModelFamily):
             depth=self.depth_for(question.X.shape[1]),
             beam=self.beam,
             guide=self.guide,
-            folds=inner_folds(question.y, question.task),
+            cv=inner_folds(question.y, question.task),
             task=question.task,
             time_limit=time_limit,
             random_state=seed,

@@ -14,7 +14,8 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor, training_posterior
-from parsimon.inference import LatentPosterior, positive_probability
+from parsimon.inference import LatentPosterior
+from parsimon.inference.likelihoods import positive_probability
 from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
 from parsimon.report.findings import (
     KernelSearchFindings,

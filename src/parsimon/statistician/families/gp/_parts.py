@@ -15,17 +15,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.gp import Candidate
-from parsimon.kernels import (
-    Constant,
-    Kernel,
-    Linear,
-    Periodic,
-    Product,
-    Sum,
-    canonical,
-    structure,
-    sum_of_products,
-)
+from parsimon.kernels import Constant, Kernel, Linear, Periodic, Product, Sum, canonical, structure
+from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Shape
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 from parsimon.statistician.families.gp._variables import direction_of, repeats

@@ -9,7 +9,7 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.evaluation import corrected_t_interval
-from parsimon.evaluation.folds import Part
+from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import CladeKFold
 from parsimon.report.findings import Interval
@@ -70,7 +70,7 @@ def judge(
     _, results = run_searches(
         family,
         [question],
-        [Part(0, number, *fold) for number, fold in enumerate((*clades, *shuffled))],
+        [OuterPart(0, number, *fold) for number, fold in enumerate((*clades, *shuffled))],
         seed,
         whole=False,
         n_jobs=_worth(traits, n_jobs),

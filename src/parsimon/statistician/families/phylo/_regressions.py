@@ -19,7 +19,6 @@ from parsimon.evaluation import holm
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.phylo import (
     PGLS,
-    AncestralStates,
     Model,
     PhyRVM,
     Tree,
@@ -27,6 +26,7 @@ from parsimon.phylo import (
     ancestral_predictions,
     ancestral_states,
 )
+from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.findings import Interval, SearchFindings
 from parsimon.report.trait_findings import (
     SPOKEN,

@@ -1,7 +1,4 @@
-"""What `honest_score` returns: the outer folds, their summary, and the summary in words.
-
-Intervals for an estimate from resampled folds.
-"""
+"""What `honest_score` returns: the outer folds, their summary in words, and intervals for it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -5,7 +5,8 @@ the right one. For numbers the error is the mean squared error over the variance
 (one for a model that knows only the mean) and the loss is minus the log density of the target
 in units of its standard deviation.
 
-What a search over kernels minimises, and what it looks at before it cross-validates.
+A guide, at the end of the file, is what a search minimises, and what it looks at before it
+cross-validates.
 """
 
 import math
@@ -15,19 +16,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.gp._fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
+from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
 from parsimon.inference import (
-    EvidenceFit,
-    Latent,
     LatentPosterior,
     RegressionPosterior,
-    Sites,
     classification_evidence,
-    evidence_curvature,
-    leave_one_out_log_loss,
     maximise_evidence,
     regression_evidence,
 )
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature
+from parsimon.inference.likelihoods import leave_one_out_log_loss
+from parsimon.inference.posterior import Latent, Sites
 from parsimon.kernels import Kernel
 
 Task: TypeAlias = Literal["classification", "regression"]
@@ -42,7 +41,7 @@ LOOSE: dict[str, Any] = {"value_tolerance": 1e-4, "gradient_tolerance": 0.3}
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class KernelProblem:
     """The data of a search and how a kernel is fitted to them.
 
     Shapes: X (n, d).
@@ -60,12 +59,12 @@ class Problem:
     inference: Literal["ep", "laplace"] = "ep"
     n_restarts: int = 0
 
-    def copied(self) -> "Problem":
+    def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
         return replace(self, X=np.array(self.X), y=np.array(self.y))
 
 
-class Start(NamedTuple):
+class FitStart(NamedTuple):
     """Where the fit of a child begins: with its parent's posterior.
 
     sites: The parent's, for labels.
@@ -76,7 +75,7 @@ class Start(NamedTuple):
     noise_variance: float | None = None
 
 
-class Whole(NamedTuple):
+class WholeFit(NamedTuple):
     """A kernel fitted to all rows.
 
     kernel: With the hyperparameters found.
@@ -95,7 +94,7 @@ class Whole(NamedTuple):
     converged: bool
 
 
-class Folded(NamedTuple):
+class FoldFits(NamedTuple):
     """A kernel fitted to each training part and judged on the part left out.
 
     errors, losses, log_evidences: One for each fold.
@@ -106,34 +105,40 @@ class Folded(NamedTuple):
     log_evidences: tuple[float, ...]
 
 
-def parent_start(problem: Problem, parent: Kernel, noise_variance: float | None) -> Start:
+class FailedFit(NamedTuple):
+    """A measurement that could not be made, and why."""
+
+    message: str
+
+
+def parent_start(problem: KernelProblem, parent: Kernel, noise_variance: float | None) -> FitStart:
     """Return what the children of a fitted kernel begin with.
 
     It is computed again from the kernel, so that a search that resumes begins with the same bits.
     """
     if problem.task == "regression":
-        return Start(noise_variance=noise_variance)
+        return FitStart(noise_variance=noise_variance)
     fitted = fit_classifier(
         parent, problem.X, problem.y, inference=problem.inference, optimise=False
     )
-    return Start(sites=fitted.posterior.sites)
+    return FitStart(sites=fitted.posterior.sites)
 
 
 def fit_whole(
-    problem: Problem,
+    problem: KernelProblem,
     kernel: Kernel,
-    start: Start,
+    start: FitStart,
     seed: np.random.SeedSequence,
     *,
     loosely: bool = False,
-) -> Whole:
+) -> WholeFit:
     """Fit a kernel to all rows and judge it by leave-one-out.
 
     Expectation propagation's cavities, and a regression's, are the predictions of each row
     without it (Rasmussen and Williams 2006, section 5.4.2); Laplace's sites serve alike.
     """
     y = problem.y
-    task = _Task.of(problem, kernel, start.noise_variance)
+    task = _KernelFit.of(problem, kernel, start.noise_variance)
     restarts: dict[str, Any] = {}
     if problem.n_restarts:
         restarts = {"start": task.starts(), "n_restarts": problem.n_restarts - 1}
@@ -147,7 +152,7 @@ def fit_whole(
     else:
         left_out, noise = posterior.leave_one_out(), None
     errors, losses = _judged(problem.task, left_out, y)
-    return Whole(
+    return WholeFit(
         kernel.with_theta(fitted.theta[: kernel.n_theta]),
         float(posterior.log_evidence),
         kernel.n_theta + (noise is not None),
@@ -159,21 +164,21 @@ def fit_whole(
     )
 
 
-def cross_validate(problem: Problem, whole: Whole) -> Folded:
+def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     """Fit a kernel to each training part, from where the fit to all rows ended, and judge it.
 
     Bounds are those of all rows, so that a column that is constant in one part does no harm
     (He 2016, eq 3.5, measures the whole training set too). The optimum of a part is near that of
     all rows, and the evidence there curved alike: Newton's steps find it.
     """
-    task = _Task.of(problem, whole.kernel, whole.noise_variance)
+    task = _KernelFit.of(problem, whole.kernel, whole.noise_variance)
     evaluate = task.evidence(problem.X, problem.y)
     posterior = evaluate(task.theta, None)
     curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
     near = _Near(posterior, curvature)
     rows = [_judge_fold(problem, task, near, train, test) for train, test in problem.folds]
     errors, losses, evidences = zip(*rows, strict=True)
-    return Folded(errors, losses, evidences)
+    return FoldFits(errors, losses, evidences)
 
 
 class _Near(NamedTuple):
@@ -184,7 +189,7 @@ class _Near(NamedTuple):
 
 
 def _judge_fold(
-    problem: Problem, task: "_Task", near: _Near, train: Indices, test: Indices
+    problem: KernelProblem, task: "_KernelFit", near: _Near, train: Indices, test: Indices
 ) -> tuple[float, float, float]:
     X, y = problem.X, problem.y
     centre = float(y[train].mean()) if problem.task == "regression" else 0.0
@@ -203,20 +208,22 @@ def _judge_fold(
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _KernelFit:
     """A kernel to be fitted: where its hyperparameters begin, and the noise with them.
 
     `fit_classifier` and `fit_regressor` do the same to tolerances that a ranking does not need.
     """
 
-    problem: Problem
+    problem: KernelProblem
     kernel: Kernel
     theta: Array
     bounds: Array
     limits: dict[str, Any]
 
     @classmethod
-    def of(cls, problem: Problem, kernel: Kernel, noise_variance: float | None) -> "_Task":
+    def of(
+        cls, problem: KernelProblem, kernel: Kernel, noise_variance: float | None
+    ) -> "_KernelFit":
         is_regression = problem.task == "regression"
         limits: dict[str, Any] = {"variance": VARIANCE_LIMITS} if is_regression else {}
         theta, bounds = kernel.theta, kernel.bounds(problem.X, **limits)
@@ -271,7 +278,7 @@ GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _DECIMALS = {"cv_error": 4, "cv_logloss": 4, "loo_logloss": 4, "nlml": 2, "bic": 2}
 
 
-def bic(whole: Whole, n_rows: int) -> float:
+def bic(whole: WholeFit, n_rows: int) -> float:
     """Return minus twice the log evidence plus the number of hyperparameters times log n.
 
     As in the kernel search for regression by Duvenaud et al. (2013), section 4.
@@ -284,7 +291,7 @@ def needs_folds(guide: Guide) -> bool:
     return guide.startswith("cv_")
 
 
-def guide_value(guide: Guide, whole: Whole, folded: Folded | None, n_rows: int) -> float:
+def guide_value(guide: Guide, whole: WholeFit, folded: FoldFits | None, n_rows: int) -> float:
     """Return what the guide says of a kernel, less being better; NaN if it is not yet known."""
     if guide == "nlml":
         return -whole.log_evidence
@@ -297,7 +304,7 @@ def guide_value(guide: Guide, whole: Whole, folded: Folded | None, n_rows: int) 
     return float(np.mean(folded.errors if guide == "cv_error" else folded.losses))
 
 
-def first_look(guide: Guide, whole: Whole, n_rows: int) -> tuple[float, float]:
+def first_look(guide: Guide, whole: WholeFit, n_rows: int) -> tuple[float, float]:
     """Return the key that decides who is cross-validated: leave-one-out's view of the guide."""
     if guide == "cv_error":
         return rounded(guide, whole.error), whole.loss
@@ -311,7 +318,7 @@ def rounded(guide: Guide, value: float) -> float:
     return round(value, _DECIMALS[guide])
 
 
-def deviation(guide: Guide, whole: Whole, folded: Folded | None) -> float:
+def deviation(guide: Guide, whole: WholeFit, folded: FoldFits | None) -> float:
     """Return the standard error of the guide's value; NaN where there is none."""
     if guide == "loo_logloss":
         return whole.loss_deviation

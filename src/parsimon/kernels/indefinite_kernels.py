@@ -1,7 +1,8 @@
-"""Kernels that are not positive semi-definite, for learners that do without it.
+"""Kernels of a distance that are not positive semi-definite, for learners that do without it.
 
-Mierswa (2009), chapter 4, learns with them by evolution. Each has `is_psd` False: its Gram
-matrix may have negative eigenvalues, so it is no covariance and no prior can be drawn from it.
+Mierswa (2009), chapter 4, learns with them, and with `Sigmoid`, by evolution. Each has `is_psd`
+False: its Gram matrix may have negative eigenvalues, so it is no covariance and no prior can be
+drawn from it.
 """
 
 import math
@@ -12,9 +13,8 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._leaf import LeafValues, Range
 from parsimon.kernels._scales import DataScale
-from parsimon.kernels.inner import Inner, finite_number
+from parsimon.kernels.leaf import LeafValues, Range
 from parsimon.kernels.radial import Radial
 
 
@@ -201,58 +201,3 @@ class GaussianCombination(Radial):
         low, guess, high = scale.lengths(self.columns)
         # Three different first guesses: at equal widths two derivatives are the same.
         return [(low**2, factor * guess**2, high**2) for factor in (1.0, 2.0, 0.5)]
-
-
-@dataclass(frozen=True)
-class Sigmoid(Inner):
-    r"""A neural unit: :math:`v \tanh(\kappa \langle x, x' \rangle - \delta)`.
-
-    Parameters
-    ----------
-    columns : int, sequence of int or None
-        Columns of X that it sees, counted from 0; None means all.
-    scale : float
-        kappa, scikit-learn's ``gamma``.
-    offset : float
-        delta, any number: minus scikit-learn's ``coef0``. It is no part of `theta`.
-    variance : float
-        Factor in front.
-    fixed : sequence of str
-        Hyperparameters left out of `theta`.
-
-    References
-    ----------
-    Mierswa (2009), definition 2.12.
-
-    Examples
-    --------
-    >>> Sigmoid(offset=1.0).gram([[1.0]], [[1.0]])
-    array([[0.]])
-    """
-
-    symbol: ClassVar[str] = "SIG"
-    kind: ClassVar[str] = "sigmoid"
-    hyperparameters: ClassVar[tuple[str, ...]] = ("scale", "variance")
-    definite: ClassVar[bool] = False
-
-    columns: Any = None
-    scale: float = 1.0
-    offset: float = 0.0
-    variance: float = 1.0
-    fixed: tuple[str, ...] = field(default=(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._store("offset", finite_number("offset", self.offset))
-
-    def _value(self, s: Array, out: Array | None = None) -> Array:
-        value = np.multiply(s, self.scale, out=out)
-        value -= self.offset
-        return np.tanh(value, out=value)
-
-    def _slope(self, at: LeafValues) -> Array:
-        return self.variance * self.scale * (1 - (at.value / self.variance) ** 2)
-
-    def _typical(self, scale: DataScale) -> float:
-        # The hyperbolic tangent may be zero on the whole diagonal.
-        return max(0.1, super()._typical(scale))

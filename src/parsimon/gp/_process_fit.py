@@ -1,16 +1,13 @@
 """Fits of one Gaussian process: arrays in, kernel and posterior out.
 
-Estimators and the search over kernels share these functions. The kernel that is given is the
-start; the bounds keep it between the grain and the extent of the data.
+Estimators and the search over kernels share `fit_classifier`, `fit_softmax` and `fit_regressor`.
+The kernel that is given is the start; the bounds keep it between the grain and the extent of the
+data.
 
-A fit to some of the rows first, so that few evaluations on all rows remain.
-
-An evaluation of a dense kernel matrix costs the cube of the rows. The optimum of some of them is
-near the optimum of all, and the evidence is there curved alike, nearly in proportion to the rows:
-from that start and with that curvature, a handful of Newton's steps on all rows meets the
-tolerance.
-
-A first fit to some of the rows, for tables whose kernel matrix is too large to fit often.
+An evaluation of a dense kernel matrix costs the cube of the rows. Where that is dear, a `Coarse`
+fit to some of the rows goes first: its optimum is near the optimum of all, and the evidence is
+there curved alike, nearly in proportion to the rows. From that start and with that curvature, a
+handful of Newton's steps on all rows meets the tolerance.
 """
 
 from time import monotonic
@@ -23,22 +20,19 @@ from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
-    DensePrior,
-    EvidenceFit,
-    Latent,
     LatentPosterior,
     RegressionPosterior,
-    Sites,
     SoftmaxPosterior,
     classification_evidence,
-    evidence_curvature,
     latent_prior,
     maximise_evidence,
     regression_evidence,
     softmax_evidence,
 )
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature
 from parsimon.inference.likelihoods import probit_tilted
-from parsimon.inference.prior import Form, LowRankPrior
+from parsimon.inference.posterior import Latent, Sites
+from parsimon.inference.prior import DensePrior, Form, LowRankPrior
 from parsimon.kernels import Kernel
 from parsimon.optimise import random_starts
 
@@ -205,7 +199,7 @@ VARIANCE_LIMITS = (1e-4, 400.0)
 NOISE_START = 0.1
 
 
-class Fitted(NamedTuple, Generic[P]):
+class FittedProcess(NamedTuple, Generic[P]):
     """A kernel with its best hyperparameters, and the posterior that follows.
 
     n_evaluations: How often the evidence was computed.
@@ -238,7 +232,7 @@ def fit_classifier(
     max_iterations: int = 200,
     time_limit: float | None = None,
     n_optimised: int | None = 1500,
-) -> Fitted[LatentPosterior]:
+) -> FittedProcess[LatentPosterior]:
     """Fit a binary classifier with the probit likelihood.
 
     Parameters
@@ -276,7 +270,7 @@ def fit_classifier(
 
     Returns
     -------
-    Fitted
+    FittedProcess
 
     Examples
     --------
@@ -320,7 +314,7 @@ def _coarse_to_fine(
     *,
     how: dict[str, Any],
     search: dict[str, Any],
-) -> Fitted[LatentPosterior]:
+) -> FittedProcess[LatentPosterior]:
     """Fit to some rows, and to all rows from where that ended."""
     began = monotonic()
     first = coarse_fit(kernel, X, y_signs, starts, bounds, how=how, search=search)
@@ -340,7 +334,7 @@ def _fit_in_stages(
     n_optimised: int,
     how: dict[str, Any],
     search: dict[str, Any],
-) -> Fitted[LatentPosterior]:
+) -> FittedProcess[LatentPosterior]:
     """Fit hyperparameters to some rows, and then the posterior, or all, to all rows."""
     rows, weights = stratified_rows(y_signs, n_optimised), how["weights"]
     own = how | {"weights": None if weights is None else weights[rows]}
@@ -372,7 +366,7 @@ def fit_softmax(
     random_state: Seed = None,
     max_iterations: int = 200,
     time_limit: float | None = None,
-) -> Fitted[SoftmaxPosterior]:
+) -> FittedProcess[SoftmaxPosterior]:
     """Fit a classifier of several classes with the softmax likelihood, by Laplace.
 
     Shapes: X (n, d), codes (n,).
@@ -409,7 +403,7 @@ def fit_regressor(
     form: Form = "auto",
     max_iterations: int = 200,
     time_limit: float | None = None,
-) -> Fitted[RegressionPosterior]:
+) -> FittedProcess[RegressionPosterior]:
     """Fit a regression with Gaussian noise, whose variance is one more hyperparameter.
 
     Shapes: X (n, d), y (n,), weights (n,), bounds (p, 2).
@@ -446,8 +440,8 @@ def _checked(kernel: Kernel, X: Array) -> Array:
     return finite_matrix(X, "X")
 
 
-def _optimised(kernel: Kernel, fit: EvidenceFit[P]) -> Fitted[P]:
-    return Fitted(
+def _optimised(kernel: Kernel, fit: EvidenceFit[P]) -> FittedProcess[P]:
+    return FittedProcess(
         # A regression's last hyperparameter is the noise, which the posterior keeps.
         kernel.with_theta(fit.theta[: kernel.n_theta]),
         fit.posterior,
@@ -458,9 +452,9 @@ def _optimised(kernel: Kernel, fit: EvidenceFit[P]) -> Fitted[P]:
     )
 
 
-def _unoptimised(kernel: Kernel, posterior: P) -> Fitted[P]:
+def _unoptimised(kernel: Kernel, posterior: P) -> FittedProcess[P]:
     message = "The hyperparameters were kept as they are."
-    return Fitted(kernel, posterior, posterior.log_evidence, 1, posterior.converged, message)
+    return FittedProcess(kernel, posterior, posterior.log_evidence, 1, posterior.converged, message)
 
 
 def _starts(kernel: Kernel, X: Array, n_restarts: int, **limits: Any) -> Array:

@@ -39,10 +39,10 @@ from parsimon.phylo._missing import (
     star,
 )
 from parsimon.phylo._tips import check_tree, split_tips, tip_gaussian
-from parsimon.phylo.gaussian import TreeGaussian
 from parsimon.phylo.pgls import checked_limits
 from parsimon.phylo.plot import biplot
 from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree_gaussian import TreeGaussian
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """What all leaves share: checked fields, theta, and one pass that fills every derivative.
 
 A leaf is ``variance * f(s)``, where s is what two rows have in common: a scaled squared
-distance (`radial.py`, `indefinite.py`), a sum over columns (`columnwise.py`) or an inner product
+distance or a sum over columns (`radial.py`, `indefinite_kernels.py`), or an inner product
 (`inner.py`). A leaf gives f, its slope and the derivatives for its own hyperparameters, all from
 s and the Gram matrix, so that no exponential is taken twice.
 """
