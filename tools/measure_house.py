@@ -103,14 +103,31 @@ class Import:
     line: int
 
 
+def collects(package: Module) -> set[str]:
+    """Return the names that a package takes from its modules."""
+    return {
+        alias.asname or alias.name
+        for node in package.tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module != package.name
+        for alias in node.names
+    }
+
+
 def imports(modules: Mapping[str, Module]) -> Iterator[Import]:
-    """Yield the imports of each module from the package, those inside functions too."""
+    """Yield the imports of each module from the package, those inside functions too.
+
+    A package may export a function that is called as its module is: then the function is meant.
+    """
+    collected = {name: collects(module) for name, module in modules.items() if module.is_package}
     for module in modules.values():
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
-                    place = (whole, "") if whole in modules else (node.module, alias.name)
+                    is_module = whole in modules and alias.name not in collected.get(
+                        node.module, ()
+                    )
+                    place = (whole, "") if is_module else (node.module, alias.name)
                     yield Import(module.name, *place, node.lineno)
             elif isinstance(node, ast.Import):
                 for alias in node.names:

@@ -142,14 +142,3 @@ def random_halves(groups: list[Indices], rng: np.random.Generator) -> tuple[Indi
     first = [rows[: (len(rows) + 1) // 2] for rows in shuffled]
     second = [rows[(len(rows) + 1) // 2 :] for rows in shuffled]
     return np.sort(np.concatenate(first)), np.sort(np.concatenate(second))
-
-
-__all__ = [
-    "METRICS",
-    "MetricName",
-    "class_rows",
-    "complete_vector",
-    "homogeneous_partition",
-    "nearest_neighbour_walk",
-    "random_halves",
-]

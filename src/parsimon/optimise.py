@@ -472,6 +472,3 @@ def _checked_bounds(bounds: Array) -> Array:
             f"bound ({bounds[which, 1]:.6g}). Swap them."
         )
     return bounds
-
-
-__all__ = ["Minimum", "Objective", "minimise", "random_starts"]

@@ -11,17 +11,11 @@ from sklearn.datasets import make_moons
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from parsimon.evaluation import (
-    anova,
-    corrected_t,
-    holm,
-    mann_whitney,
-    pairwise,
-    wilcoxon_signed_rank,
-)
+from parsimon.evaluation import anova, corrected_t, mann_whitney, pairwise, wilcoxon_signed_rank
 from parsimon.evaluation import (
     compare as permutation,
 )
+from parsimon.evaluation.compare import holm
 from parsimon.exceptions import InvalidInputError
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "tests.json").read_text())

@@ -9,16 +9,16 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.sparse_bayes._spread import (
-    distinct_columns,
-    inverse_precision,
-    posterior_spread,
-)
 from parsimon.inference.sparse_bayes.em import (
     EMBernoulli,
     EMGaussian,
     em_classification,
     em_regression,
+)
+from parsimon.inference.sparse_bayes.spread import (
+    distinct_columns,
+    inverse_precision,
+    posterior_spread,
 )
 
 

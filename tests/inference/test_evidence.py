@@ -5,8 +5,8 @@ import parsimon.inference.evidence
 import parsimon.inference.prior
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import classification_evidence, maximise_evidence, regression_evidence
-from parsimon.inference.evidence import evidence_curvature
+from parsimon.inference import classification_evidence, maximise_evidence
+from parsimon.inference.evidence import evidence_curvature, regression_evidence
 from parsimon.inference.likelihoods import leave_one_out_log_loss, positive_probability
 from parsimon.inference.prior import DensePrior
 from parsimon.kernels import SquaredExponential

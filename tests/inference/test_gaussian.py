@@ -5,7 +5,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import gaussian_regression, latent_prior, regression_evidence
+from parsimon.inference import gaussian_regression, latent_prior
+from parsimon.inference.evidence import regression_evidence
 from parsimon.kernels import SquaredExponential
 from tests.inference.problems import SUM, central_differences, table
 

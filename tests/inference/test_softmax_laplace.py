@@ -5,13 +5,9 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import (
-    maximise_evidence,
-    softmax_evidence,
-    softmax_laplace,
-    softmax_probability,
-)
+from parsimon.inference import maximise_evidence, softmax_laplace
 from parsimon.inference.posterior import Latent
+from parsimon.inference.softmax_laplace import softmax_evidence, softmax_probability
 from parsimon.kernels import SquaredExponential
 from tests.inference.problems import KERNELS, central_differences, table
 

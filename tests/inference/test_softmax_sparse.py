@@ -9,10 +9,10 @@ from scipy.special import expit, log_softmax
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.sparse_bayes._design import scaled_columns
-from parsimon.inference.sparse_bayes._softmax_mode import OneHotLabels, pair_curvature, pair_mode
 from parsimon.inference.sparse_bayes._softmax_search import SoftmaxProblem
 from parsimon.inference.sparse_bayes.classification import sparse_classification
+from parsimon.inference.sparse_bayes.design import scaled_columns
+from parsimon.inference.sparse_bayes.multinomial import OneHotLabels, pair_curvature, pair_mode
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
     softmax_moderated,

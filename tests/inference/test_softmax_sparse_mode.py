@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from parsimon.inference import softmax_laplace
 from parsimon.inference.irls import logistic_mode
 from parsimon.inference.posterior import Latent
-from parsimon.inference.sparse_bayes._softmax_mode import class_contrasts, contrast_hessian
+from parsimon.inference.sparse_bayes.multinomial import class_contrasts, contrast_hessian
 from parsimon.inference.sparse_bayes.softmax import (
     softmax_average,
     softmax_given,

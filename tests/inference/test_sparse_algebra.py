@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.inference.sparse_bayes._design import scaled_columns
 from parsimon.inference.sparse_bayes._moves import (
     add,
     best_gain,
@@ -19,6 +18,7 @@ from parsimon.inference.sparse_bayes._moves import (
     prune,
 )
 from parsimon.inference.sparse_bayes.classification import BernoulliProblem
+from parsimon.inference.sparse_bayes.design import scaled_columns
 from parsimon.inference.sparse_bayes.fast import Budget, Climber, climb
 from parsimon.inference.sparse_bayes.regression import GaussianProblem
 
@@ -225,8 +225,8 @@ def test_steps_go_uphill_and_a_climb_ends_where_nothing_can_be_gained(kind):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_columns_are_scaled_without_touching_the_design(monkeypatch, precision, order):
-    monkeypatch.setattr("parsimon.inference.sparse_bayes._design._SMALL", 7)
-    monkeypatch.setattr("parsimon.inference.sparse_bayes._design._LARGE", 7)
+    monkeypatch.setattr("parsimon.inference.sparse_bayes.design._SMALL", 7)
+    monkeypatch.setattr("parsimon.inference.sparse_bayes.design._LARGE", 7)
     rng = np.random.default_rng(0)
     design = np.asarray(rng.normal(size=(11, 4)) * [1.0, 1e8, 1e-8, 0.0], precision, order=order)
     design.flags.writeable = False

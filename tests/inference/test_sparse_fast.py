@@ -11,15 +11,17 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import (
-    laplace_design_gradient,
     laplace_evidence,
-    regression_design_gradient,
     regression_evidence,
     sparse_classification,
     sparse_regression,
 )
-from parsimon.inference.sparse_bayes._design import scaled_columns
+from parsimon.inference.sparse_bayes.design import scaled_columns
 from parsimon.inference.sparse_bayes.fast import spanning_columns
+from parsimon.inference.sparse_bayes.gradients import (
+    laplace_design_gradient,
+    regression_design_gradient,
+)
 
 FITS = (sparse_regression, sparse_classification)
 

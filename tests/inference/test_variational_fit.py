@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from parsimon.inference import stochastic_bound
 from parsimon.inference.variational import (
     InducingPrior,
     LabelledRows,
@@ -14,7 +13,7 @@ from parsimon.inference.variational import (
     bound_gradient,
     bound_statistics,
 )
-from parsimon.inference.variational_fit import Adam, climb, maximise_bound
+from parsimon.inference.variational_fit import Adam, climb, maximise_bound, stochastic_bound
 from parsimon.kernels import SquaredExponential
 
 

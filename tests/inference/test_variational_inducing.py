@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from parsimon.inference import inducing, kmeans_points, pivoted_points
+from parsimon.inference import inducing
+from parsimon.inference.inducing import kmeans_points, pivoted_points
 from parsimon.kernels import SquaredExponential
 
 

@@ -24,11 +24,11 @@ from parsimon.kernels import (
     RationalQuadratic,
     Sigmoid,
     SquaredExponential,
-    as_kernel,
     from_sklearn,
     to_sklearn,
 )
 from parsimon.kernels._sklearn_kernel import KernelAdapter
+from parsimon.kernels.adapters import as_kernel
 from parsimon.kernels.form import same_structure
 from tests.kernels.examples import DEFINITE, X, Y, identify
 

@@ -16,11 +16,10 @@ from parsimon.kernels import (
     SquaredExponential,
     Sum,
     canonical,
-    simplify,
     structure,
 )
 from parsimon.kernels.combination import Combination
-from parsimon.kernels.form import n_base, same_structure, sum_of_products
+from parsimon.kernels.form import n_base, same_structure, simplify, sum_of_products
 from tests.kernels.examples import LEAVES, X, combinations_of
 
 SE = SquaredExponential

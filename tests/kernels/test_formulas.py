@@ -123,7 +123,7 @@ def test_columns_are_sorted_with_what_belongs_to_them():
 
 
 def test_names_of_scikit_learn_have_its_meaning():
-    from parsimon.kernels import as_kernel
+    from parsimon.kernels.adapters import as_kernel
 
     options = {"gamma": 0.3, "degree": 2, "coef0": 0.7}
     for name, theirs in [

@@ -3,8 +3,8 @@
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels import Constant, Linear, SquaredExponential, expand, simplify, structure
-from parsimon.kernels.form import n_base, same_structure
+from parsimon.kernels import Constant, Linear, SquaredExponential, expand, structure
+from parsimon.kernels.form import n_base, same_structure, simplify
 
 SE = SquaredExponential
 a, b, c, d = (SE(column) for column in range(4))

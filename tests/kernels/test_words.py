@@ -14,11 +14,10 @@ from parsimon.kernels import (
     Product,
     SquaredExponential,
     kind,
-    latex,
     plain,
     spoken,
 )
-from parsimon.kernels.words import name_theta
+from parsimon.kernels.words import latex, name_theta
 from tests.kernels.examples import LEAVES, combinations_of
 
 SE = SquaredExponential

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
-from parsimon.pareto._criteria import KNEES, segment_borders, unit_scaled
+from parsimon.pareto.criteria import KNEES, segment_borders, unit_scaled
 from tests.pareto.strategies import tables
 
 scales = st.floats(1e-3, 1e3)

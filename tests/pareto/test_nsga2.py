@@ -5,7 +5,7 @@ from parsimon import _compiled
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto._evaluation_pool import Evaluated
 from parsimon.pareto.desirability import DesirabilityGuide, ReferencePoints
-from parsimon.pareto.indicators import hypervolume
+from parsimon.pareto.dominance import hypervolume
 from parsimon.pareto.nsga2 import NSGA2, nsga2
 from parsimon.pareto.space import Bits, Box, Integers
 from parsimon.pareto.variation import (

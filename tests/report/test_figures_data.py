@@ -8,18 +8,16 @@ from parsimon._style import BLUE, GREEN, GREY, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
     ClassRows,
-    SearchNode,
-    axis_order,
-    calibration_bins,
     calibration_curve,
-    caption,
     data_figure,
-    folds_sketch,
     parallel_coordinates,
-    schematic,
     search_tree,
 )
-from parsimon.report.figures.table_figure import separation
+from parsimon.report.figures.calibration import calibration_bins
+from parsimon.report.figures.search_figures import SearchNode
+from parsimon.report.figures.sketches import folds_sketch, schematic
+from parsimon.report.figures.svg_text import caption
+from parsimon.report.figures.table_figure import axis_order, separation
 
 
 @pytest.fixture(autouse=True)

@@ -4,17 +4,12 @@ import pytest
 from scipy.special import ndtr
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures import (
-    ClassRows,
-    DrawnPart,
-    caption,
-    component_panels,
-    component_reach,
-    posterior_by_level,
-    posterior_levels,
-    slices,
-)
+from parsimon.report.figures import ClassRows, DrawnPart, component_panels
 from parsimon.report.figures.latent_grid import two_values
+from parsimon.report.figures.levels import posterior_by_level, posterior_levels
+from parsimon.report.figures.one_column import slices
+from parsimon.report.figures.parts import component_reach
+from parsimon.report.figures.svg_text import caption
 
 
 @pytest.fixture(autouse=True)

@@ -14,11 +14,7 @@ from PIL import Image
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
     ClassRows,
-    SearchNode,
-    caption,
     data_figure,
-    folds_sketch,
-    isosurface_3d,
     label,
     parallel_coordinates,
     posterior_1d,
@@ -30,7 +26,10 @@ from parsimon.report.figures import (
     svg_text as page,
 )
 from parsimon.report.figures.points import number, percent
-from parsimon.report.figures.svg_text import compact, simplified
+from parsimon.report.figures.search_figures import SearchNode
+from parsimon.report.figures.sketches import folds_sketch
+from parsimon.report.figures.svg_text import caption, compact, simplified
+from parsimon.report.figures.three_columns import isosurface_3d
 
 HOSTILE = [
     "<script>alert(1)</script>",

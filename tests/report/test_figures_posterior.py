@@ -9,14 +9,13 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
     ClassRows,
     DrawnPart,
-    caption,
     component_panels,
-    monotone_share,
     monotonicity,
     posterior_1d,
     posterior_2d,
-    slices,
 )
+from parsimon.report.figures.one_column import monotone_share, slices
+from parsimon.report.figures.svg_text import caption
 
 
 @pytest.fixture(autouse=True)

@@ -3,17 +3,10 @@ import numpy as np
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures import (
-    NumberRows,
-    Step,
-    caption,
-    error_steps,
-    predicted_observed,
-    regression_1d,
-    regression_2d,
-    regression_slices,
-    svg,
-)
+from parsimon.report.figures import NumberRows, error_steps, regression_1d, regression_2d, svg
+from parsimon.report.figures.numeric import predicted_observed, regression_slices
+from parsimon.report.figures.search_figures import Step
+from parsimon.report.figures.svg_text import caption
 
 
 @pytest.fixture(autouse=True)

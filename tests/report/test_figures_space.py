@@ -10,7 +10,9 @@ from PIL import Image
 from scipy.special import ndtri
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.figures import ClassRows, caption, isosurface, isosurface_3d, rotate
+from parsimon.report.figures import ClassRows
+from parsimon.report.figures.svg_text import caption
+from parsimon.report.figures.three_columns import isosurface, isosurface_3d, rotate
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,8 @@
 import pytest
 
 from parsimon.phylo import Tree, ancestral_states, brownian_traits, read_tree, yule_tree
-from parsimon.report.figures import caption, svg
+from parsimon.report.figures import svg
+from parsimon.report.figures.svg_text import caption
 from parsimon.report.figures.trait_figures import (
     draw_ancestors,
     draw_curves,

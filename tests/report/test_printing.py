@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from parsimon.report.document import Cell, Heading, Table
-from parsimon.report.figures import folds_sketch, svg
+from parsimon.report.figures import svg
+from parsimon.report.figures.sketches import folds_sketch
 from parsimon.report.typst import drawing, fitting
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200"'

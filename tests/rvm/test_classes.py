@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import nondominated
 from parsimon.rvm._archive import entry_test
 from parsimon.rvm._evaluators import class_complexity

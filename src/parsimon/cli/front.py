@@ -149,7 +149,7 @@ def _front(data: "pd.DataFrame", maximise: Sequence[str], minimise: Sequence[str
 
 
 def _conditions(texts: Sequence[str]) -> dict[str, float]:
-    from parsimon.pareto._criteria import written_conditions
+    from parsimon.pareto.criteria import written_conditions
 
     return {name: bound for text in texts for name, bound in written_conditions(text).items()}
 

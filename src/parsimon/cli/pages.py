@@ -58,9 +58,9 @@ def check_places(places: Mapping[str, Path]) -> None:
         if not os.access(path.parent, os.W_OK):
             raise InvalidInputError(f"Nothing can be written to the folder {path.parent}.")
     if "PDF" in places:
-        from parsimon.report.typst import check_typst
+        from parsimon.report import check_pdf
 
-        check_typst()
+        check_pdf()
 
 
 def command_line(context: click.Context, target: str, showing: frozenset[str]) -> str:

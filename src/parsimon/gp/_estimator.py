@@ -14,7 +14,8 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import LatentPosterior
 from parsimon.inference.prior import LowRankPrior
-from parsimon.kernels import Kernel, SquaredExponential, as_kernel, from_sklearn
+from parsimon.kernels import Kernel, SquaredExponential, from_sklearn
+from parsimon.kernels.adapters import as_kernel
 
 
 class LatentComponent(NamedTuple):

@@ -17,14 +17,9 @@ import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
-from parsimon.inference import (
-    LatentPosterior,
-    RegressionPosterior,
-    classification_evidence,
-    maximise_evidence,
-    regression_evidence,
-)
-from parsimon.inference.evidence import EvidenceFit, evidence_curvature
+from parsimon.inference import LatentPosterior, classification_evidence, maximise_evidence
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature, regression_evidence
+from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import leave_one_out_log_loss
 from parsimon.inference.posterior import Latent, Sites
 from parsimon.kernels import Kernel

@@ -14,9 +14,10 @@ from scipy.special import softmax
 from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.gp._process_fit import FittedProcess
-from parsimon.inference import LatentPosterior, SoftmaxPosterior, softmax_probability
+from parsimon.inference import LatentPosterior
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent, Sites, cavity
+from parsimon.inference.softmax_laplace import SoftmaxPosterior, softmax_probability
 from parsimon.kernels import Kernel
 from parsimon.kernels.form import sum_of_products
 

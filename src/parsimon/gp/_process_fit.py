@@ -21,18 +21,16 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
     LatentPosterior,
-    RegressionPosterior,
-    SoftmaxPosterior,
     classification_evidence,
     latent_prior,
     maximise_evidence,
-    regression_evidence,
-    softmax_evidence,
 )
-from parsimon.inference.evidence import EvidenceFit, evidence_curvature
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature, regression_evidence
+from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import probit_tilted
 from parsimon.inference.posterior import Latent, Sites
 from parsimon.inference.prior import DensePrior, Form, LowRankPrior
+from parsimon.inference.softmax_laplace import SoftmaxPosterior, softmax_evidence
 from parsimon.kernels import Kernel
 from parsimon.optimise import random_starts
 

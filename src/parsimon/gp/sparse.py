@@ -21,9 +21,14 @@ from parsimon._progress import Progress
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference import kmeans_points, pivoted_points, stochastic_bound
+from parsimon.inference import (
+    BoundFit,
+    kmeans_points,
+    maximise_bound,
+    pivoted_points,
+    stochastic_bound,
+)
 from parsimon.inference.variational import InducingPrior, LabelledRows
-from parsimon.inference.variational_fit import BoundFit, maximise_bound
 from parsimon.kernels import Constant, Kernel, SquaredExponential
 
 

@@ -8,30 +8,18 @@ Gaussian over the latent values at a few inducing points instead.
 """
 
 from parsimon.inference.ep import expectation_propagation
-from parsimon.inference.evidence import (
-    classification_evidence,
-    maximise_evidence,
-    regression_evidence,
-)
-from parsimon.inference.gaussian import RegressionPosterior, gaussian_regression
+from parsimon.inference.evidence import classification_evidence, maximise_evidence
+from parsimon.inference.gaussian import gaussian_regression
 from parsimon.inference.inducing import kmeans_points, pivoted_points
 from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import LatentPosterior
 from parsimon.inference.prior import latent_prior
-from parsimon.inference.softmax_laplace import (
-    SoftmaxPosterior,
-    softmax_evidence,
-    softmax_laplace,
-    softmax_probability,
-)
-from parsimon.inference.variational import VariationalPosterior
-from parsimon.inference.variational_fit import maximise_bound, stochastic_bound
+from parsimon.inference.softmax_laplace import softmax_laplace
+from parsimon.inference.variational_fit import BoundFit, maximise_bound, stochastic_bound
 
 __all__ = [
+    "BoundFit",
     "LatentPosterior",
-    "RegressionPosterior",
-    "SoftmaxPosterior",
-    "VariationalPosterior",
     "classification_evidence",
     "expectation_propagation",
     "gaussian_regression",
@@ -41,9 +29,6 @@ __all__ = [
     "maximise_bound",
     "maximise_evidence",
     "pivoted_points",
-    "regression_evidence",
-    "softmax_evidence",
     "softmax_laplace",
-    "softmax_probability",
     "stochastic_bound",
 ]

@@ -7,11 +7,11 @@ expressions to a common form, `expand` lists the neighbours of one in a search; 
 in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn.
 """
 
-from parsimon.kernels.adapters import as_kernel, from_sklearn, to_sklearn
+from parsimon.kernels.adapters import from_sklearn, to_sklearn
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.dictionaries import MultiResolution
-from parsimon.kernels.form import canonical, expand, simplify, structure
+from parsimon.kernels.form import canonical, expand, structure
 from parsimon.kernels.indefinite_kernels import Epanechnikov, GaussianCombination, Multiquadric
 from parsimon.kernels.inner import Constant, Linear, Polynomial, Sigmoid
 from parsimon.kernels.plot import plot, sample_prior
@@ -22,7 +22,7 @@ from parsimon.kernels.radial import (
     RationalQuadratic,
     SquaredExponential,
 )
-from parsimon.kernels.words import kind, latex, plain, spoken
+from parsimon.kernels.words import kind, plain, spoken
 
 __all__ = [
     "Constant",
@@ -41,16 +41,13 @@ __all__ = [
     "Sigmoid",
     "SquaredExponential",
     "Sum",
-    "as_kernel",
     "canonical",
     "expand",
     "from_sklearn",
     "kind",
-    "latex",
     "plain",
     "plot",
     "sample_prior",
-    "simplify",
     "spoken",
     "structure",
     "to_sklearn",

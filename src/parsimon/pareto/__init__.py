@@ -20,10 +20,17 @@ from parsimon.pareto.desirability import (
     ReferencePoints,
     TwoSided,
 )
-from parsimon.pareto.dominance import dominates, nondominated
+from parsimon.pareto.dominance import (
+    additive_epsilon,
+    attainment,
+    dominates,
+    hypervolume,
+    igd_plus,
+    nondominated,
+    spread,
+)
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import Front
-from parsimon.pareto.indicators import additive_epsilon, attainment, hypervolume, igd_plus, spread
 from parsimon.pareto.nsga2 import nsga2
 from parsimon.pareto.search import SearchResult
 from parsimon.pareto.single import evolution_strategy, particle_swarm

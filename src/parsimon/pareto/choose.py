@@ -27,8 +27,8 @@ import numpy as np
 from parsimon._checks import check_choice, check_positive
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto._criteria import KNEES, condition_mask, written_conditions
 from parsimon.pareto._directions import Directions
+from parsimon.pareto.criteria import KNEES, condition_mask, written_conditions
 from parsimon.pareto.dominance import nondominated_rows
 from parsimon.pareto.front import Front
 

@@ -18,12 +18,11 @@ import numpy as np
 from parsimon._checks import check_choice, finite_matrix
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto import _criteria as choice
-from parsimon.pareto._criteria import condition_mask
+from parsimon.pareto import criteria as choice
 from parsimon.pareto._directions import Directions
+from parsimon.pareto.criteria import condition_mask
 from parsimon.pareto.desirability import as_desirability, desirability_index
-from parsimon.pareto.dominance import check_ties, nondominated_rows
-from parsimon.pareto.indicators import hypervolume
+from parsimon.pareto.dominance import check_ties, hypervolume, nondominated_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

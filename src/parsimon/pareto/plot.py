@@ -7,8 +7,8 @@ import numpy as np
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto._criteria import unit_scaled
 from parsimon.pareto._directions import Directions
+from parsimon.pareto.criteria import unit_scaled
 from parsimon.pareto.front import number
 
 if TYPE_CHECKING:

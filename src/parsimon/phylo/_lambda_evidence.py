@@ -27,7 +27,7 @@ from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
-from parsimon.inference.sparse_bayes._design import Prior, Smoothness
+from parsimon.inference.sparse_bayes.design import Prior, Smoothness
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._likelihood import Estimate, check_bounded
 from parsimon.phylo.tree_gaussian import TreeGaussian

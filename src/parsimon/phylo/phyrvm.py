@@ -25,8 +25,8 @@ from parsimon._parallel import one_thread
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, regression_evidence
-from parsimon.inference.sparse_bayes._design import Prior, Smoothness
-from parsimon.kernels import as_kernel
+from parsimon.inference.sparse_bayes.design import Prior, Smoothness
+from parsimon.kernels.adapters import as_kernel
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._lambda_evidence import (
     EvidenceCurve,

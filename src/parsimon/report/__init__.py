@@ -12,7 +12,7 @@ from pathlib import Path
 from parsimon.report.document import Document
 from parsimon.report.findings import ReportFindings
 
-__all__ = ["Readable"]
+__all__ = ["Readable", "check_pdf"]
 
 
 class Readable:
@@ -53,6 +53,13 @@ class Readable:
         from parsimon.report.markdown import to_markdown
 
         return _written(path, to_markdown(self.document).encode())
+
+
+def check_pdf() -> None:
+    """Say in one sentence if PDFs cannot be made here, before anything long begins."""
+    from parsimon.report.typst import check_typst
+
+    check_typst()
 
 
 def _written(path: str | os.PathLike[str], content: bytes) -> Path:

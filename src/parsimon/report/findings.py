@@ -457,33 +457,3 @@ class Findings(ReportFindings):
     run: RunFindings
     joint: Joint | None = None
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
-
-
-__all__ = [
-    "Band",
-    "CalibrationBin",
-    "Checks",
-    "ComponentFinding",
-    "Findings",
-    "Honest",
-    "InteractionFinding",
-    "Interval",
-    "Joint",
-    "KernelSearchFindings",
-    "ModelFinding",
-    "OuterFold",
-    "Picture",
-    "ReportFindings",
-    "Roc",
-    "RowFinding",
-    "RunFindings",
-    "SearchFindings",
-    "Shape",
-    "Study",
-    "TableFindings",
-    "Task",
-    "Treatment",
-    "TreatmentKind",
-    "Variable",
-    "VariableFinding",
-]

@@ -21,7 +21,7 @@ import numpy as np
 from parsimon._checks import check_count, check_probability
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto.archive import Archive
+from parsimon.pareto import Archive
 from parsimon.rvm._evaluators import (
     OBJECTIVES,
     GenomeEvaluator,

@@ -19,13 +19,9 @@ from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
-from parsimon.inference.sparse_bayes import (
-    SparseBayes,
-    em_classification,
-    softmax_sparse,
-    sparse_classification,
-    variational_classification,
-)
+from parsimon.inference.sparse_bayes import SparseBayes, softmax_sparse, sparse_classification
+from parsimon.inference.sparse_bayes.averaged import variational_classification
+from parsimon.inference.sparse_bayes.em import em_classification
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
     softmax_average,

@@ -18,7 +18,8 @@ from parsimon._checks import finite_matrix
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels import Kernel, MultiResolution, SquaredExponential, as_kernel
+from parsimon.kernels import Kernel, MultiResolution, SquaredExponential
+from parsimon.kernels.adapters import as_kernel
 from parsimon.kernels.radial import squared_distances
 
 # Entries of one piece of a design: 32 MB of temporary memory whatever the size of the whole.

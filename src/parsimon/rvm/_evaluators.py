@@ -31,8 +31,8 @@ from scipy.special import softmax
 from parsimon._checks import check_choice
 from parsimon._typing import Array, Indices, Mask
 from parsimon.inference.irls import logistic_modes
-from parsimon.inference.sparse_bayes._softmax_mode import contrast_hessian, softmax_mode
-from parsimon.inference.sparse_bayes._spread import inverse_precision
+from parsimon.inference.sparse_bayes.multinomial import contrast_hessian, softmax_mode
+from parsimon.inference.sparse_bayes.spread import inverse_precision
 from parsimon.rvm._genome import Genome, alpha_of
 from parsimon.rvm._problem import RelevanceProblem
 from parsimon.rvm._sweep import (

@@ -22,7 +22,7 @@ from parsimon.inference.irls import logistic_mode
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import SparseBayes
-from parsimon.inference.sparse_bayes._spread import inverse_precision
+from parsimon.inference.sparse_bayes.spread import inverse_precision
 from parsimon.kernels import Kernel, MultiResolution, SquaredExponential
 from parsimon.linalg import jittered_cholesky
 from parsimon.rvm._dictionary import BasisFunctions, BumpColumns, KernelColumns

@@ -20,7 +20,7 @@ from parsimon._checks import check_choice, check_count
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto._checkpoint import Checkpoint
+from parsimon.pareto import Checkpoint
 from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
 from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, child_generator, run
 from parsimon.rvm._archive import ArchivePoints, EntryTest, OneArchive, TwoArchives

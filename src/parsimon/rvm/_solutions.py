@@ -17,7 +17,7 @@ import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.inference.irls import logistic_modes
-from parsimon.inference.sparse_bayes._softmax_mode import softmax_mode
+from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import Directions, Front
 from parsimon.pareto.choose import Figures
 from parsimon.pareto.front import restore

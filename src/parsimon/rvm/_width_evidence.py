@@ -21,12 +21,10 @@ import numpy as np
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import newton_step
-from parsimon.inference.sparse_bayes import (
-    SparseBayes,
+from parsimon.inference.sparse_bayes import SparseBayes, sparse_classification, sparse_regression
+from parsimon.inference.sparse_bayes.gradients import (
     laplace_design_gradient,
     regression_design_gradient,
-    sparse_classification,
-    sparse_regression,
 )
 from parsimon.kernels import Kernel, Laplacian, MultiResolution, SquaredExponential
 from parsimon.kernels.leaf import Leaf, as_leaf

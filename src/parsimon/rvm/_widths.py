@@ -25,8 +25,8 @@ from parsimon.kernels import (
     Polynomial,
     Sigmoid,
     SquaredExponential,
-    as_kernel,
 )
+from parsimon.kernels.adapters import as_kernel
 from parsimon.kernels.leaf import Leaf
 from parsimon.rvm._dictionary import make_basis, named_kernel
 from parsimon.rvm._width_evidence import (

@@ -16,12 +16,9 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes import (
-    SparseBayes,
-    em_regression,
-    sparse_regression,
-    variational_regression,
-)
+from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
+from parsimon.inference.sparse_bayes.averaged import variational_regression
+from parsimon.inference.sparse_bayes.em import em_regression
 from parsimon.rvm._classes import shown, source
 from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 from parsimon.rvm._setup import (

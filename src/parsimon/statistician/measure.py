@@ -17,7 +17,7 @@ from parsimon._typing import Array, Indices, Mask
 from parsimon.evaluation import corrected_t_interval
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
-from parsimon.report.figures import calibration_bins
+from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.findings import (
     CalibrationBin,
     Checks,

@@ -13,18 +13,17 @@ import numpy as np
 from parsimon._style import figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.report.figures import (
-    CalibrationBins,
     ClassRows,
-    Step,
     caption,
     data_figure,
-    draw_calibration,
     error_steps,
     label,
     parallel_coordinates,
-    predicted_observed,
     svg,
 )
+from parsimon.report.figures.calibration import CalibrationBins, draw_calibration
+from parsimon.report.figures.numeric import predicted_observed
+from parsimon.report.figures.search_figures import Step
 from parsimon.report.findings import Checks, Honest, Picture, Roc, Study, Task, Variable
 from parsimon.roc import AucInterval, RocDisplay
 from parsimon.roc.curve import RocPoints

@@ -18,7 +18,8 @@ from parsimon._checks import check_choice, check_positive, finite_matrix, is_pre
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
-from parsimon.kernels import Kernel, as_kernel
+from parsimon.kernels import Kernel
+from parsimon.kernels.adapters import as_kernel
 from parsimon.svm._dual import Dual, Solution
 from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
 from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired

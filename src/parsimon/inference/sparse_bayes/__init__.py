@@ -7,12 +7,7 @@ the multinomial classifier, in which each class chooses its own columns.
 """
 
 from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes.averaged import (
-    variational_classification,
-    variational_regression,
-)
 from parsimon.inference.sparse_bayes.classification import sparse_classification
-from parsimon.inference.sparse_bayes.em import em_classification, em_regression
 from parsimon.inference.sparse_bayes.gradients import (
     laplace_design_gradient,
     laplace_evidence,
@@ -24,8 +19,6 @@ from parsimon.inference.sparse_bayes.softmax import softmax_sparse
 
 __all__ = [
     "SparseBayes",
-    "em_classification",
-    "em_regression",
     "laplace_design_gradient",
     "laplace_evidence",
     "regression_design_gradient",
@@ -33,6 +26,4 @@ __all__ = [
     "softmax_sparse",
     "sparse_classification",
     "sparse_regression",
-    "variational_classification",
-    "variational_regression",
 ]

@@ -31,13 +31,13 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.inference.sparse_bayes._design import ScaledColumns
 from parsimon.inference.sparse_bayes._mode import (
     cholesky,
     evidence_gradient,
     evidence_hessian,
     inverse,
 )
+from parsimon.inference.sparse_bayes.design import ScaledColumns
 
 # A column whose part outside the active ones is below this share of its square is one of them up
 # to rounding: what is left of it cannot be trusted.

@@ -18,7 +18,6 @@ from functools import partial
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._design import ScaledColumns
 from parsimon.inference.sparse_bayes._mode import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
@@ -30,7 +29,8 @@ from parsimon.inference.sparse_bayes._moves import (
     newton_step,
     prune,
 )
-from parsimon.inference.sparse_bayes._softmax_mode import (
+from parsimon.inference.sparse_bayes.design import ScaledColumns
+from parsimon.inference.sparse_bayes.multinomial import (
     OneHotLabels,
     complement,
     determinant_slope,

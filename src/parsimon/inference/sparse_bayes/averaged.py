@@ -20,14 +20,13 @@ from scipy.special import digamma, gammaln, log_expit
 from parsimon._checks import check_choice, check_positive, finite_vector
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._design import (
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.design import (
     binary_targets,
     check_budget,
     scaled_columns,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes._spread import Spread, posterior_spread
 from parsimon.inference.sparse_bayes.em import (
     EMPoint,
     as_result,
@@ -37,6 +36,7 @@ from parsimon.inference.sparse_bayes.em import (
     first_precisions,
     target_scale,
 )
+from parsimon.inference.sparse_bayes.spread import Spread, posterior_spread
 
 _LOG_PRECISION = (np.log(1e-14), np.log(1e14))
 # Noise is at least this share of the variance of the targets: below it only rounding is left.

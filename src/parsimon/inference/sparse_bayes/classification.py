@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._design import (
-    Prior,
-    ScaledColumns,
-    Smoothness,
-    binary_targets,
-    check_budget,
-    scaled_columns,
-    smoothness_weight,
-    weights_of_rows,
-)
 from parsimon.inference.sparse_bayes._mode import (
     Bends,
     LaplaceMode,
@@ -32,6 +22,16 @@ from parsimon.inference.sparse_bayes._moves import (
     sweep_columns,
 )
 from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.design import (
+    Prior,
+    ScaledColumns,
+    Smoothness,
+    binary_targets,
+    check_budget,
+    scaled_columns,
+    smoothness_weight,
+    weights_of_rows,
+)
 from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
 # In units of scaled columns, where a weight of one moves the log odds by about one: a prior

@@ -25,7 +25,8 @@ from scipy.special import expit
 from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices, Mask
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.sparse_bayes._design import (
+from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.design import (
     Prior,
     ScaledColumns,
     Smoothness,
@@ -35,8 +36,7 @@ from parsimon.inference.sparse_bayes._design import (
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes._spread import (
+from parsimon.inference.sparse_bayes.spread import (
     Spread,
     distinct_columns,
     is_wide,

@@ -19,7 +19,6 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._design import ScaledColumns
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
     EvidenceProblem,
@@ -35,6 +34,7 @@ from parsimon.inference.sparse_bayes._moves import (
     prune,
 )
 from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.design import ScaledColumns
 
 # Gains in log evidence at which a re-estimation is good enough: before a sweep, and before more
 # columns are added to a Gaussian model.

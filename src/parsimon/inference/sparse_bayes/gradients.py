@@ -10,8 +10,8 @@ import numpy as np
 from parsimon._checks import check_positive, finite_matrix, finite_vector
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._design import binary_targets, weights_of_rows
 from parsimon.inference.sparse_bayes._mode import cholesky, inverse, laplace_mode
+from parsimon.inference.sparse_bayes.design import binary_targets, weights_of_rows
 
 
 def regression_evidence(

@@ -8,15 +8,6 @@ import numpy as np
 
 from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._design import (
-    Prior,
-    ScaledColumns,
-    Smoothness,
-    check_budget,
-    scaled_columns,
-    smoothness_weight,
-    weights_of_rows,
-)
 from parsimon.inference.sparse_bayes._mode import (
     cholesky,
     curvature,
@@ -33,6 +24,15 @@ from parsimon.inference.sparse_bayes._moves import (
     sweep_columns,
 )
 from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes.design import (
+    Prior,
+    ScaledColumns,
+    Smoothness,
+    check_budget,
+    scaled_columns,
+    smoothness_weight,
+    weights_of_rows,
+)
 from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
 
 # For columns and targets of mean square one.

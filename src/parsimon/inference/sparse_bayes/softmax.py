@@ -22,21 +22,7 @@ from parsimon._checks import check_count
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
-from parsimon.inference.sparse_bayes._design import (
-    ScaledColumns,
-    check_budget,
-    scaled_columns,
-    weights_of_rows,
-)
 from parsimon.inference.sparse_bayes._moves import SparseFit, add
-from parsimon.inference.sparse_bayes._softmax_mode import (
-    OneHotLabels,
-    SoftmaxMode,
-    class_contrasts,
-    class_log_likelihood,
-    contrast_hessian,
-    softmax_mode,
-)
 from parsimon.inference.sparse_bayes._softmax_search import (
     CONVERGED,
     PRECISIONS,
@@ -44,7 +30,20 @@ from parsimon.inference.sparse_bayes._softmax_search import (
     SoftmaxProblem,
     run,
 )
-from parsimon.inference.sparse_bayes._spread import distinct_columns, inverse_precision
+from parsimon.inference.sparse_bayes.design import (
+    ScaledColumns,
+    check_budget,
+    scaled_columns,
+    weights_of_rows,
+)
+from parsimon.inference.sparse_bayes.multinomial import (
+    OneHotLabels,
+    class_contrasts,
+    class_log_likelihood,
+    contrast_hessian,
+    softmax_mode,
+)
+from parsimon.inference.sparse_bayes.spread import distinct_columns, inverse_precision
 
 # Scores averaged at a time: bounds the memory of the average to some tens of megabytes.
 _BLOCK = 2_000_000
@@ -177,18 +176,6 @@ def _normal_points(n_points: int, n_dimensions: int) -> Array:
     mirrored.flags.writeable = False
     return mirrored
 
-
-__all__ = [
-    "SoftmaxMode",
-    "SparseSoftmax",
-    "softmax_average",
-    "softmax_given",
-    "softmax_latent",
-    "softmax_mode",
-    "softmax_moderated",
-    "softmax_scores",
-    "softmax_sparse",
-]
 
 # How many pairs are added before any is dropped, and the precision of the levels they are added to.
 _FIRST_PAIRS = 20

@@ -12,7 +12,8 @@ import numpy as np
 from parsimon._style import BLUE, GREY, ORANGE, SKY, VERMILION, figure_style, new_axes
 from parsimon.phylo import plot_tree
 from parsimon.phylo.ancestors import AncestralStates
-from parsimon.report.figures import label, predicted_observed
+from parsimon.report.figures import label
+from parsimon.report.figures.numeric import predicted_observed
 from parsimon.report.sections._phrases import count
 from parsimon.report.trait_findings import (
     CALLED,

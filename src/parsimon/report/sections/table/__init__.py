@@ -14,9 +14,9 @@ from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
 from parsimon.report.sections.table.checking import (
     calibration_sentences,
     coverage_sentence,
+    how_to_use,
     model_checking,
 )
-from parsimon.report.sections.table.classes import all_classes, joint_sentences
 from parsimon.report.sections.table.front_page import facts, lead, subtitle, title
 from parsimon.report.sections.table.methods import methods, references
 from parsimon.report.sections.table.model_tables import ranked
@@ -26,8 +26,13 @@ from parsimon.report.sections.table.structure import (
     individual_variables,
     interactions,
 )
-from parsimon.report.sections.table.summary import honest_sentences, knee_sentence, summary
-from parsimon.report.sections.table.using import how_to_use
+from parsimon.report.sections.table.summary import (
+    all_classes,
+    honest_sentences,
+    joint_sentences,
+    knee_sentence,
+    summary,
+)
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 

@@ -1,4 +1,7 @@
-"""The executive summary: the structure, a few numbers to remember, and what size buys."""
+"""The executive summary: the structure, a few numbers to remember, and what size buys.
+
+More than two classes: all together, before each of them is asked for by itself.
+"""
 
 import math
 from dataclasses import replace
@@ -16,7 +19,7 @@ from parsimon.report.document import (
     Strong,
     Table,
 )
-from parsimon.report.findings import Honest, Interval, ModelFinding, VariableFinding
+from parsimon.report.findings import Honest, Interval, Joint, ModelFinding, VariableFinding
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -39,6 +42,7 @@ from parsimon.report.sections._phrases import (
     percent,
     percent_range,
     points,
+    quoted,
     share_range,
     spelled,
     sureness,
@@ -449,3 +453,124 @@ def _road_map(scope: Scope) -> Sentence:
         parts.append(("the parts of the structure (", Reference(scope.anchor("components")), ")"))
     parts.append(("how far to trust it (", Reference(scope.anchor("checking")), ")"))
     return ("The report goes on with ", *listed(*parts), ".")
+
+
+def all_classes(scopes: tuple[Scope, ...]) -> Section:
+    """Return the section about all classes together."""
+    joint = scopes[0].findings.joint
+    blocks: list[Block] = []
+    if joint is None:
+        blocks.append(note("caution", *optimistic_sentences(scopes[0])[:1]))
+    else:
+        blocks += [_key_figures(scopes, joint), paragraph(*joint_sentences(joint))]
+        blocks.append(_confusion(scopes[0], joint))
+    blocks += [paragraph(_each(scopes)), _overview(scopes)]
+    return Section("summary", "All classes together", tuple(blocks))
+
+
+def joint_sentences(joint: Joint) -> tuple[str, ...]:
+    """Return how often the most probable class is wrong."""
+    rows, honesty = "On rows that were new to the searches", ""
+    if joint.source == "leave-one-out":
+        rows = "With each row left out in turn"
+        honesty = "This is a little optimistic, since the structures were chosen with all rows."
+    total = sum(map(sum, joint.confusion))
+    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
+    return (
+        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')} was wrong "
+        f"in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
+        f"{share_range(joint.error)}).",
+        honesty,
+        f"Calling every row by the commonest class is wrong in "
+        f"{percent(joint.baseline_error.estimate)}.",
+        f"In all, {wrong:,} of {count(total, 'row')} got the wrong class.",
+        _commonest_slip(joint),
+    )
+
+
+def _commonest_slip(joint: Joint) -> str:
+    slips = [
+        (joint.confusion[i][j], i, j)
+        for i in range(len(joint.classes))
+        for j in range(len(joint.classes))
+        if i != j
+    ]
+    most, i, j = max(slips, key=lambda one: one[0], default=(0, 0, 0))
+    if not most:
+        return "No class was taken for another."
+    times = "once" if most == 1 else f"{most:,} times"
+    return (
+        f"The commonest slip was to call {quoted(joint.classes[i])} {quoted(joint.classes[j])}, "
+        f"{times}."
+    )
+
+
+def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
+    where = "on rows never seen" if joint.source == "outer folds" else "leave-one-out"
+    label = "honest error" if joint.source == "outer folds" else "optimistic error"
+    return KeyFigures(
+        (
+            KeyFigure(percent(joint.error.estimate), label, f"{share_range(joint.error)}, {where}"),
+            KeyFigure(percent(joint.baseline_error.estimate), "baseline", "the commonest class"),
+            KeyFigure(str(len(joint.classes)), "classes", "each against all others"),
+            KeyFigure(
+                str(len({name for one in scopes for name in one.study.model.variables})),
+                "variables used",
+                "by the structures of all classes",
+            ),
+        )
+    )
+
+
+def _confusion(scope: Scope, joint: Joint) -> Table:
+    return Table(
+        anchor="table-joint",
+        caption=f"Which class of {scope.target} was called which.",
+        headings=(
+            Heading("In the table"),
+            *(Heading(f"Called {quoted(label)}", numeric=True) for label in joint.classes),
+        ),
+        rows=tuple(
+            (Cell(clean(label)), *(count_cell(n) for n in row))
+            for label, row in zip(joint.classes, joint.confusion, strict=True)
+        ),
+    )
+
+
+def _each(scopes: tuple[Scope, ...]) -> tuple[str | Reference, ...]:
+    return (
+        f"The following {spelled(len(scopes), 'section')} ask for one class each against all "
+        "others; ",
+        Reference("table-classes"),
+        " puts their answers side by side.",
+    )
+
+
+def _overview(scopes: tuple[Scope, ...]) -> Table:
+    return Table(
+        anchor="table-classes",
+        caption="Each class against all others.",
+        headings=(
+            Heading("Class"),
+            Heading("Rows", numeric=True),
+            Heading("Honest error", numeric=True, help="On rows that the search never saw."),
+            Heading("Baseline", numeric=True),
+            Heading("Best structure"),
+        ),
+        rows=tuple(
+            (
+                Cell(clean(one.study.positive)),
+                count_cell(one.study.n_positive),
+                share_cell(
+                    math.nan if one.study.honest is None else one.study.honest.error.estimate
+                ),
+                share_cell(
+                    one.study.baseline.error
+                    if one.study.honest is None
+                    else one.study.honest.baseline_error.estimate
+                ),
+                Cell(words_of(one.study.model) if one.study.structure_found else "none found"),
+            )
+            for one in scopes
+        ),
+    )

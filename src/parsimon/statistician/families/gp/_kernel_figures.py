@@ -20,22 +20,21 @@ from parsimon.report.figures import (
     ClassRows,
     DrawnPart,
     NumberRows,
-    SearchNode,
     component_panels,
     component_reach,
     label,
     posterior_1d,
     posterior_2d,
-    posterior_by_level,
-    posterior_levels,
     regression_1d,
     regression_2d,
-    regression_slices,
     search_tree,
-    slices,
 )
 from parsimon.report.figures.latent_grid import two_values
+from parsimon.report.figures.levels import posterior_by_level, posterior_levels
+from parsimon.report.figures.numeric import regression_slices
+from parsimon.report.figures.one_column import slices
 from parsimon.report.figures.points import sampled_rows
+from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Study, VariableFinding
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp._kernel_result import KernelResult, posterior_of

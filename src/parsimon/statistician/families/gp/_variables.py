@@ -13,11 +13,12 @@ from scipy.special import ndtr
 
 from parsimon._typing import Array
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
-from parsimon.inference import LatentPosterior, RegressionPosterior
+from parsimon.inference import LatentPosterior
+from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Constant, Kernel, Linear, Periodic, SquaredExponential
 from parsimon.kernels.form import sum_of_products
-from parsimon.report.figures import monotone_share
+from parsimon.report.figures.one_column import monotone_share
 from parsimon.report.findings import Band, Shape, Variable, VariableFinding
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 

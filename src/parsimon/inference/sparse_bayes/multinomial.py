@@ -20,7 +20,7 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.inference.irls import TOLERANCE, newton_step
-from parsimon.inference.sparse_bayes._spread import inverse_plus_identity
+from parsimon.inference.sparse_bayes.spread import inverse_plus_identity
 
 _SMALLEST_STEP = 2.0**-12
 
