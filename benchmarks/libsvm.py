@@ -17,16 +17,16 @@ def signs_of(y: Indices) -> Array:
     return np.where(y == 1, 1.0, -1.0)
 
 
-def coefficients(K: Array, signs: Array, C: float, *, tolerance: float = TIGHT) -> Array:
+def coefficients(K: Array, signs: Array, C: float, *, tol: float = TIGHT) -> Array:
     """Return libsvm's alpha_i y_i for a matrix of similarities; y is -1 or 1."""
     from sklearn.svm import SVC
 
     with warnings.catch_warnings():
         # On an indefinite matrix libsvm may go round in circles; this many steps are enough.
         warnings.simplefilter("ignore")
-        machine = SVC(
-            kernel="precomputed", C=C, tol=tolerance, cache_size=500, max_iter=2_000_000
-        ).fit(K, signs)
+        machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500, max_iter=2_000_000).fit(
+            K, signs
+        )
     signed = np.zeros(len(signs))
     signed[machine.support_] = machine.dual_coef_[0]
     return signed

@@ -20,6 +20,10 @@ CODE = re.compile(r"```.*?```|`[^`\n]+`", flags=re.DOTALL)
 ALLOWED_REACH = {
     # Matplotlib has no other way to set the panes and ticks of a drawing in three dimensions.
     ("parsimon.kernels.plot", "_axinfo"),
+    # The one way from outside to what the package's own fitted estimators keep.
+    ("parsimon.gp._estimator", "_posterior"),
+    ("parsimon.gp._estimator", "_centre"),
+    ("parsimon.gp._estimator", "_unit"),
 }
 
 
@@ -46,25 +50,21 @@ def test_a_file_name_says_which_file():
     assert sum(map(len, found.values())) <= 40, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="64 modules have one importer")
 def test_a_module_with_one_importer_is_part_of_it():
     found = house.lone_modules(MODULES)
     assert len(found) <= 25, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="36 private imports")
 def test_no_private_name_is_imported_from_another_package():
     found = house.private_imports(MODULES)
     assert not found, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="9 uses")
 def test_no_private_attribute_of_another_package_is_used():
     found = not_allowed(house.private_reach(MODULES, across=True))
     assert not found, listed(found)
 
 
-@pytest.mark.xfail(strict=True, reason="24 uses")
 def test_no_private_attribute_of_another_module_is_used():
     found = not_allowed(house.private_reach(MODULES))
     assert not found, listed(found)

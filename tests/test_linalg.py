@@ -65,7 +65,7 @@ def test_the_greatest_jitter_can_be_raised():
 def test_pivoted_factor_leaves_out_no_more_than_the_tolerance(n, lengthscale, tol, seed, variance):
     gram = variance * smooth_gram(n, lengthscale, seed)
     factor, pivots, residual, converged = pivoted_cholesky(
-        Entries(gram), np.diagonal(gram), tolerance=tol
+        Entries(gram), np.diagonal(gram), tol=tol
     )
     assert converged
     missing = gram - factor @ factor.T
@@ -90,7 +90,7 @@ def test_few_entries_are_looked_at_in_few_calls():
 @pytest.mark.parametrize("lengthscale", [0.5, 1.0, 3.0])
 def test_rank_is_near_what_eigenvalues_allow(lengthscale):
     gram = smooth_gram(400, lengthscale)
-    low = pivoted_cholesky(Entries(gram), np.ones(400), tolerance=1e-6)
+    low = pivoted_cholesky(Entries(gram), np.ones(400), tol=1e-6)
     values = np.linalg.eigvalsh(gram)[::-1]
     least = int(np.argmax(gram.trace() - np.cumsum(values) <= 400e-6)) + 1
     assert least <= len(low.pivots) <= 1.5 * least
@@ -106,11 +106,9 @@ def test_rank_is_limited_and_the_failure_is_said():
 
 def test_a_known_factor_is_extended():
     gram = smooth_gram(300, 1.0)
-    first = pivoted_cholesky(Entries(gram), np.ones(300), tolerance=1e-3)
+    first = pivoted_cholesky(Entries(gram), np.ones(300), tol=1e-3)
     entries = Entries(gram)
-    more = pivoted_cholesky(
-        entries, np.ones(300), tolerance=1e-7, known=(first.factor, first.pivots)
-    )
+    more = pivoted_cholesky(entries, np.ones(300), tol=1e-7, known=(first.factor, first.pivots))
     rank = len(first.pivots)
     np.testing.assert_array_equal(more.pivots[:rank], first.pivots)
     np.testing.assert_array_equal(more.factor[:, :rank], first.factor)
@@ -118,7 +116,7 @@ def test_a_known_factor_is_extended():
     assert more.converged
     assert not first.residual.mean() <= 1e-7
     enough = pivoted_cholesky(
-        Entries(gram), np.ones(300), tolerance=1e-7, known=(more.factor, more.pivots)
+        Entries(gram), np.ones(300), tol=1e-7, known=(more.factor, more.pivots)
     )
     assert len(enough.pivots) == len(more.pivots)
 
@@ -126,8 +124,8 @@ def test_a_known_factor_is_extended():
 def test_duplicated_rows_add_no_rank():
     gram = smooth_gram(40, 0.3)
     twice = np.kron(np.ones((2, 2)), gram)
-    once = pivoted_cholesky(Entries(gram), np.ones(40), tolerance=1e-10)
-    both = pivoted_cholesky(Entries(twice), np.ones(80), tolerance=1e-10)
+    once = pivoted_cholesky(Entries(gram), np.ones(40), tol=1e-10)
+    both = pivoted_cholesky(Entries(twice), np.ones(80), tol=1e-10)
     assert len(both.pivots) <= len(once.pivots) <= 40
     assert both.converged
 

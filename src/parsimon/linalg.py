@@ -82,7 +82,7 @@ def pivoted_cholesky(
     entries: Entries,
     diagonal: Array,
     *,
-    tolerance: float = 1e-8,
+    tol: float = 1e-8,
     max_rank: int | None = None,
     known: tuple[Array, Indices] | None = None,
 ) -> PivotedCholesky:
@@ -102,21 +102,21 @@ def pivoted_cholesky(
     blocks, pivots = ([], np.empty(0, np.intp)) if known is None else ([known[0]], known[1])
     residual = _residual(diagonal, blocks, pivots)
     floor = np.finfo(np.float64).eps * float(np.max(diagonal, initial=0.0))
-    while residual.sum() > tolerance * size and len(pivots) < most and residual.max() > floor:
+    while residual.sum() > tol * size and len(pivots) < most and residual.max() > floor:
         chosen, root = _next_pivots(entries, residual, blocks, most=most - len(pivots), floor=floor)
         if not len(chosen):
             break
         columns = entries(slice(None), chosen) - _product(blocks, chosen)
         fresh = blas.dtrsm(1.0, root, columns, side=1, lower=1, trans_a=1)
         left = residual.sum() - np.cumsum(np.einsum("ij,ij->j", fresh, fresh))
-        enough = int(np.count_nonzero(left > tolerance * size)) + 1
+        enough = int(np.count_nonzero(left > tol * size)) + 1
         fresh, chosen = fresh[:, :enough], chosen[:enough]
         blocks.append(fresh)
         pivots = np.concatenate([pivots, chosen])
         residual = np.maximum(residual - np.einsum("ij,ij->i", fresh, fresh), 0.0)
         residual[pivots] = 0.0
     factor = np.asfortranarray(np.hstack(blocks)) if blocks else np.zeros((size, 0), order="F")
-    return PivotedCholesky(factor, pivots, residual, bool(residual.sum() <= tolerance * size))
+    return PivotedCholesky(factor, pivots, residual, bool(residual.sum() <= tol * size))
 
 
 def _next_pivots(

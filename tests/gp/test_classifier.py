@@ -134,8 +134,8 @@ def test_cavities_come_close_to_leaving_rows_out(wave, inference):
         for i in range(0, 80, 8)
     ]
     left = model.leave_one_out()
-    tolerance = 0.01 if inference == "ep" else 0.03
-    np.testing.assert_allclose(left.probability[::8, 1], without, atol=tolerance)
+    tol = 0.01 if inference == "ep" else 0.03
+    np.testing.assert_allclose(left.probability[::8, 1], without, atol=tol)
     assert abs(model.predict_proba(X[::8])[:, 1] - without).max() > 0.05
     own = np.where(y == "up", left.probability[:, 1], left.probability[:, 0])
     assert left.log_loss == pytest.approx(-np.log(own).mean())

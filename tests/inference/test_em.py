@@ -41,7 +41,7 @@ def direct_log_evidence(design, targets, result):
 def laplace(design, labels, alpha, row_weights=None):
     """Evidence by Laplace's method from its definition."""
     weights = np.ones(len(labels)) if row_weights is None else row_weights
-    mode = logistic_mode(design, labels, alpha, row_weights=weights, tolerance=1e-14)
+    mode = logistic_mode(design, labels, alpha, row_weights=weights, tol=1e-14)
     p = 1 / (1 + np.exp(-mode.scores))
     H = (design * (weights * p * (1 - p))[:, None]).T @ design + np.diag(alpha)
     prior = 0.5 * np.sum(np.log(alpha)) - 0.5 * np.linalg.slogdet(H)[1]
@@ -82,7 +82,7 @@ def test_classification_reports_the_laplace_evidence_of_its_precisions(prior):
 
 def test_mackays_fixed_point_holds_at_the_end():
     design, targets, _ = wave()
-    result = em_regression(design, targets, tolerance=1e-6, max_iter=5000)
+    result = em_regression(design, targets, tol=1e-6, max_iter=5000)
     gamma = result.well_determined
     np.testing.assert_allclose(result.alpha, gamma / result.mean**2, rtol=1e-2)
     residual = targets - design[:, result.active] @ result.mean
@@ -173,10 +173,10 @@ def test_two_columns_reach_the_best_evidence_of_a_general_optimiser():
 
     options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000}
     best = minimize(regression, np.zeros(3), method="Nelder-Mead", options=options)
-    result = em_regression(design, targets, tolerance=1e-6)
+    result = em_regression(design, targets, tol=1e-6)
     np.testing.assert_allclose(result.log_evidence, -best.fun, rtol=1e-7)
     best = minimize(classification, np.zeros(2), method="Nelder-Mead", options=options)
-    result = em_classification(design, labels, tolerance=1e-6)
+    result = em_classification(design, labels, tol=1e-6)
     np.testing.assert_allclose(result.log_evidence, -best.fun, rtol=1e-7)
     np.testing.assert_allclose(np.log(result.alpha), best.x, atol=1e-3)
 
@@ -284,7 +284,7 @@ def test_budgets_are_kept_and_named():
     assert result.reason == "Stopped after max_iter=3 updates."
     result = em_classification(design, labels, time_limit=1e-9)
     assert (result.converged, result.reason) == (False, "Stopped at the time limit.")
-    loose, tight = (em_regression(design, targets, tolerance=t) for t in (0.5, 1e-5))
+    loose, tight = (em_regression(design, targets, tol=t) for t in (0.5, 1e-5))
     assert loose.n_iter < tight.n_iter
     assert tight.log_evidence > loose.log_evidence
 
@@ -343,7 +343,7 @@ def test_precision_matrices_of_any_scale_are_inverted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0}, "tolerance must be a positive number"),
+        ({"tol": 0}, "tol must be a positive number"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"time_limit": -1}, "time_limit must be a positive number"),
         ({"prior": "flat"}, 'prior must be "ard" or "smooth"'),

@@ -18,7 +18,7 @@ from tests.inference.problems import (
     textbook_ep_log_evidence,
 )
 
-EXACT = {"tolerance": 1e-10, "max_iterations": 500}
+EXACT = {"tol": 1e-10, "max_iterations": 500}
 
 
 def fit(kernel, X, y, form="auto", **options):
@@ -81,10 +81,10 @@ def test_gradient_is_that_of_central_differences(name, form):
     weights = np.tile([1.0, 2.5, 0.4], 20)
 
     def value(theta):
-        prior = latent_prior(kernel.with_theta(theta), X, form=form, tolerance=1e-12)
+        prior = latent_prior(kernel.with_theta(theta), X, form=form, tol=1e-12)
         return expectation_propagation(prior, y, weights=weights, **EXACT).log_evidence
 
-    prior = latent_prior(kernel, X, form=form, tolerance=1e-12)
+    prior = latent_prior(kernel, X, form=form, tol=1e-12)
     gradient = expectation_propagation(prior, y, weights=weights, **EXACT).evidence_gradient()
     np.testing.assert_allclose(
         gradient, central_differences(value, kernel.theta), rtol=1e-5, atol=1e-5
@@ -225,8 +225,8 @@ def test_warm_start_saves_iterations_and_changes_nothing():
 def test_loose_tolerance_costs_little_evidence():
     X, y = table(100)
     prior = latent_prior(SUM, X)
-    loose = expectation_propagation(prior, y, tolerance=1e-3)
-    tight = expectation_propagation(prior, y, tolerance=1e-9)
+    loose = expectation_propagation(prior, y, tol=1e-3)
+    tight = expectation_propagation(prior, y, tol=1e-9)
     assert loose.n_iterations < tight.n_iterations
     assert 0 < abs(loose.log_evidence - tight.log_evidence) < 1e-5
 

@@ -221,8 +221,8 @@ def test_a_known_curvature_saves_evaluations():
 def test_a_looser_rank_needs_fewer_columns():
     X, y = table(300)
     tight, loose = (
-        classification_evidence(SUM, X, y, rank_tolerance=tolerance)(SUM.theta, None)
-        for tolerance in (1e-6, 1e-3)
+        classification_evidence(SUM, X, y, rank_tolerance=tol)(SUM.theta, None)
+        for tol in (1e-6, 1e-3)
     )
     assert loose.prior.factor.shape[1] < tight.prior.factor.shape[1]
     assert 0 < abs(loose.log_evidence - tight.log_evidence) < 0.05

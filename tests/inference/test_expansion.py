@@ -9,7 +9,7 @@ from parsimon.inference.ep import expanded_sites
 from parsimon.inference.posterior import Latent, Sites
 from tests.inference.problems import SUM, table
 
-TIGHT = {"tolerance": 1e-10, "max_iterations": 500}
+TIGHT = {"tol": 1e-10, "max_iterations": 500}
 
 
 def distance(one, other):
@@ -30,7 +30,7 @@ def test_what_is_left_is_of_the_square_of_what_was_there(weights):
             state.marginal,
             state.target,
             lambda marginal, sites: terms.match(terms.cavity(marginal, sites)),
-            tolerance=1e-12,
+            tol=1e-12,
         )
         left.append(distance(found, exact))
         assert left[-1] < 0.2 * distance(state.target, exact)
@@ -42,9 +42,9 @@ def test_rounds_with_and_without_it_end_at_the_same_sites(monkeypatch, start):
     X, y = table(450, columns=4)
     near = expectation_propagation(latent_prior(SUM, X), y).sites if start else None
     prior = latent_prior(SUM.with_theta(SUM.theta + 0.1), X, form="dense")
-    quick = expectation_propagation(prior, y, start=near, tolerance=1e-9)
+    quick = expectation_propagation(prior, y, start=near, tol=1e-9)
     monkeypatch.setattr(ep_module, "EXPAND_FROM", 10_000)
-    plain = expectation_propagation(prior, y, start=near, tolerance=1e-9)
+    plain = expectation_propagation(prior, y, start=near, tol=1e-9)
     assert quick.converged
     assert quick.n_iterations < plain.n_iterations
     assert quick.log_evidence == pytest.approx(plain.log_evidence, abs=1e-9)
@@ -56,8 +56,8 @@ def test_an_expansion_that_fails_is_not_used_again(monkeypatch):
     prior, calls = latent_prior(SUM, X, form="dense"), []
     expected = expectation_propagation(prior, y).log_evidence
 
-    def useless(conditioned, marginal, target, match, *, tolerance):
-        calls.append(tolerance)
+    def useless(conditioned, marginal, target, match, *, tol):
+        calls.append(tol)
         wrong = np.nan if len(calls) == 1 else 1.5
         return Sites(wrong * target.precision, target.shift)
 
@@ -80,7 +80,7 @@ def test_marginals_stay_where_a_cavity_exists():
         return Sites(sites.precision * 5, sites.shift)
 
     found = expanded_sites(
-        conditioned, marginal, Sites(np.full(40, 50.0), np.ones(40)), match, tolerance=1e-6
+        conditioned, marginal, Sites(np.full(40, 50.0), np.ones(40)), match, tol=1e-6
     )
     assert np.isfinite(found).all()
     assert max(seen) < 1

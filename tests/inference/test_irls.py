@@ -40,7 +40,7 @@ def test_a_general_optimiser_finds_the_same_mode(seed):
     row_weights = np.random.default_rng(seed).integers(0, 4, len(labels)).astype(float)
     arguments = (design, labels, alpha, row_weights)
     best = minimize(objective, np.zeros(5), arguments, method="BFGS", options={"gtol": 1e-9})
-    mode = logistic_mode(design, labels, alpha, row_weights=row_weights, tolerance=1e-14)
+    mode = logistic_mode(design, labels, alpha, row_weights=row_weights, tol=1e-14)
     np.testing.assert_allclose(mode.weights, best.x, atol=1e-5)
     assert mode.log_posterior == pytest.approx(-best.fun, abs=1e-9)
     assert mode.converged
@@ -61,9 +61,9 @@ def test_several_problems_have_the_modes_they_have_alone(loop):
     design, labels, alpha = problem(3)
     row_weights = (np.random.default_rng(0).random((4, 40)) < 0.6).astype(float)
     start = np.random.default_rng(1).normal(size=(4, 5))
-    together = logistic_modes(design, labels, alpha, row_weights, start=start, tolerance=1e-12)
+    together = logistic_modes(design, labels, alpha, row_weights, start=start, tol=1e-12)
     for k in range(4):
-        alone = logistic_mode(design, labels, alpha, row_weights=row_weights[k], tolerance=1e-14)
+        alone = logistic_mode(design, labels, alpha, row_weights=row_weights[k], tol=1e-14)
         np.testing.assert_allclose(together.weights[k], alone.weights, atol=1e-6)
 
 
@@ -73,9 +73,9 @@ def test_rows_merged_to_a_share_and_a_weight_have_the_mode_of_the_rows_themselve
     merged = design[::5]
     share = labels.reshape(12, 5).mean(axis=1)
     counts = np.full((1, 12), 5.0)
-    apart = logistic_mode(design, labels, alpha, tolerance=1e-14)
-    several = logistic_modes(merged, share[None], alpha, counts, tolerance=1e-14)
-    single = logistic_mode(merged, share, alpha, row_weights=counts[0], tolerance=1e-14)
+    apart = logistic_mode(design, labels, alpha, tol=1e-14)
+    several = logistic_modes(merged, share[None], alpha, counts, tol=1e-14)
+    single = logistic_mode(merged, share, alpha, row_weights=counts[0], tol=1e-14)
     np.testing.assert_allclose(several.weights[0], apart.weights, atol=1e-7)
     np.testing.assert_allclose(single.weights, apart.weights, atol=1e-7)
     assert single.log_posterior == pytest.approx(apart.log_posterior, abs=1e-10)
@@ -132,10 +132,10 @@ def test_separable_rows_stop_at_the_largest_score(loop):
 
 def test_max_iter_ends_a_climb(loop):
     design, labels, alpha = problem(7)
-    modes = logistic_modes(design, labels, alpha, np.ones((1, 40)), max_iter=1, tolerance=1e-14)
+    modes = logistic_modes(design, labels, alpha, np.ones((1, 40)), max_iter=1, tol=1e-14)
     assert modes.n_iter == 1
     assert not modes.converged.any()
-    assert not logistic_mode(design, labels, alpha, max_iter=1, tolerance=1e-14).converged
+    assert not logistic_mode(design, labels, alpha, max_iter=1, tol=1e-14).converged
 
 
 @pytest.mark.parametrize("level", [1e-12, 1e-3])
@@ -151,7 +151,7 @@ def test_identical_columns_with_hardly_any_prior_share_the_weight(loop, level):
 def test_many_columns_take_the_matrix_product_and_agree_with_the_loop():
     pytest.importorskip("numba")
     design, labels, alpha = problem(9, n=60, m=irls._MOST_COMPILED + 2)
-    many = logistic_modes(design, labels, alpha, np.ones((1, 60)), tolerance=1e-12)
+    many = logistic_modes(design, labels, alpha, np.ones((1, 60)), tol=1e-12)
     weights, scores = np.zeros((1, len(alpha))), np.empty((1, 60))
     arguments = (np.ascontiguousarray(design.T), labels[None], alpha, np.ones((1, 60)))
     newton_modes.machine_code(

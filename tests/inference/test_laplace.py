@@ -51,8 +51,8 @@ def test_gradient_is_that_of_central_differences(name, link, form):
     kernel, weights = KERNELS[name], np.tile([1.0, 2.5, 0.4], 20)
 
     def posterior(theta):
-        prior = latent_prior(kernel.with_theta(theta), X, form=form, tolerance=1e-12)
-        return laplace(prior, y, link=link, weights=weights, tolerance=1e-9)
+        prior = latent_prior(kernel.with_theta(theta), X, form=form, tol=1e-12)
+        return laplace(prior, y, link=link, weights=weights, tol=1e-9)
 
     differences = central_differences(lambda theta: posterior(theta).log_evidence, kernel.theta)
     gradient = posterior(kernel.theta).evidence_gradient()
@@ -130,7 +130,7 @@ def test_a_posterior_lends_its_factorisation(monkeypatch, move):
     cold = laplace(prior, y)
     n_cold = len(sizes)
     sizes.clear()
-    warm = laplace(prior, y, start=first, tolerance=1e-4)
+    warm = laplace(prior, y, start=first, tol=1e-4)
     assert len(sizes) < n_cold
     assert move > 0.1 or len(sizes) == 1
     assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-7)
@@ -150,7 +150,7 @@ def test_steps_can_be_limited_and_the_failure_is_said():
     short = laplace(latent_prior(SUM, X), y, max_iterations=1)
     assert not short.converged
     assert short.n_iterations == 1
-    loose = laplace(latent_prior(SUM, X), y, tolerance=0.1)
+    loose = laplace(latent_prior(SUM, X), y, tol=0.1)
     assert loose.converged
     assert loose.n_iterations < laplace(latent_prior(SUM, X), y).n_iterations
 

@@ -15,9 +15,9 @@ FIRST, SECOND = SUM.terms
 
 def posteriors(form):
     X, y = table(60)
-    prior = latent_prior(SUM, X, form=form, tolerance=1e-10)
+    prior = latent_prior(SUM, X, form=form, tol=1e-10)
     return [
-        expectation_propagation(prior, y, tolerance=1e-9),
+        expectation_propagation(prior, y, tol=1e-9),
         laplace(prior, y),
         gaussian_regression(prior, X[:, 0] + y, 0.4),
     ]

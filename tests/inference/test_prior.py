@@ -14,7 +14,7 @@ def both_forms(name, n_rows=150):
     kernel = KERNELS[name]
     return (
         latent_prior(kernel, X, form="dense"),
-        latent_prior(kernel, X, form="low_rank", tolerance=1e-11),
+        latent_prior(kernel, X, form="low_rank", tol=1e-11),
     )
 
 
@@ -65,7 +65,7 @@ def test_low_rank_gradient_is_that_of_the_low_rank_form():
     X, _ = table(120)
     kernel = KERNELS["additive"]
     precision, b = np.full(120, 0.4), np.linspace(-1, 1, 120)
-    low = latent_prior(kernel, X, form="low_rank", tolerance=1e-3)
+    low = latent_prior(kernel, X, form="low_rank", tol=1e-3)
     pivots = low.pivots
 
     def value(theta):
@@ -97,10 +97,10 @@ def test_tolerance_sets_what_is_left_out():
     X, _ = table(300, columns=2)
     kernel = KERNELS["isotropic"]
     ranks = []
-    for tolerance in (1e-3, 1e-6, 1e-9):
-        prior = latent_prior(kernel, X, tolerance=tolerance)
+    for tol in (1e-3, 1e-6, 1e-9):
+        prior = latent_prior(kernel, X, tol=tol)
         missing = kernel.diagonal(X) - np.sum(prior.factor**2, axis=1)
-        assert missing.mean() <= tolerance
+        assert missing.mean() <= tol
         ranks.append(len(prior.pivots))
     assert ranks == sorted(set(ranks))
 

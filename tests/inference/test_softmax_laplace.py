@@ -76,7 +76,7 @@ def test_gradient_is_that_of_central_differences(name):
 
     def value(theta):
         return softmax_laplace(
-            kernel.with_theta(theta), X, codes, weights=weights, tolerance=1e-10
+            kernel.with_theta(theta), X, codes, weights=weights, tol=1e-10
         ).log_evidence
 
     gradient = softmax_laplace(kernel, X, codes, weights=weights).evidence_gradient()

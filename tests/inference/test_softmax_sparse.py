@@ -178,7 +178,7 @@ def test_mode_of_two_classes_is_that_of_the_logistic_regression():
     X, codes = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)
     labels = OneHotLabels(codes, np.eye(2)[codes], np.ones(20))
     mode = pair_mode(X, np.ones(3, dtype=int), labels, np.zeros(3))
-    binary = logistic_mode(X, codes.astype(float), np.ones(3), tolerance=1e-14)
+    binary = logistic_mode(X, codes.astype(float), np.ones(3), tol=1e-14)
     np.testing.assert_allclose(mode.weights, binary.weights, atol=1e-9)
     np.testing.assert_allclose(mode.probability[:, 1], expit(binary.scores), atol=1e-9)
 
@@ -271,7 +271,7 @@ def test_a_start_and_budgets_are_kept():
     assert "max_iter=1" in short.reason
     late = softmax_sparse(design, codes, 3, time_limit=1e-9)
     assert (late.converged, late.reason) == (False, "Stopped at the time limit.")
-    loose = softmax_sparse(design, codes, 3, tolerance=1.0)
+    loose = softmax_sparse(design, codes, 3, tol=1.0)
     assert loose.log_evidence < first.log_evidence
 
 
@@ -312,7 +312,7 @@ def test_copies_of_a_column_are_used_once():
         ([0, 3], 3, {}, "codes must be integers from 0 to 2, got 3"),
         ([0.0, 0.5], 3, {}, "codes must be integers from 0 to 2, got 0.5"),
         (["a", "b"], 2, {}, "codes must be a vector of integers"),
-        ([0, 1], 2, {"tolerance": -1}, "tolerance must be a positive number"),
+        ([0, 1], 2, {"tol": -1}, "tol must be a positive number"),
         ([0, 1], 2, {"row_weights": [0.0, 0.0]}, "row_weights must not be negative"),
     ],
 )

@@ -103,7 +103,7 @@ def test_start_and_limits():
     np.testing.assert_allclose(poor.weights, mode.weights, atol=1e-5)
     short = softmax_mode(design, codes, 3, alpha, max_iter=1)
     assert (short.n_iter, short.converged) == (1, False)
-    loose = softmax_mode(design, codes, 3, alpha, tolerance=1.0)
+    loose = softmax_mode(design, codes, 3, alpha, tol=1.0)
     assert loose.n_iter < softmax_mode(design, codes, 3, alpha).n_iter
 
 
@@ -136,7 +136,7 @@ def test_posterior_of_given_precisions_is_that_of_the_process_with_the_same_kern
     result = softmax_given(design, codes, 3, alpha)
     variance = 1 / 0.7
     kernel = Linear(0, variance=variance) + Linear(1, variance=variance)
-    process = softmax_laplace(kernel, design, codes, tolerance=1e-10)
+    process = softmax_laplace(kernel, design, codes, tol=1e-10)
     np.testing.assert_allclose(result.log_evidence, process.log_evidence, rtol=1e-6)
     ours, theirs = softmax_latent(result, design, 3), process.latent(design)
     np.testing.assert_allclose(ours.mean, theirs.mean, atol=1e-6)

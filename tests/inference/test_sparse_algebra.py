@@ -138,9 +138,9 @@ def test_guessed_weights_are_those_of_the_mode_where_the_curvature_stays(kind):
     move(recorder, fit, fit.theta + 0.1 * (np.arange(len(fit.theta)) < 4))
     drop(recorder, fit, np.arange(4) == 1)
     add(recorder, fit, sweep, 1, 3.0)
-    tolerance = 0.4 if kind == "classes" else 1e-9
+    tol = 0.4 if kind == "classes" else 1e-9
     for guess, weights in seen:
-        np.testing.assert_allclose(guess, weights, atol=tolerance)
+        np.testing.assert_allclose(guess, weights, atol=tol)
 
 
 def vars_of(problem):

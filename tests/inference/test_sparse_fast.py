@@ -204,7 +204,7 @@ def test_spanning_columns_span():
     [
         ({"prior": "flat"}, 'prior must be "ard" or "smooth"'),
         ({"smoothness": "loose", "prior": "smooth"}, 'smoothness must be "aic"'),
-        ({"tolerance": 0.0}, "tolerance must be a positive number"),
+        ({"tol": 0.0}, "tol must be a positive number"),
         ({"max_iter": 0}, "max_iter must be an integer"),
         ({"row_weights": [-1.0, 1.0]}, "row_weights must not be negative"),
     ],

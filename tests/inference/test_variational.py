@@ -296,7 +296,7 @@ class TestOptimum:
             shift = rows.weights * (slope + curvature * mean)
             mean = covariance @ shift
         prior = InducingPrior(kernel, rows.X)
-        best = climb(prior, [WhitenedGaussian.standard(40)], rows, tolerance=1e-13)
+        best = climb(prior, [WhitenedGaussian.standard(40)], rows, tol=1e-13)
         found = VariationalPosterior(prior, best.gaussians).latent(rows.X)
         np.testing.assert_allclose(found.mean[:, 0], mean, atol=2e-5)
         np.testing.assert_allclose(found.variance[:, 0], np.diagonal(covariance), atol=2e-5)

@@ -56,7 +56,7 @@ class TestClimb:
     def test_ends_where_the_natural_gradient_vanishes(self):
         rows = table(50)
         prior, _ = begin(rows)
-        top = climb(prior, [WhitenedGaussian.standard(8)], rows, tolerance=1e-14)
+        top = climb(prior, [WhitenedGaussian.standard(8)], rows, tol=1e-14)
         (target,) = bound_statistics(prior, top.gaussians, rows).targets
         assert top.converged
         np.testing.assert_allclose(target.shift, top.gaussians[0].shift, atol=1e-4)
@@ -87,7 +87,7 @@ class TestClimb:
     def test_counts_its_passes(self):
         rows = table(20)
         prior, _ = begin(rows)
-        top = climb(prior, [WhitenedGaussian.standard(8)], rows, max_passes=2, tolerance=0.0)
+        top = climb(prior, [WhitenedGaussian.standard(8)], rows, max_passes=2, tol=0.0)
         assert (top.n_passes, top.converged) == (2, False)
 
     def test_a_deadline_in_the_past_leaves_one_pass(self):

@@ -51,7 +51,7 @@ def log_gamma_grid(shape, rate, n_points=400):
 def test_regression_bound_is_below_the_evidence_by_quadrature(seed):
     column, targets, _ = one_column(seed)
     prior = (1.0, 1.0, 2.0, 1.0)
-    result = variational_regression(column[:, None], targets, hyperprior=prior, tolerance=1e-7)
+    result = variational_regression(column[:, None], targets, hyperprior=prior, tol=1e-7)
     alphas, log_alpha = log_gamma_grid(*prior[:2])
     taus, log_tau = log_gamma_grid(*prior[2:])
     # The determinant and the quadratic form of noise plus one column, in closed form.
@@ -167,9 +167,7 @@ def test_bound_never_falls(seed, n_rows, n_columns, weighted):
 def test_factors_agree_with_each_other_at_the_end():
     design, targets, _ = wave()
     prior = (0.01, 0.02, 0.03, 0.04)
-    result = variational_regression(
-        design, targets, hyperprior=prior, tolerance=1e-7, max_iter=3000
-    )
+    result = variational_regression(design, targets, hyperprior=prior, tol=1e-7, max_iter=3000)
     Phi, unit = design[:, result.active], targets.std()
     scale = np.sqrt(np.mean(Phi**2, axis=0)) / unit
     precision = Phi.T @ Phi / result.noise_variance + np.diag(result.alpha)

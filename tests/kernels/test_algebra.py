@@ -158,7 +158,7 @@ def test_a_sum_in_a_product_keeps_the_ratio_of_its_variances():
 def test_tying_twice_changes_nothing(a, b):
     product = a * b
     assert product.tied() == product
-    assert sum(term._scale_is_free for term in product.terms) <= 1
+    assert sum(term.scale_is_free for term in product.terms) <= 1
 
 
 def test_fixed_variances():
@@ -175,7 +175,7 @@ def test_fixed_variances():
 def test_tying_leaves_what_can_be_expressed(a, b):
     literal, tied = Product((a, b)), a * b
     # A scale that was free in the parts is free in the product, and one that was not is not.
-    assert literal._scale_is_free == tied._scale_is_free
+    assert literal.scale_is_free == tied.scale_is_free
     rank = {k: np.linalg.matrix_rank(_log_slopes(k), tol=1e-7) for k in (literal, tied)}
     assert rank[literal] == rank[tied]
 

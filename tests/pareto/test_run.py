@@ -360,9 +360,9 @@ def test_an_improvement_below_the_tolerance_counts_as_none():
         falling.value *= 0.99
         return np.column_stack((np.full(len(x), falling.value),))
 
-    def stalls(tolerance, stall):
+    def stalls(tol, stall):
         falling.value = 1.0
-        settings = {"stall_tolerance": tolerance}
+        settings = {"stall_tolerance": tol}
         shared = {"population_size": 4, "max_iter": 30, "random_state": 0}
         return nsga2_with(falling, BOX, settings=settings, stall=stall, **shared)
 

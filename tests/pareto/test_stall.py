@@ -31,16 +31,16 @@ def test_extending_a_front_is_an_improvement():
     assert has_improved(kept([[0, 0]]), kept([[0, 0], [1, -1]]), 0.0)
 
 
-@pytest.mark.parametrize(("tolerance", "improved"), [(0.0, True), (0.05, True), (0.2, False)])
-def test_one_objective_must_fall_by_the_tolerance(tolerance, improved):
-    assert has_improved(kept([[10.0]]), kept([[9.0]]), tolerance) is improved
-    assert has_improved(kept([[-10.0]]), kept([[-11.0]]), tolerance) is improved
+@pytest.mark.parametrize(("tol", "improved"), [(0.0, True), (0.05, True), (0.2, False)])
+def test_one_objective_must_fall_by_the_tolerance(tol, improved):
+    assert has_improved(kept([[10.0]]), kept([[9.0]]), tol) is improved
+    assert has_improved(kept([[-10.0]]), kept([[-11.0]]), tol) is improved
 
 
-@pytest.mark.parametrize(("tolerance", "improved"), [(0.0, True), (0.1, False)])
-def test_hypervolume_must_grow_by_the_tolerance(tolerance, improved):
+@pytest.mark.parametrize(("tol", "improved"), [(0.0, True), (0.1, False)])
+def test_hypervolume_must_grow_by_the_tolerance(tol, improved):
     before, after = kept([[0, 1], [1, 0]]), kept([[0, 1], [0.99, 0.9], [1, 0]])
-    assert has_improved(before, after, tolerance) is improved
+    assert has_improved(before, after, tol) is improved
 
 
 def test_while_nothing_is_feasible_the_violation_must_fall():

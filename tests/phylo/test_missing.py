@@ -112,7 +112,7 @@ def simulated(n, d, share, seed):
 @pytest.mark.parametrize("centre", [None, np.full(4, 3.0)])
 def test_no_step_lowers_the_likelihood(n_components, centre):
     tree, _, table = simulated(30, 4, 0.2, 3)
-    options = CellOptions(form_of(n_components), centre, tolerance=1e-12)
+    options = CellOptions(form_of(n_components), centre, tol=1e-12)
     fit = fit_cells(TreeGaussian(tree), table, options)
     assert fit.converged
     assert len(fit.heights) > 5
@@ -163,7 +163,7 @@ def test_one_column_with_holes_has_a_closed_form(rng):
     x = rng.normal(size=40)
     y = 1.0 + 2.0 * x + rng.normal(size=40)
     y[25:] = np.nan
-    options = CellOptions(form_of(None), tolerance=1e-13)
+    options = CellOptions(form_of(None), tol=1e-13)
     fit = fit_cells(star(40), PartialTable(np.column_stack([x, y])), options)
     slope, intercept = np.polyfit(x[:25], y[:25], 1)
     noise = np.mean((y[:25] - intercept - slope * x[:25]) ** 2)

@@ -202,7 +202,7 @@ def test_steps_end_as_asked(tree, table, kind):
         short = kind(tree, pagel_lambda=0.6, max_iter=3).fit(table)
     assert short.n_iter_ == 3
     assert not short.converged_
-    rough = kind(tree, pagel_lambda=0.6, tolerance=0.1).fit(table)
+    rough = kind(tree, pagel_lambda=0.6, tol=0.1).fit(table)
     full = kind(tree, pagel_lambda=0.6).fit(table)
     assert rough.n_iter_ < full.n_iter_
     assert short.log_likelihood_ < rough.log_likelihood_ < full.log_likelihood_
@@ -227,8 +227,8 @@ def test_cells_that_cannot_be_missing_are_refused(tree, whole, table):
         P3CA(tree).fit(table.replace(table.iloc[0, 0], np.inf))
     with pytest.raises(InvalidInputError, match="max_iter must be"):
         P3CA(tree, max_iter=0).fit(table)
-    with pytest.raises(InvalidInputError, match="tolerance must be"):
-        PhyloPCA(tree, tolerance=0.0).fit(table)
+    with pytest.raises(InvalidInputError, match="tol must be"):
+        PhyloPCA(tree, tol=0.0).fit(table)
 
 
 def test_tags_say_which_takes_missing_cells():

@@ -24,16 +24,14 @@ def case(folder, name):
     return X, y, tree
 
 
-def assert_same(model, theirs, tolerance):
-    np.testing.assert_allclose(
-        [model.intercept_, *model.coef_], theirs["coefficients"], atol=tolerance
-    )
-    np.testing.assert_allclose(model.standard_errors_, theirs["standard_errors"], atol=tolerance)
-    np.testing.assert_allclose(model.t_values_, theirs["t"], rtol=100 * tolerance)
-    np.testing.assert_allclose(model.p_values_, theirs["p"], atol=tolerance)
-    assert model.log_likelihood_ == pytest.approx(theirs["log_likelihood"], abs=tolerance)
-    assert model.aic_ == pytest.approx(theirs["aic"], abs=tolerance)
-    assert model.bic_ == pytest.approx(theirs["bic"], abs=tolerance)
+def assert_same(model, theirs, tol):
+    np.testing.assert_allclose([model.intercept_, *model.coef_], theirs["coefficients"], atol=tol)
+    np.testing.assert_allclose(model.standard_errors_, theirs["standard_errors"], atol=tol)
+    np.testing.assert_allclose(model.t_values_, theirs["t"], rtol=100 * tol)
+    np.testing.assert_allclose(model.p_values_, theirs["p"], atol=tol)
+    assert model.log_likelihood_ == pytest.approx(theirs["log_likelihood"], abs=tol)
+    assert model.aic_ == pytest.approx(theirs["aic"], abs=tol)
+    assert model.bic_ == pytest.approx(theirs["bic"], abs=tol)
 
 
 @pytest.mark.parametrize("name", R)

@@ -371,7 +371,7 @@ def test_it_works_in_pipelines_and_searches(tree, table):
         ({"kernel": lambda A, B: A[:, :1] @ B[:1, :1]}, "The kernel returned shape"),
         ({"gamma": -1.0, "kernel": "rbf"}, "gamma must be positive"),
         ({"max_iter": 0}, "max_iter must be"),
-        ({"tolerance": -1.0}, "tolerance must be"),
+        ({"tol": -1.0}, "tol must be"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tree, table, options, message):

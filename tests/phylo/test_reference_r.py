@@ -27,15 +27,15 @@ def case(name):
     return theirs, tree, table
 
 
-def assert_same_components(model, theirs, tolerance):
-    np.testing.assert_allclose(model.explained_variance_, theirs["values"], rtol=tolerance)
-    np.testing.assert_allclose(model.covariance_, theirs["rates"], rtol=tolerance, atol=tolerance)
+def assert_same_components(model, theirs, tol):
+    np.testing.assert_allclose(model.explained_variance_, theirs["values"], rtol=tol)
+    np.testing.assert_allclose(model.covariance_, theirs["rates"], rtol=tol, atol=tol)
     vectors = np.array(theirs["vectors"])
     signs = np.sign(np.sum(model.components_.T * vectors, axis=0))
-    np.testing.assert_allclose(model.components_.T * signs, vectors, atol=tolerance)
-    np.testing.assert_allclose(model.loadings_ * signs, theirs["loadings"], atol=tolerance)
+    np.testing.assert_allclose(model.components_.T * signs, vectors, atol=tol)
+    np.testing.assert_allclose(model.loadings_ * signs, theirs["loadings"], atol=tol)
     np.testing.assert_allclose(
-        model.scores_ * signs, theirs["scores"], atol=tolerance * np.ptp(theirs["scores"])
+        model.scores_ * signs, theirs["scores"], atol=tol * np.ptp(theirs["scores"])
     )
 
 

@@ -104,7 +104,7 @@ def test_ultrametric_within_a_tolerance():
     assert read_tree(FIVE).is_ultrametric()
     nearly = read_tree("(A:1,B:1.001);")
     assert not nearly.is_ultrametric()
-    assert nearly.is_ultrametric(tolerance=0.01)
+    assert nearly.is_ultrametric(tol=0.01)
 
 
 def test_names_are_matched_from_every_kind_of_table():

@@ -274,10 +274,10 @@ def test_percentages_do_not_pretend_certainty(share, text):
     ),
     st.floats(0.02, 2.0),
 )
-def test_simplified_lines_stay_within_the_tolerance(corners, tolerance):
+def test_simplified_lines_stay_within_the_tolerance(corners, tol):
     corners = np.round(corners, 2)
     path = "M " + " L ".join(f"{x:g} {y:g}" for x, y in corners)
-    made = simplified(path, tolerance)
+    made = simplified(path, tol)
     kept = np.array([[float(n) for n in part.split()] for part in made[2:].split(" L ")])
     np.testing.assert_allclose(kept[[0, -1]], corners[[0, -1]])
     assert len(kept) <= len(corners)
@@ -286,7 +286,7 @@ def test_simplified_lines_stay_within_the_tolerance(corners, tolerance):
         length = np.maximum((along**2).sum(1), 1e-12)
         share = np.clip(((corner - start) * along).sum(1) / length, 0, 1)
         gaps = np.linalg.norm(start + share[:, None] * along - corner, axis=1)
-        assert gaps.min() <= tolerance + 1e-9
+        assert gaps.min() <= tol + 1e-9
 
 
 def test_simplified_keeps_several_parts_and_closing():

@@ -213,7 +213,7 @@ def test_monotone_share_by_known_paths():
     dipped[15] = dipped[14] - 5e-4
     paths = [x, x**3, -x, np.sin(6 * x), 0 * x, dipped]
     assert monotone_share(paths) == pytest.approx((3 / 6, 1 / 6))
-    assert monotone_share(paths, tolerance=0.0) == pytest.approx((2 / 6, 1 / 6))
+    assert monotone_share(paths, tol=0.0) == pytest.approx((2 / 6, 1 / 6))
 
 
 def test_monotone_share_of_random_lines_is_the_normal_probability(rng):

@@ -69,11 +69,11 @@ def test_the_evidence_is_the_density_of_the_targets(noisy):
 def test_units_of_the_target_change_nothing_but_the_units(noisy, fitted, shift, unit):
     X, y = noisy
     moved = RVR(gamma=1 / 9).fit(X, shift + unit * y)
-    tolerance = 1e-3 if shift > 1e3 else 1e-6
+    tol = 1e-3 if shift > 1e3 else 1e-6
     mean, sd = fitted.predict(X, return_std=True)
     new_mean, new_sd = moved.predict(X, return_std=True)
-    np.testing.assert_allclose((new_mean - shift) / unit, mean, atol=tolerance)
-    np.testing.assert_allclose(new_sd / unit, sd, rtol=tolerance)
+    np.testing.assert_allclose((new_mean - shift) / unit, mean, atol=tol)
+    np.testing.assert_allclose(new_sd / unit, sd, rtol=tol)
     assert moved.log_evidence_ == pytest.approx(fitted.log_evidence_ - 100 * np.log(unit), abs=0.01)
 
 

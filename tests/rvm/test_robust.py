@@ -97,8 +97,8 @@ def test_no_relevance_vector_at_all(bias, multi_class, n_classes):
     assert model.relevance_vectors_.shape == (0, 1)
     assert model.coef_.size == 0
     # The average of a softmax is by a fixed set of points, to about 0.001.
-    tolerance = 1e-3 if n_classes == 3 and multi_class == "multinomial" else 1e-6
-    np.testing.assert_allclose(model.predict_proba(X), 1 / n_classes, atol=tolerance)
+    tol = 1e-3 if n_classes == 3 and multi_class == "multinomial" else 1e-6
+    np.testing.assert_allclose(model.predict_proba(X), 1 / n_classes, atol=tol)
 
 
 def test_no_relevance_vector_leaves_the_share_of_the_classes():

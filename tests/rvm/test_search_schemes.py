@@ -25,7 +25,7 @@ def scores_on(problem, active, alpha, chosen):
     """Return the scores of all rows, fitted to the chosen ones by the single-problem code."""
     design = problem.design[:, active]
     mode = logistic_mode(
-        design[chosen], problem.labels[chosen], alpha, tolerance=1e-13, largest_score=30.0
+        design[chosen], problem.labels[chosen], alpha, tol=1e-13, largest_score=30.0
     )
     return design @ mode.weights
 

@@ -142,7 +142,7 @@ def test_no_width_of_a_grid_is_much_better(task):
     for factor in np.geomspace(0.02, 5.0, 7):
         kernel = SquaredExponential(lengthscale=(2 * factor * found.gamma) ** -0.5)
         design = np.hstack([np.ones((60, 1)), kernel.gram(X)])
-        result = fit(design, y, tolerance=0.1 * price)
+        result = fit(design, y, tol=0.1 * price)
         grid.append(result.log_evidence - price * len(result.active))
     # A fit finds a local maximum over columns: neighbours on a grid differ by two or three.
     assert found.history[-1] > max(grid) - 5.0

@@ -50,7 +50,7 @@ def expanded_sites(
     target: Sites,
     match: Match,
     *,
-    tolerance: float,
+    tol: float,
 ) -> Sites:
     """Return the fixed point of the sites, with marginals expanded around a posterior.
 
@@ -67,7 +67,7 @@ def expanded_sites(
         here = expansion.marginal(precision, shift, mean)
         goal = np.stack([*match(here, Sites(precision, shift)), here.mean])
         change = float(np.max(np.abs(goal - point) * scale))
-        if not change > tolerance:
+        if not change > tol:
             break
         moved = accelerator.step(point.ravel(), goal.ravel(), scale.ravel())
         point = moved.reshape(point.shape)
@@ -126,7 +126,7 @@ def expectation_propagation(
     weights: Array | None = None,
     start: Sites | None = None,
     updates: Literal["auto", "parallel", "sequential"] = "auto",
-    tolerance: float = 1e-5,
+    tol: float = 1e-5,
     max_iterations: int = 200,
 ) -> LatentPosterior:
     """Approximate the posterior of a probit Gaussian-process classifier.
@@ -148,7 +148,7 @@ def expectation_propagation(
         From a posterior with nearby hyperparameters.
     updates : {"auto", "parallel", "sequential"}
         "auto" is parallel, with sequential sweeps if that does not converge.
-    tolerance : float
+    tol : float
         Stop when no site's change moves its marginal by more than this many standard deviations.
         The evidence is stationary in the sites, so that its error is of the square's order.
     max_iterations : int
@@ -180,7 +180,7 @@ def expectation_propagation(
         terms,
         start=start,
         updates=updates,
-        tolerance=tolerance,
+        tol=tol,
         max_iterations=max_iterations,
     )
 
@@ -191,7 +191,7 @@ def propagated(
     *,
     start: Sites | None = None,
     updates: Literal["auto", "parallel", "sequential"] = "auto",
-    tolerance: float = 1e-5,
+    tol: float = 1e-5,
     max_iterations: int = 200,
 ) -> LatentPosterior:
     """Do what `expectation_propagation` does, with labels and weights that have been checked."""
@@ -203,13 +203,13 @@ def propagated(
     state = _SitesAt.of(prior, first, terms)
     n_iterations = 0
     if updates != "sequential":
-        state, n_iterations = _parallel(prior, state, terms, tolerance, max_iterations)
+        state, n_iterations = _parallel(prior, state, terms, tol, max_iterations)
         if not np.isfinite(state.change):
             state = _SitesAt.of(prior, nothing, terms)
     if not np.isfinite(state.change):
         raise np.linalg.LinAlgError("Expectation propagation left the range of numbers.")
-    if updates != "parallel" and state.change > tolerance:
-        state, n_sweeps = _sequential(prior, state, terms, tolerance, max_iterations)
+    if updates != "parallel" and state.change > tol:
+        state, n_sweeps = _sequential(prior, state, terms, tol, max_iterations)
         n_iterations += n_sweeps
     mean, variance = state.marginal
     return LatentPosterior(
@@ -220,7 +220,7 @@ def propagated(
         variance=variance,
         log_evidence=_log_evidence(state, terms),
         slope=state.sites.shift - state.sites.precision * mean,
-        converged=state.change <= tolerance,
+        converged=state.change <= tol,
         n_iterations=n_iterations,
         inaccuracy=state.change,
     )
@@ -299,12 +299,12 @@ class _SitesAt:
 
 
 def _parallel(
-    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tol: float, max_iterations: int
 ) -> tuple[_SitesAt, int]:
     """Update all sites at once until they agree with their targets."""
     stepper = _Stepper(terms)
     for iteration in range(max_iterations):
-        if state.change <= tolerance or not np.isfinite(state.change):
+        if state.change <= tol or not np.isfinite(state.change):
             return state, iteration
         state = _SitesAt.of(prior, stepper.step(state, iteration), terms)
     return state, max_iterations
@@ -367,13 +367,13 @@ class _Stepper:
             state.marginal,
             state.target,
             lambda marginal, sites: terms.match(terms.cavity(marginal, sites)),
-            tolerance=0.1 * state.change**2,
+            tol=0.1 * state.change**2,
         )
         return found if np.isfinite(found).all() else state.target
 
 
 def _sequential(
-    prior: LatentPrior, state: _SitesAt, terms: Terms, tolerance: float, max_iterations: int
+    prior: LatentPrior, state: _SitesAt, terms: Terms, tol: float, max_iterations: int
 ) -> tuple[_SitesAt, int]:
     """Update one site after another, with a rank-one change of the covariance for each."""
     for sweep in range(max_iterations):
@@ -393,7 +393,7 @@ def _sequential(
             core -= np.outer(column * (more / scale), column)
             precision[row], shift[row] = target.precision[0], target.shift[0]
         state = _SitesAt.of(prior, Sites(precision, shift), terms)
-        if state.change <= tolerance:
+        if state.change <= tol:
             return state, sweep + 1
     return state, max_iterations
 

@@ -138,7 +138,7 @@ def classification_evidence(
         return infer(
             forms.prior(trial, X, previous),
             start=previous.sites if is_ep else previous,
-            tolerance=min(max(LOOSENESS * move, 1e-6), 3e-3) if is_ep else 1e-4,
+            tol=min(max(LOOSENESS * move, 1e-6), 3e-3) if is_ep else 1e-4,
         )
 
     return evaluate
@@ -158,8 +158,8 @@ def _propagated(prior: LatentPrior, *, terms: Terms, **options: Any) -> LatentPo
 class _Forms:
     """Chooses the form of kernel matrices, and remembers where low rank was refused."""
 
-    def __init__(self, form: Form, tolerance: float) -> None:
-        self.form, self.tolerance = form, tolerance
+    def __init__(self, form: Form, tol: float) -> None:
+        self.form, self.tol = form, tol
         self.refused: Array | None = None
 
     def prior(self, kernel: Covariance, X: Array, last: LatentPosterior | None) -> LatentPrior:
@@ -168,7 +168,7 @@ class _Forms:
             near = np.max(np.abs(theta - self.refused), initial=0.0) < SAME_FORM
             form = "dense" if near else "auto"
         pivots = None if last is None else last.prior.pivots
-        prior = latent_prior(kernel, X, form=form, pivots=pivots, tolerance=self.tolerance)
+        prior = latent_prior(kernel, X, form=form, pivots=pivots, tol=self.tol)
         if form == "auto":
             self.refused = theta if isinstance(prior, DensePrior) else None
         return prior
@@ -219,7 +219,7 @@ def regression_evidence(
             kernel.with_theta(theta[:-1]),
             X,
             form=form,
-            tolerance=TOLERANCE * noise_variance,
+            tol=TOLERANCE * noise_variance,
             pivots=pivots,
         )
         return regressed(prior, y, noise_variance, weights)

@@ -74,7 +74,7 @@ def pivoted_points(
     pivots = pivoted_cholesky(
         lambda rows, columns: kernel.gram(X[rows], X[columns]),
         kernel.diagonal(X),
-        tolerance=0.0,
+        tol=0.0,
         max_rank=n_points,
     ).pivots
     others = np.setdiff1d(np.arange(len(X)), pivots)

@@ -61,7 +61,7 @@ def logistic_mode(
     row_weights: Array | None = None,
     start: Array | None = None,
     max_iter: int = 50,
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
     largest_score: float = np.inf,
 ) -> LogisticMode:
     r"""Return the mode of a logistic regression with a Gaussian prior on each weight.
@@ -87,7 +87,7 @@ def logistic_mode(
         hessian = (design * curvature[:, None]).T @ design
         hessian.flat[:: n_columns + 1] += alpha
         step = newton_step(hessian, gradient)
-        if gradient @ step < tolerance:
+        if gradient @ step < tol:
             return LogisticMode(weights, scores, value, n_iter, converged=True)
         moved, size = design @ step, 1.0
         while True:
@@ -113,7 +113,7 @@ def logistic_modes(
     *,
     start: Array | None = None,
     max_iter: int = 50,
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
     largest_score: float = np.inf,
 ) -> LogisticModes:
     """Return the modes of k problems with the same columns, labels and prior.
@@ -140,7 +140,7 @@ def logistic_modes(
         scores,
         converged,
         max_iter,
-        tolerance,
+        tol,
         largest_score,
     )
     return LogisticModes(weights, scores, n_iter, converged)
@@ -159,7 +159,7 @@ def modes_together(
     scores: Array,
     converged: Mask,
     max_iter: int,
-    tolerance: float,
+    tol: float,
     largest_score: float,
 ) -> int:
     """Do what `newton_modes` does, for all problems in one matrix product."""
@@ -193,7 +193,7 @@ def modes_together(
             # Then the gain is below what rounding shows: this is the mode.
             sizes[sizes < _SMALLEST_STEP] = 0.0
         weights[:], scores[:], values = new_weights, new_scores, new_values
-        converged |= running & ((decrements < tolerance) | (sizes == 0.0))
+        converged |= running & ((decrements < tol) | (sizes == 0.0))
         beyond = np.abs(scores * (row_weights > 0)).max(axis=1) > largest_score
         running &= ~(converged | beyond)
     # Added up column by column: a matrix product treats the last rows in another way, and equal
@@ -238,7 +238,7 @@ def newton_modes(
     scores: Array,
     converged: Mask,
     max_iter: int,
-    tolerance: float,
+    tol: float,
     largest_score: float,
 ) -> int:
     """Climb to the modes of k problems from `weights`; fill `weights`, `scores`, `converged`.
@@ -256,7 +256,7 @@ def newton_modes(
             weights[k],
             scores[k],
             max_iter,
-            tolerance,
+            tol,
             largest_score,
         )
         most = max(most, n_iter)
@@ -272,7 +272,7 @@ def _climb(
     weights: Array,
     scores: Array,
     max_iter: int,
-    tolerance: float,
+    tol: float,
     largest_score: float,
 ) -> tuple[int, bool]:
     """Climb to one mode; return the number of steps and whether it was reached."""
@@ -306,7 +306,7 @@ def _climb(
                 return n_iter, True
             size *= 0.5
         value = found
-        if _product(gradient, step) < tolerance:
+        if _product(gradient, step) < tol:
             return n_iter, True
         if _largest(scores, row_weights) > largest_score:
             return n_iter, False

@@ -30,7 +30,7 @@ def laplace(
     link: Link = "probit",
     weights: Array | None = None,
     start: Sites | LatentPosterior | None = None,
-    tolerance: float = 1e-6,
+    tol: float = 1e-6,
     max_iterations: int = 100,
 ) -> LatentPosterior:
     """Approximate the posterior of a Gaussian-process classifier by Laplace's method.
@@ -51,7 +51,7 @@ def laplace(
     start : Sites or LatentPosterior, optional
         From a posterior with nearby hyperparameters. A whole posterior of the same rows also
         lends its factorisation, with which the first steps need none of their own.
-    tolerance : float
+    tol : float
         Stop when a Newton step changes no latent value by more than this. Steps converge
         quadratically, so that the error left is of the square's order.
     max_iterations : int
@@ -77,7 +77,7 @@ def laplace(
         checked_weights(weights, len(y)),
         link=link,
         start=start,
-        tolerance=tolerance,
+        tol=tol,
         max_iterations=max_iterations,
     )
 
@@ -89,7 +89,7 @@ def laplace_mode(
     *,
     link: Link = "probit",
     start: Sites | LatentPosterior | None = None,
-    tolerance: float = 1e-6,
+    tol: float = 1e-6,
     max_iterations: int = 100,
 ) -> LatentPosterior:
     """Do what `laplace` does, with labels and weights that have been checked."""
@@ -99,7 +99,7 @@ def laplace_mode(
         start = start.sites
     point, converged = _first_point(prior, start, len(y)), False
     if isinstance(start, LatentPosterior):
-        point, converged = _chords(task, point, start.prior, start.conditioned, tolerance)
+        point, converged = _chords(task, point, start.prior, start.conditioned, tol)
     here = task.derivatives(point[1])
     n_iterations = 0
     while not converged and n_iterations < max_iterations:
@@ -110,9 +110,9 @@ def laplace_mode(
         move = np.stack([shift - here.curvature * f, f]) - point
         point = point + _step_share(task, point, move) * move
         length = float(np.max(np.abs(move[1]))) / (1 + float(np.max(np.abs(f))))
-        converged = length <= tolerance
+        converged = length <= tol
         if by_chords and not converged and length < CHORDS_BELOW:
-            point, converged = _chords(task, point, prior, conditioned, tolerance)
+            point, converged = _chords(task, point, prior, conditioned, tol)
         here = task.derivatives(point[1])
     return _posterior_at(prior, point, here, converged=converged, n_iterations=n_iterations)
 
@@ -145,7 +145,7 @@ def _first_point(prior: LatentPrior, start: Sites | LatentPosterior | None, size
 
 
 def _chords(
-    task: _ModeProblem, point: Array, near: LatentPrior, known: Conditioned, tolerance: float
+    task: _ModeProblem, point: Array, near: LatentPrior, known: Conditioned, tol: float
 ) -> tuple[Array, bool]:
     """Go towards the mode with the factorisation of a posterior near it, while that is fast.
 
@@ -154,7 +154,7 @@ def _chords(
     shrinks linearly, so that the tolerance is squared to leave what Newton's steps leave.
     """
     accelerator, before = Anderson(), np.inf
-    goal = max(tolerance**2, 1e-10) * (1 + float(np.max(np.abs(point[1]))))
+    goal = max(tol**2, 1e-10) * (1 + float(np.max(np.abs(point[1]))))
     for _ in range(MOST_CHORDS):
         a, f = point
         rest = task.derivatives(f).slope - a

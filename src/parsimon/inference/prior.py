@@ -375,7 +375,7 @@ def latent_prior(
     X: Array,
     *,
     form: Form = "auto",
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
     pivots: Indices | None = None,
 ) -> DensePrior | LowRankPrior:
     """Return the prior of the latent values at the rows of X, in the cheaper exact form.
@@ -388,7 +388,7 @@ def latent_prior(
         Training inputs.
     form : {"auto", "dense", "low_rank"}
         "auto" takes low rank if pivoted Cholesky reaches the tolerance within n / 2 columns.
-    tolerance : float
+    tol : float
         What low rank may leave out of the kernel matrix's diagonal, on average.
     pivots : ndarray of shape (r,), optional
         Rows to begin with, from a prior with nearby hyperparameters: only the columns of these
@@ -410,7 +410,7 @@ def latent_prior(
         raise InvalidInputError(f"form must be 'auto', 'dense' or 'low_rank', got {form!r}.")
     if form == "low_rank" or (form == "auto" and len(X) > SMALL):
         most = len(X) if form == "low_rank" else int(RANK_SHARE * len(X))
-        low = _low_rank_prior(kernel, X, pivots, tolerance=tolerance, most=most)
+        low = _low_rank_prior(kernel, X, pivots, tol=tol, most=most)
         if low is not None:
             return low
     # Symmetric, so that the transpose is the same matrix in the order that LAPACK wants.
@@ -418,29 +418,29 @@ def latent_prior(
 
 
 def _low_rank_prior(
-    kernel: Covariance, X: Array, pivots: Indices | None, *, tolerance: float, most: int
+    kernel: Covariance, X: Array, pivots: Indices | None, *, tol: float, most: int
 ) -> LowRankPrior | None:
     """Return the low-rank prior, or None if it needs more than `most` columns."""
     diagonal = kernel.diagonal(X)
     start = _Columns.of(kernel, X, pivots if pivots is not None else np.empty(0, np.intp))
-    factor, kept = start.factorise(diagonal, tolerance)
+    factor, kept = start.factorise(diagonal, tol)
     low = pivoted_cholesky(
         lambda rows, columns: kernel.gram(X[rows], X[columns]),
         diagonal,
         # Some margin when columns are computed anyway: the same pivots will do for longer.
-        tolerance=tolerance if _suffices(diagonal, factor, tolerance) else tolerance / 10,
+        tol=tol if _suffices(diagonal, factor, tol) else tol / 10,
         max_rank=most,
         known=(factor, start.pivots[kept]),
     )
-    if not low.residual.sum() <= tolerance * len(X):
+    if not low.residual.sum() <= tol * len(X):
         return None
     derivatives = start.extended(kernel, X, kept, low.pivots)
     return LowRankPrior(kernel, X, low.factor, low.pivots, derivatives)
 
 
-def _suffices(diagonal: Array, factor: Array, tolerance: float) -> bool:
+def _suffices(diagonal: Array, factor: Array, tol: float) -> bool:
     missing = float(np.sum(diagonal)) - float(np.vdot(factor, factor))
-    return missing <= tolerance * len(diagonal)
+    return missing <= tol * len(diagonal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,7 +459,7 @@ class _Columns:
             return cls(pivots, np.empty((len(X), 0)), np.empty((len(kernel.theta), len(X), 0)))
         return cls(pivots, *kernel.gradients(X, X[pivots]))
 
-    def factorise(self, diagonal: Array, tolerance: float) -> tuple[Array, Indices]:
+    def factorise(self, diagonal: Array, tol: float) -> tuple[Array, Indices]:
         """Return the Cholesky factor (n, r) on as few of the columns as suffice, and which."""
         if not len(self.pivots):
             return np.zeros((len(diagonal), 0), order="F"), self.pivots
@@ -472,7 +472,7 @@ class _Columns:
             1.0, root[:rank, :rank], factor, side=1, lower=1, trans_a=1, overwrite_b=1
         )
         missing = diagonal.sum() - np.cumsum(np.einsum("ij,ij->j", factor, factor))
-        enough = int(np.searchsorted(-missing, -tolerance / 10 * len(diagonal))) + 1
+        enough = int(np.searchsorted(-missing, -tol / 10 * len(diagonal))) + 1
         # Few spare columns are kept: changing the set at every step would make the evidence rough.
         if enough < 0.9 * rank:
             factor, kept = np.asfortranarray(factor[:, :enough]), kept[:enough]

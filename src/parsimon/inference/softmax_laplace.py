@@ -165,7 +165,7 @@ def softmax_laplace(
     n_classes: int | None = None,
     weights: Array | None = None,
     start: Array | None = None,
-    tolerance: float = 1e-6,
+    tol: float = 1e-6,
     max_iterations: int = 100,
 ) -> SoftmaxPosterior:
     """Approximate the posterior of a multi-class Gaussian-process classifier.
@@ -185,7 +185,7 @@ def softmax_laplace(
         Powers of the likelihood terms; integers equal duplicated rows exactly.
     start : ndarray of shape (n_classes, n), optional
         The `weights` of a posterior with nearby hyperparameters, for all n rows.
-    tolerance : float
+    tol : float
         Stop when a Newton step changes no latent value by more than this.
     max_iterations : int
         At most this many Newton steps.
@@ -215,7 +215,7 @@ def softmax_laplace(
         _indicators(codes, n_classes),
         row_weights,
         start=start,
-        tolerance=tolerance,
+        tol=tol,
         max_iterations=max_iterations,
     )
 
@@ -227,7 +227,7 @@ def softmax_mode(
     row_weights: Array,
     *,
     start: Array | None = None,
-    tolerance: float = 1e-6,
+    tol: float = 1e-6,
     max_iterations: int = 100,
 ) -> SoftmaxPosterior:
     """Do what `softmax_laplace` does, with rows that have been checked and have weight.
@@ -237,7 +237,7 @@ def softmax_mode(
     gram = np.asfortranarray(kernel.gram(X))
     a = np.zeros_like(target) if start is None else start
     point, converged, n_iterations = _climb(
-        gram, np.stack([a, a @ gram]), target, row_weights, tolerance, max_iterations
+        gram, np.stack([a, a @ gram]), target, row_weights, tol, max_iterations
     )
     curvature = Curvature.of(gram, softmax(point[1], axis=0), row_weights)
     log_evidence = _log_density(point, target, row_weights) - 0.5 * curvature.log_determinant
@@ -321,14 +321,14 @@ def _climb(
     point: Array,
     target: Array,
     row_weights: Array,
-    tolerance: float,
+    tol: float,
     max_iterations: int,
 ) -> tuple[Array, bool, int]:
     """Return the mode as a and f = K a, whether it was reached, and the number of steps."""
     for iteration in range(max_iterations):
         move = _newton_move(gram, point, target, row_weights)
         point = point + _step_share(point, move, target, row_weights) * move
-        if np.max(np.abs(move[1])) <= tolerance * (1.0 + np.max(np.abs(point[1]))):
+        if np.max(np.abs(move[1])) <= tol * (1.0 + np.max(np.abs(point[1]))):
             return point, True, iteration + 1
     return point, False, max_iterations
 

@@ -67,7 +67,7 @@ def climb(
     gaussians: Sequence[WhitenedGaussian],
     rows: LabelledRows,
     *,
-    tolerance: float = 1e-9,
+    tol: float = 1e-9,
     max_passes: int = 200,
     deadline: float | None = None,
 ) -> BoundClimb:
@@ -83,7 +83,7 @@ def climb(
         statistics = bound_statistics(prior, trial, rows)
         n_passes += 1
         gain = statistics.bound - bound
-        allowed = tolerance * max(abs(bound), 1.0)
+        allowed = tol * max(abs(bound), 1.0)
         if gain < 0:
             step /= 2
             if step < LEAST_STEP or (gain > -allowed and step < 1 / 4):
@@ -175,7 +175,7 @@ class _Search:
     ) -> None:
         self.rows, self.report = rows, report
         # Finer than the search's own, so that its line search sees a smooth function.
-        self.tolerance = min(1e-7, tol / 100)
+        self.tol = min(1e-7, tol / 100)
         self.gaussians = standard_gaussians(prior, rows)
         self.best = VariationalPosterior(prior, self.gaussians)
         self.bound = -np.inf
@@ -184,7 +184,7 @@ class _Search:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         first = self.best.prior
         prior = replace(first, kernel=first.kernel.with_theta(theta))
-        top = climb(prior, self.gaussians, self.rows, tolerance=self.tolerance)
+        top = climb(prior, self.gaussians, self.rows, tol=self.tol)
         gradient = bound_gradient(prior, top.gaussians, self.rows)
         self.gaussians = top.gaussians
         if top.bound > self.bound:
@@ -257,7 +257,7 @@ def stochastic_bound(
             state.prior,
             state.gaussians,
             rows,
-            tolerance=POLISHED,
+            tol=POLISHED,
             max_passes=MOST_POLISH,
             deadline=deadline,
         )

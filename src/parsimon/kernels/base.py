@@ -257,25 +257,25 @@ class Kernel(ABC):
 
     @property
     @abstractmethod
-    def _scale(self) -> float:
+    def own_scale(self) -> float:
         """The variance that stands in front: the first one of a sum."""
 
     @property
     @abstractmethod
-    def _scale_is_free(self) -> bool:
+    def scale_is_free(self) -> bool:
         """Whether some free hyperparameters multiply the whole kernel by any number."""
 
     @property
     @abstractmethod
-    def _can_carry_scale(self) -> bool:
+    def can_carry_scale(self) -> bool:
         """Whether freeing its leading variance would only free the scale of the whole."""
 
     @abstractmethod
-    def _rescaled(self, factor: float, divisor: float = 1.0) -> Self:
+    def rescaled(self, factor: float, divisor: float = 1.0) -> Self:
         """Return `factor` times this kernel over `divisor`; v * 1 / v is exactly one."""
 
     @abstractmethod
-    def _with_scale(self, *, free: bool) -> Self:
+    def with_scale(self, *, free: bool) -> Self:
         """Return a copy whose scale is free, or whose leading variance is fixed."""
 
 

@@ -123,25 +123,25 @@ class Sum(Combination):
         return self.terms[0]._typical(scale)
 
     @property
-    def _scale(self) -> float:
-        return self.terms[0]._scale
+    def own_scale(self) -> float:
+        return self.terms[0].own_scale
 
     @property
-    def _scale_is_free(self) -> bool:
-        return all(term._scale_is_free for term in self.terms)
+    def scale_is_free(self) -> bool:
+        return all(term.scale_is_free for term in self.terms)
 
-    def _rescaled(self, factor: float, divisor: float = 1.0) -> Self:
-        return type(self)(tuple(term._rescaled(factor, divisor) for term in self.terms))
+    def rescaled(self, factor: float, divisor: float = 1.0) -> Self:
+        return type(self)(tuple(term.rescaled(factor, divisor) for term in self.terms))
 
     @property
-    def _can_carry_scale(self) -> bool:
-        held = [term for term in self.terms if not term._scale_is_free]
-        return len(held) < 2 and all(term._can_carry_scale for term in held)
+    def can_carry_scale(self) -> bool:
+        held = [term for term in self.terms if not term.scale_is_free]
+        return len(held) < 2 and all(term.can_carry_scale for term in held)
 
-    def _with_scale(self, *, free: bool) -> Self:
+    def with_scale(self, *, free: bool) -> Self:
         if free:
-            return type(self)(tuple(term._with_scale(free=True) for term in self.terms))
-        return type(self)((self.terms[0]._with_scale(free=False), *self.terms[1:]))
+            return type(self)(tuple(term.with_scale(free=True) for term in self.terms))
+        return type(self)((self.terms[0].with_scale(free=False), *self.terms[1:]))
 
 
 class Product(Combination):
@@ -167,15 +167,15 @@ class Product(Combination):
         change: a product of fixed scales stays as it is, and so does a sum in which more than
         one variance is fixed, since no factor can be taken out of it.
         """
-        if not self._scale_is_free:
+        if not self.scale_is_free:
             return self
-        carriers = [place for place, term in enumerate(self.terms) if term._can_carry_scale]
+        carriers = [place for place, term in enumerate(self.terms) if term.can_carry_scale]
         terms = list(self.terms)
         for place in carriers[1:]:
-            factor = terms[place]._with_scale(free=True)
-            terms[place] = factor._rescaled(1.0, factor._scale)._with_scale(free=False)
-            terms[carriers[0]] = terms[carriers[0]]._rescaled(factor._scale)
-        terms[carriers[0]] = terms[carriers[0]]._with_scale(free=True)
+            factor = terms[place].with_scale(free=True)
+            terms[place] = factor.rescaled(1.0, factor.own_scale).with_scale(free=False)
+            terms[carriers[0]] = terms[carriers[0]].rescaled(factor.own_scale)
+        terms[carriers[0]] = terms[carriers[0]].with_scale(free=True)
         return type(self)(tuple(terms))
 
     def _gram(self, X: Array, Y: Array) -> Array:
@@ -228,7 +228,7 @@ class Product(Combination):
         A sum whose leading variance is fixed has free variances relative to it.
         """
         held = [
-            None if term._scale_is_free else term._scale * term._typical(scale)
+            None if term.scale_is_free else term.own_scale * term._typical(scale)
             for term in self.terms
         ]
         weights = [1.0 if own is None else 1 / own for own in held]
@@ -240,39 +240,39 @@ class Product(Combination):
         return float(np.prod([term._typical(scale) for term in self.terms]))
 
     @property
-    def _scale(self) -> float:
-        return float(np.prod([term._scale for term in self.terms]))
+    def own_scale(self) -> float:
+        return float(np.prod([term.own_scale for term in self.terms]))
 
     @property
-    def _scale_is_free(self) -> bool:
-        return any(term._scale_is_free for term in self.terms)
+    def scale_is_free(self) -> bool:
+        return any(term.scale_is_free for term in self.terms)
 
     @property
-    def _can_carry_scale(self) -> bool:
-        return any(term._can_carry_scale for term in self.terms)
+    def can_carry_scale(self) -> bool:
+        return any(term.can_carry_scale for term in self.terms)
 
-    def _rescaled(self, factor: float, divisor: float = 1.0) -> Self:
+    def rescaled(self, factor: float, divisor: float = 1.0) -> Self:
         place = self._carrier()
-        return self._replaced(place, self.terms[place]._rescaled(factor, divisor))
+        return self.replaced(place, self.terms[place].rescaled(factor, divisor))
 
-    def _with_scale(self, *, free: bool) -> Self:
+    def with_scale(self, *, free: bool) -> Self:
         if free:
             place = self._carrier()
-            return self._replaced(place, self.terms[place]._with_scale(free=True))
+            return self.replaced(place, self.terms[place].with_scale(free=True))
         return type(self)(
             tuple(
-                term._with_scale(free=False) if term._scale_is_free else term for term in self.terms
+                term.with_scale(free=False) if term.scale_is_free else term for term in self.terms
             )
         )
 
     def _carrier(self) -> int:
         """Return the place of the factor with a free scale, or of one that could have it."""
         places = range(len(self.terms))
-        free = [place for place in places if self.terms[place]._scale_is_free]
-        able = [place for place in places if self.terms[place]._can_carry_scale]
+        free = [place for place in places if self.terms[place].scale_is_free]
+        able = [place for place in places if self.terms[place].can_carry_scale]
         return (free + able + [0])[0]
 
-    def _replaced(self, place: int, term: Kernel) -> Self:
+    def replaced(self, place: int, term: Kernel) -> Self:
         return type(self)((*self.terms[:place], term, *self.terms[place + 1 :]))
 
 

@@ -128,8 +128,8 @@ def _columns_key(kernel: Kernel) -> tuple[int, ...]:
 
 def _factor_key(kernel: Kernel) -> tuple[Any, ...]:
     # The scale of a factor moves to the first one, and must not decide which is first.
-    freed = kernel._with_scale(free=True) if kernel._can_carry_scale else kernel
-    return sort_key(freed._rescaled(1.0, freed._scale))
+    freed = kernel.with_scale(free=True) if kernel.can_carry_scale else kernel
+    return sort_key(freed.rescaled(1.0, freed.own_scale))
 
 
 def _flat(operator: type[Combination], kernel: Kernel) -> Iterator[Kernel]:
@@ -193,12 +193,12 @@ def _merge_product(factors: list[Kernel]) -> list[Kernel]:
 
 def _absorb(constant: Constant, factors: list[Kernel]) -> list[Kernel]:
     """Multiply one of the factors by a constant, if that says the same."""
-    able = [place for place, factor in enumerate(factors) if factor._can_carry_scale]
+    able = [place for place, factor in enumerate(factors) if factor.can_carry_scale]
     if not able:
         return [constant, *factors]
-    changed = factors[able[0]]._rescaled(constant.variance)
-    if constant._scale_is_free:
-        changed = changed._with_scale(free=True)
+    changed = factors[able[0]].rescaled(constant.variance)
+    if constant.scale_is_free:
+        changed = changed.with_scale(free=True)
     return [*factors[: able[0]], changed, *factors[able[0] + 1 :]]
 
 

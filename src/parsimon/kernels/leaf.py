@@ -86,7 +86,7 @@ class Leaf(Kernel):
     def _store(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _replaced(self, **changes: Any) -> Self:
+    def replaced(self, **changes: Any) -> Self:
         own: Any = self
         changed: Self = replace(own, **changes)
         return changed
@@ -125,7 +125,7 @@ class Leaf(Kernel):
             n_numbers = len(self.numbers(name))
             given, natural = natural[:n_numbers], natural[n_numbers:]
             changes[name] = tuple(given) if isinstance(getattr(self, name), tuple) else given[0]
-        return self._replaced(**changes)
+        return self.replaced(**changes)
 
     def _gram(self, X: Array, Y: Array) -> Array:
         # In place: on large matrices fresh memory costs more than the arithmetic.
@@ -208,29 +208,29 @@ class Leaf(Kernel):
 
     def _typical(self, scale: DataScale) -> float:
         # At guessed shapes, so that bounds do not depend on current values.
-        shaped = self._replaced(variance=1.0, fixed=(*self.fixed, "variance"))
+        shaped = self.replaced(variance=1.0, fixed=(*self.fixed, "variance"))
         guesses = [guess for _, guess, _ in shaped._ranges(scale, 1.0)]
         shaped = shaped.with_theta(np.log(guesses))
         return float(np.abs(shaped._diagonal(scale.X)).mean())
 
     @property
-    def _scale(self) -> float:
+    def own_scale(self) -> float:
         return self.variance
 
     @property
-    def _scale_is_free(self) -> bool:
+    def scale_is_free(self) -> bool:
         return "variance" not in self.fixed
 
     @property
-    def _can_carry_scale(self) -> bool:
+    def can_carry_scale(self) -> bool:
         return True
 
-    def _rescaled(self, factor: float, divisor: float = 1.0) -> Self:
-        return self._replaced(variance=self.variance * factor / divisor)
+    def rescaled(self, factor: float, divisor: float = 1.0) -> Self:
+        return self.replaced(variance=self.variance * factor / divisor)
 
-    def _with_scale(self, *, free: bool) -> Self:
+    def with_scale(self, *, free: bool) -> Self:
         others = tuple(name for name in self.fixed if name != "variance")
-        return self._replaced(fixed=others if free else (*others, "variance"))
+        return self.replaced(fixed=others if free else (*others, "variance"))
 
     @abstractmethod
     def _similarity(self, X: Array, Y: Array) -> Array:

@@ -162,7 +162,7 @@ def _theta_names(kernel: Kernel, names: Names, scope: str | None) -> Iterator[st
         return
     if isinstance(kernel, Product):
         whole = _expression(kernel, lambda leaf: _label(leaf, names), "×", ("(", ")"))
-        free = [term for term in kernel.terms if term._scale_is_free]
+        free = [term for term in kernel.terms if term.scale_is_free]
         for term in kernel.terms:
             # The variance of the one factor that has one is the variance of the product.
             yield from _theta_names(term, names, whole if free == [term] else None)

@@ -1,21 +1,13 @@
-"""Who dominates whom; every value is minimised here.
+"""Who dominates whom, who survives, and how good a set of points is; every value is minimised.
 
 One row dominates another if it is no worse in every objective and better in at least one. Rows
 with equal values do not dominate each other: this is the rule for ties everywhere.
 
-How much room a solution has around it in objective space; more is better.
-
-Two measures: gaps along each objective, which are quick and right for two objectives, and
-distances from those already taken, which also see crowds among three or more.
-
-Who survives: non-domination levels first, then room around a solution or a user's wish.
-
-All values are minimised here. Rows whose violation is infinite are those whose evaluation
-failed; they rank last and their values are never looked at.
-
-How good a set of points is: functions of minimised values, shape (n, m).
-
-Hypervolume, IGD+, additive epsilon and attainment are computed by moocore.
+Survival goes by non-domination level, then by room around a solution or a user's wish. Room is
+measured by gaps along each objective, quick and right for two, or by distances from those already
+taken, which also see crowds among three or more. Rows whose violation is infinite are those whose
+evaluation failed; they rank last. Hypervolume, IGD+, additive epsilon and attainment are computed
+by moocore.
 """
 
 from collections.abc import Sequence

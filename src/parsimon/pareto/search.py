@@ -307,7 +307,7 @@ def history_of(trail: Array, sign: Array) -> History:
     return History(trail[:, 0].astype(np.intp), trail[:, 1].astype(np.intp), trail[:, 2:] * sign)
 
 
-def has_improved(before: Array, after: Array, tolerance: float) -> bool:
+def has_improved(before: Array, after: Array, tol: float) -> bool:
     """Tell whether the second set of best solutions is better than the first.
 
     While nothing keeps its constraints, the least violation must fall. Then, for one objective,
@@ -318,16 +318,16 @@ def has_improved(before: Array, after: Array, tolerance: float) -> bool:
     """
     worst, now = before[:, -1].min(), after[:, -1].min()
     if worst > 0 or now > 0:
-        return bool(now < worst * (1 - tolerance))
+        return bool(now < worst * (1 - tol))
     old, new = before[before[:, -1] <= 0, :-1], after[after[:, -1] <= 0, :-1]
     if old.shape[1] == 1:
-        return bool(new.min() < old.min() - tolerance * abs(old.min()))
+        return bool(new.min() < old.min() - tol * abs(old.min()))
     both = np.concatenate((old, new))
     width = np.ptp(both, axis=0)
     width[width == 0] = 1.0
     reference = (both.max(axis=0) + 0.1 * width) / width
     volumes = [moocore.hypervolume(values / width, ref=reference) for values in (old, new)]
-    return bool(volumes[1] > volumes[0] * (1 + tolerance))
+    return bool(volumes[1] > volumes[0] * (1 + tol))
 
 
 class Position(NamedTuple, Generic[P]):

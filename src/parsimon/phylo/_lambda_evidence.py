@@ -69,7 +69,7 @@ class TreeRegression:
     design: Array
     targets: Array
     max_iter: int = 1000
-    tolerance: float = 1e-3
+    tol: float = 1e-3
     prior: Prior = "ard"
     smoothness: Smoothness = "bic"
 
@@ -83,7 +83,7 @@ class TreeRegression:
         return Whitened(white[:, :-1], white[:, -1], log_determinant)
 
     def fit(
-        self, share: float, start: SparseBayes | None = None, tolerance: float | None = None
+        self, share: float, start: SparseBayes | None = None, tol: float | None = None
     ) -> SparseBayes:
         """Return the sparse regression at this lambda, its evidence being that of the targets."""
         white = self.whiten(share)
@@ -93,7 +93,7 @@ class TreeRegression:
             prior=self.prior,
             smoothness=self.smoothness,
             max_iter=self.max_iter,
-            tolerance=self.tolerance if tolerance is None else tolerance,
+            tol=self.tol if tol is None else tol,
             start=start,
         )
         shift = -0.5 * white.log_determinant

@@ -106,7 +106,7 @@ class _Messages(NamedTuple):
 
 def branches_of(gaussian: TreeGaussian, table: PartialTable) -> Branches:
     """Return a tree's branches under its lambda; tips that show cells must have some length."""
-    schedule = gaussian._schedule
+    schedule = gaussian.schedule
 
     def variance(share: float) -> Array:
         return slot_branches(schedule, evolution(gaussian.tree, Model(pagel_lambda=share)))[1]
@@ -281,13 +281,13 @@ class CellOptions(NamedTuple):
 
     form: From an expected covariance of the columns to the most likely one of the model.
     centre (d,): Mean of the columns; the most likely one if None.
-    tolerance: Steps end when the log likelihood rises by less.
+    tol: Steps end when the log likelihood rises by less.
     """
 
     form: Form
     centre: Array | None = None
     max_iter: int = 1000
-    tolerance: float = 1e-9
+    tol: float = 1e-9
 
 
 class CellFit(NamedTuple):
@@ -334,7 +334,7 @@ def fit_cells(
         _check_regular(covariance)
         found = expectation(branches, table, covariance, options.centre)
         heights.append(found.log_likelihood)
-        if len(heights) > 1 and heights[-1] - heights[-2] < options.tolerance:
+        if len(heights) > 1 and heights[-1] - heights[-2] < options.tol:
             converged = True
         if converged or len(heights) == options.max_iter:
             return CellFit(found, expected, tuple(heights), converged)
@@ -349,7 +349,7 @@ def fit_lambda(
     A scan finds the hills of the profile likelihood; on each the root of its slope is sought. The
     covariance being the best for each lambda, the slope is that of the likelihood.
     """
-    coarse = options._replace(tolerance=max(_COARSE, options.tolerance))
+    coarse = options._replace(tol=max(_COARSE, options.tol))
     points = np.linspace(*limits, _SCAN)
     heights, starts = np.full(_SCAN, -np.inf), [np.empty(0)] * _SCAN
     before: Array | None = None

@@ -293,7 +293,7 @@ class TreeRegressor(RegressorMixin, BaseEstimator):
         features, positions = split_tips(X, self.tree, self.tips)
         features = validate_data(self, features, dtype=np.float64, reset=False)
         nodes = None if self.tree is None else self.tree.tips[positions]
-        mean, sd = self._at_nodes(features, nodes, kind)
+        mean, sd = self.at_nodes(features, nodes, kind)
         return (mean, sd) if return_std else mean
 
     def _read(self, X: Any, y: Any) -> tuple[Array, Indices | None]:
@@ -306,5 +306,5 @@ class TreeRegressor(RegressorMixin, BaseEstimator):
         return features, positions
 
     @abstractmethod
-    def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+    def at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
         """Return means and standard deviations at nodes of the tree with these features."""

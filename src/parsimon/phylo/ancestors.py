@@ -150,7 +150,7 @@ def _one_trait(
     codes = np.column_stack([positions, np.zeros(len(y))])
     fit = PGLS(tree, tips=0, **_MODELS[model]).fit(codes, y)
     nodes = np.arange(len(tree.parent))
-    mean, sd = fit._at_nodes(np.zeros((len(nodes), 1)), nodes, "conditional")
+    mean, sd = fit.at_nodes(np.zeros((len(nodes), 1)), nodes, "conditional")
     half = sd * t.ppf(0.5 + 0.5 * level, fit.degrees_of_freedom_)
     return mean, sd, half, fit.alpha_ if model == "ou" else fit.lambda_
 
@@ -254,7 +254,7 @@ class _Regression(NamedTuple):
             table = self.steps.transform(table)
         if isinstance(self.final, TreeRegressor):
             kind = self.final.prediction if prediction is None else prediction
-            return self.final._at_nodes(np.asarray(table, dtype=np.float64), self.nodes, kind)
+            return self.final.at_nodes(np.asarray(table, dtype=np.float64), self.nodes, kind)
         if "return_std" in inspect.signature(self.final.predict).parameters:
             mean, sd = self.final.predict(table, return_std=True)
         else:

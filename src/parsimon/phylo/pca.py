@@ -57,7 +57,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     bounds: tuple[Any, Any]
     tips: str | int | None
     max_iter: int
-    tolerance: float
+    tol: float
     mean_: Array
     lambda_: float
     log_likelihood_: float
@@ -90,7 +90,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self._store(found)
         self.mean_ = found.mean
         self.model_ = Model(pagel_lambda=self.lambda_)
-        self._gaussian = self._at(gaussian, self.lambda_)
+        self.gaussian_ = self._at(gaussian, self.lambda_)
         self.scores_: Array = (self.imputed_ - self.mean_) @ self._projection
         return self
 
@@ -174,7 +174,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._check_missing()
         names = getattr(self, "feature_names_in_", None)
         check_cells(table, self._n_free(table.values.shape[1]), names)
-        options = CellOptions(self._form, self._mean_of_cells(table), self.max_iter, self.tolerance)
+        options = CellOptions(self._form, self._mean_of_cells(table), self.max_iter, self.tol)
         rows = star(len(table.values)) if gaussian is None else gaussian
         if gaussian is None or self.pagel_lambda != "ML":
             self.lambda_ = 0.0 if gaussian is None else float(self.pagel_lambda)
@@ -227,7 +227,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _check_options(self) -> None:
         check_tree(self.tree)
         check_count("max_iter", self.max_iter)
-        check_positive("tolerance", self.tolerance)
+        check_positive("tol", self.tol)
         if self.pagel_lambda == "ML":
             return
         if not isinstance(self.pagel_lambda, Real):
@@ -268,7 +268,7 @@ class P3CA(TreeComponents):
         How rows find their tips, as in `PGLS`.
     max_iter : int
         Steps of the EM algorithm at one lambda, at most; used if cells are missing.
-    tolerance : float
+    tol : float
         It ends when a step raises the log likelihood by less.
 
     Attributes
@@ -336,7 +336,7 @@ class P3CA(TreeComponents):
         bounds: tuple[Any, Any] = (0.0, 1.0),
         tips: str | int | None = None,
         max_iter: int = 1000,
-        tolerance: float = 1e-9,
+        tol: float = 1e-9,
     ) -> None:
         self.tree = tree
         self.n_components = n_components
@@ -346,7 +346,7 @@ class P3CA(TreeComponents):
         self.bounds = bounds
         self.tips = tips
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tol = tol
 
     def _moments(self, gaussian: TreeGaussian | None, features: Array) -> Moments:
         found = moments(gaussian, features, self.centre)
@@ -425,7 +425,7 @@ class PhyloPCA(TreeComponents):
         How rows find their tips, as in `PGLS`.
     max_iter : int
         Steps of the EM algorithm at one lambda, at most; used if cells are missing.
-    tolerance : float
+    tol : float
         It ends when a step raises the log likelihood by less.
 
     Attributes
@@ -481,7 +481,7 @@ class PhyloPCA(TreeComponents):
         bounds: tuple[Any, Any] = (0.0, 1.0),
         tips: str | int | None = None,
         max_iter: int = 1000,
-        tolerance: float = 1e-9,
+        tol: float = 1e-9,
     ) -> None:
         self.tree = tree
         self.n_components = n_components
@@ -490,7 +490,7 @@ class PhyloPCA(TreeComponents):
         self.bounds = bounds
         self.tips = tips
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tol = tol
 
     def _form(self, expected: Array) -> Array:
         return expected

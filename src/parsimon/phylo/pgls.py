@@ -242,8 +242,8 @@ class PGLS(TreeRegressor):
         self._check_options()
         features, positions = self._read(X, y)
         self._design = self._with_intercept(features)
-        self._gaussian = tip_gaussian(self.tree, positions)
-        self._bounds = {} if self._gaussian is None else self._make_bounds(self._gaussian.tree)
+        self.gaussian_ = tip_gaussian(self.tree, positions)
+        self._bounds = {} if self.gaussian_ is None else self._make_bounds(self.gaussian_.tree)
         self.estimated_ = tuple(self._bounds)
         if self._bounds:
             check_estimable(self._design, self._y, self._bounds)
@@ -300,12 +300,12 @@ class PGLS(TreeRegressor):
         check_is_fitted(self)
         return summarise(self)
 
-    def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+    def at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
         """Return means and standard deviations at nodes of the tree with these features."""
         fit, design = self._fit, self._with_intercept(features)
         rest = self._y - self.fitted_values_
         found = relatives(
-            self._gaussian, rest, self._design, design, fit.inverse_gram, nodes=nodes, kind=kind
+            self.gaussian_, rest, self._design, design, fit.inverse_gram, nodes=nodes, kind=kind
         )
         variance = fit.variance * np.maximum(found.spread + found.unsure, 0.0)
         return design @ fit.coef + found.shift, np.sqrt(variance)
@@ -314,7 +314,7 @@ class PGLS(TreeRegressor):
         return self._fit_at(values).log_likelihood(self.method)
 
     def _fit_at(self, values: Mapping[str, float]) -> LeastSquares:
-        gaussian = self._gaussian
+        gaussian = self.gaussian_
         if gaussian is not None:
             gaussian = gaussian.with_model(self._model(values))
         return least_squares(gaussian, self._design, self._y)
@@ -329,11 +329,11 @@ class PGLS(TreeRegressor):
 
     def _store(self, best: Estimate) -> None:
         self._fit = self._fit_at(best.values)
-        if self._gaussian is None:
+        if self.gaussian_ is None:
             self.model_ = Model(pagel_lambda=0.0)
         else:
             self.model_ = self._model(best.values)
-            self._gaussian = self._gaussian.with_model(self.model_)
+            self.gaussian_ = self.gaussian_.with_model(self.model_)
         self.lambda_, self.kappa_ = self.model_.pagel_lambda, self.model_.kappa
         self.delta_, self.alpha_ = self.model_.delta, self.model_.alpha
         fit = self._fit
@@ -357,7 +357,7 @@ class PGLS(TreeRegressor):
         self.aic_ = 2.0 * n_free - 2.0 * self.log_likelihood_
         self.bic_ = float(np.log(max(n, 1))) * n_free - 2.0 * self.log_likelihood_
         mean = np.ones((fit.n, 1)) if self.fit_intercept else np.zeros((fit.n, 0))
-        total = least_squares(self._gaussian, mean, self._y).residual
+        total = least_squares(self.gaussian_, mean, self._y).residual
         self.r_squared_ = 1.0 - fit.residual / total if total > 0 else float("nan")
 
     def _with_intercept(self, features: Array) -> Array:

@@ -232,7 +232,7 @@ class PhyRVM(TreeRegressor):
         Whether `predict` uses the residuals of relatives, or the regression line alone.
     max_iter : int
         Steps of each sparse regression.
-    tolerance : float
+    tol : float
         Change in the logarithms of precisions that does not matter.
 
     Attributes
@@ -320,7 +320,7 @@ class PhyRVM(TreeRegressor):
         tips: str | int | None = None,
         prediction: Literal["conditional", "marginal"] = "conditional",
         max_iter: int = 5000,
-        tolerance: float = 1e-3,
+        tol: float = 1e-3,
     ) -> None:
         self.tree = tree
         self.kernel = kernel
@@ -338,7 +338,7 @@ class PhyRVM(TreeRegressor):
         self.tips = tips
         self.prediction = prediction
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the columns, and estimate their weights, the noise and lambda.
@@ -367,7 +367,7 @@ class PhyRVM(TreeRegressor):
             _with_ones(columns) if self.fit_intercept else columns,
             without_rounding(self._y - self._centre, self._y),
             self.max_iter,
-            self.tolerance,
+            self.tol,
             self.prior,
             self.smoothness,
         )
@@ -460,7 +460,7 @@ class PhyRVM(TreeRegressor):
         self.lambda_, self.posterior_ = share, posterior
         self.model_ = Model(pagel_lambda=share)
         gaussian = self._problem.gaussian
-        self._gaussian = None if gaussian is None else gaussian.with_model(self.model_)
+        self.gaussian_ = None if gaussian is None else gaussian.with_model(self.model_)
         first = self._first(posterior)
         places = posterior.active[first:] - self._n_ones
         self.coef_ = np.zeros(columns.shape[1])
@@ -482,7 +482,7 @@ class PhyRVM(TreeRegressor):
                 stacklevel=3,
             )
 
-    def _at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
+    def at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
         """Return means and standard deviations at nodes of the tree with these features."""
         posterior = self.posterior_
         design = self._functions(features)
@@ -490,12 +490,12 @@ class PhyRVM(TreeRegressor):
             design = _with_ones(design)
         rest = self._y - self.fitted_values_
         found = relatives(
-            self._gaussian, rest, self._design, design, posterior.covariance, nodes=nodes, kind=kind
+            self.gaussian_, rest, self._design, design, posterior.covariance, nodes=nodes, kind=kind
         )
         spread = found.spread
-        if self._gaussian is not None and self.fit_intercept and not self._first(posterior):
+        if self.gaussian_ is not None and self.fit_intercept and not self._first(posterior):
             # Without a constant the model measures from the mean of y, which relatives share.
-            spread = spread + mean_unsure(self._gaussian, nodes=nodes, kind=kind)
+            spread = spread + mean_unsure(self.gaussian_, nodes=nodes, kind=kind)
         mean = self._centre + design @ posterior.mean + found.shift
         return mean, np.sqrt(np.maximum(self.noise_variance_ * spread + found.unsure, 0.0))
 

@@ -301,7 +301,7 @@ def _checked(model: Any, components: tuple[int, int]) -> tuple[int, int]:
 def _draw_branches(axes: "Axes", model: Any, scores: Array) -> None:
     from matplotlib.collections import LineCollection
 
-    gaussian = model._gaussian
+    gaussian = model.gaussian_
     if gaussian is None:
         return
     place = gaussian.conditional(scores).mean

@@ -213,12 +213,12 @@ class Tree:
 
         return resolve_polytomies(self)
 
-    def is_ultrametric(self, *, tolerance: float = 1e-6) -> bool:
+    def is_ultrametric(self, *, tol: float = 1e-6) -> bool:
         """Return whether all tips are equally far from the root.
 
         Parameters
         ----------
-        tolerance : float
+        tol : float
             Difference allowed, as a share of the greatest depth.
 
         Examples
@@ -227,7 +227,7 @@ class Tree:
         False
         """
         depth = self.depth[self.tips]
-        return bool(np.ptp(depth) <= tolerance * depth.max())
+        return bool(np.ptp(depth) <= tol * depth.max())
 
     def scale(self, height: float = 1.0) -> "Tree":
         """Return the tree with all lengths multiplied so that the deepest tip is at `height`.

@@ -88,7 +88,7 @@ class TreeGaussian:
         return self.tree.tips if self.tips is None else self.tree.tips[np.asarray(self.tips)]
 
     @cached_property
-    def _schedule(self) -> Schedule:
+    def schedule(self) -> Schedule:
         if len(self.nodes) == self.tree.n_tips:
             return replace(self.tree.joins, tips=self.tree.joins.slot[self.nodes])
         return make_schedule(self.tree, self.nodes)
@@ -101,7 +101,7 @@ class TreeGaussian:
         """Return the same rows of the same tree under another model, without a new schedule."""
         other = TreeGaussian(self.tree, model, self.tips)
         other.__dict__["nodes"] = self.nodes
-        other.__dict__["_schedule"] = self._schedule
+        other.__dict__["_schedule"] = self.schedule
         return other
 
     def whiten(self, values: Any) -> Array:
@@ -125,7 +125,7 @@ class TreeGaussian:
 
     def whitened_columns(self, columns: Array) -> tuple[Array, float]:
         """Do what `whitened` does for finite columns of shape (n, k), without looking at them."""
-        up = upwards(self._schedule, self._branches, columns)
+        up = upwards(self.schedule, self._branches, columns)
         self._check_regular(up)
         return up.contrasts, float(np.sum(np.log(up.variances)))
 
@@ -203,7 +203,7 @@ class TreeGaussian:
     def sample(self, n_draws: int = 1, *, random_state: Seed = None) -> Array:
         """Return draws, shape (n, n_draws)."""
         rng = generator(random_state)
-        schedule = self._schedule
+        schedule = self.schedule
         decay, variance = slot_branches(schedule, self._branches)
         noise = rng.normal(size=(len(decay), n_draws)) * np.sqrt(variance)[:, None]
         return from_root(schedule, decay, variance, noise)[0][schedule.tips]

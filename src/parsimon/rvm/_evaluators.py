@@ -224,7 +224,7 @@ class GenomeFitter:
             rows.weights,
             start=None if parent is None else parent.weights_for(active),
             max_iter=MAX_ITER,
-            tolerance=self.tol,
+            tol=self.tol,
             largest_score=LARGEST_SCORE,
         )
         complexity = self._complexity(active, alpha, rows, modes.scores)
@@ -349,7 +349,7 @@ class ManyClassEvaluator:
                 alpha,
                 row_weights=row_weights,
                 start=None if begin is None else begin[block],
-                tolerance=SEARCH_TOL,
+                tol=SEARCH_TOL,
                 largest_score=LARGEST_SCORE,
             )
             weights[block, :-1], scores[held] = mode.weights, mode.scores[held]

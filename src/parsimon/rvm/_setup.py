@@ -65,7 +65,7 @@ def check_options(estimator: Any) -> None:
 
 def sparse_options(estimator: Any) -> dict[str, Any]:
     """Return the keyword arguments of a sparse fit that the options of an estimator ask for."""
-    options = {"max_iter": estimator.max_iter, "tolerance": estimator.tol}
+    options = {"max_iter": estimator.max_iter, "tol": estimator.tol}
     if estimator.prior == "smooth":
         options |= {"prior": "smooth", "smoothness": estimator.smoothness}
     return options

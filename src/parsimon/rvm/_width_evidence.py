@@ -306,7 +306,7 @@ class EvidenceProblems:
         fit = sparse_regression if self.task == "regression" else sparse_classification
         options = dict(self.options)
         if roughly:
-            options["tolerance"] = max(_ROUGH * self.price, options.get("tolerance", 1e-3))
+            options["tol"] = max(_ROUGH * self.price, options.get("tol", 1e-3))
             options["max_iter"] = min(_ROUGH_STEPS, options.get("max_iter", _ROUGH_STEPS))
         if self.deadline is not None:
             options["time_limit"] = max(self.time_left or 0.0, 1e-3)
@@ -365,7 +365,7 @@ def shared_width(kernel: Kernel | MultiResolution) -> Leaf:
             f"got {kernel}."
         )
     lengthscales = kernel.numbers("lengthscale")
-    return kernel._replaced(lengthscale=float(np.exp(np.mean(np.log(lengthscales)))))
+    return kernel.replaced(lengthscale=float(np.exp(np.mean(np.log(lengthscales)))))
 
 
 def input_box(shared: Leaf, apart: Leaf, deviations: Array, X: Array) -> WidthBox:

@@ -363,7 +363,7 @@ def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
     X = problem.evidence.X
     deviations = input_deviations(X, family.kernel.columns)
     common = family.kernel.numbers("lengthscale")
-    apart = family.kernel._replaced(lengthscale=common * len(deviations))
+    apart = family.kernel.replaced(lengthscale=common * len(deviations))
     box = input_box(family.kernel, apart, deviations, X)
     family = replace(family, kernel=apart)
     walks = [WidthWalk(apart.theta[None], box.bounds, single.state.fits)]

@@ -133,9 +133,9 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
             dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
             alpha = solve(dual, tol=self.tol).alpha[None]
             basis = TrainedRows(gram, repair, rows, classes, X)
-            bias, self._columns = described(problem, basis, alpha)
-            errors = self._columns["training_error"]
-            self._beats_constant = errs_less(errors, problem.constant_error)
+            bias, self.columns_ = described(problem, basis, alpha)
+            errors = self.columns_["training_error"]
+            self.beats_constant_ = errs_less(errors, problem.constant_error)
         return settle(self, alpha[0], float(bias[0]), basis)
 
     def predict(self, X: Any) -> AnyArray:
@@ -148,7 +148,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         """Return the functions' values, positive where ``classes_[1]`` is predicted, shape (m,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        values: Array = self._machine(X)
+        values: Array = self.expansion_(X)
         return values
 
 
@@ -251,7 +251,7 @@ def settle(model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows) -> Fr
     model.dual_coef_ = (alpha * signs)[support][None]
     model.intercept_ = np.array([bias])
     model.n_support_ = np.bincount(basis.rows.y[support], minlength=2)
-    model._machine = Expansion(basis.gram.subset(used), mapped[used], bias)
+    model.expansion_ = Expansion(basis.gram.subset(used), mapped[used], bias)
     return model
 
 

@@ -387,9 +387,9 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         if not isinstance(rule, str) or rule.strip().lstrip("-").isdigit():
             return True
         columns = {name: column[[index]] for name, column in self._machines.columns.items()}
-        columns |= again._columns
+        columns |= again.columns_
         figures = figures_of(
-            columns, again._beats_constant, is_dual=False, n_holdout=self.n_holdout_
+            columns, again.beats_constant_, is_dual=False, n_holdout=self.n_holdout_
         )
         conditions = rule.partition(" where ")[2]
         try:

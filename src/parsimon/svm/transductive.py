@@ -294,7 +294,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.n_iter_, self.stopped_by_ = found.n_iter, found.stopped_by
 
     def _scores(self, X: Array) -> Array:
-        scores: Array = self._gram.between(X) @ self.dual_coef_.T + self.intercept_
+        scores: Array = self.gram_.between(X) @ self.dual_coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _labels(self, scores: Array) -> AnyArray:
@@ -318,9 +318,9 @@ def settle(
         (n_unlabelled,).
     """
     support = np.flatnonzero(coefficients.any(axis=0))
-    model._gram = given.gram.subset(support)
+    model.gram_ = given.gram.subset(support)
     model.support_ = given.rows[support]
-    model.support_vectors_ = model._gram.rows
+    model.support_vectors_ = model.gram_.rows
     model.dual_coef_, model.intercept_ = coefficients[:, support], biases
     every = given.every_code.copy()
     if codes is not None:

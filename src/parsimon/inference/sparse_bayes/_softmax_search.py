@@ -151,7 +151,7 @@ _WORTH_AN_EXCHANGE = 50.0
 class PairSearch:
     """A run in progress: the best fit so far, how it came about, and what ends it.
 
-    tolerance: Gains in log evidence by a new pair, and changes in log precisions, that do not
+    tol: Gains in log evidence by a new pair, and changes in log precisions, that do not
         matter.
     deadline: On the clock of `time.monotonic`.
     history: Log evidence of the start and after each accepted step.
@@ -160,7 +160,7 @@ class PairSearch:
 
     problem: SoftmaxProblem
     fit: SparseFit
-    tolerance: float
+    tol: float
     max_iter: int
     deadline: float
     history: list[float] = field(default_factory=list)
@@ -220,7 +220,7 @@ def polish(search: PairSearch) -> None:
         before = search.fit.objective
         search.consider(_maximum(search))
         search.consider(prune(search.problem, search.fit))
-        if search.fit.objective - before < _LEAST_RISE * search.tolerance:
+        if search.fit.objective - before < _LEAST_RISE * search.tol:
             break
 
 
@@ -240,8 +240,8 @@ def _maximum(search: PairSearch) -> SparseFit | None:
         fit.theta,
         np.column_stack(problem.bounds(fit.theta)),
         max_iterations=_MOST_GRADIENTS,
-        value_tolerance=_LEAST_RISE * search.tolerance / max(1.0, abs(fit.objective)),
-        gradient_tolerance=0.1 * search.tolerance,
+        value_tolerance=_LEAST_RISE * search.tol / max(1.0, abs(fit.objective)),
+        gradient_tolerance=0.1 * search.tol,
         time_limit=left,
     )
     return move(problem, fit, found.x)
@@ -263,7 +263,7 @@ def _add_best(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Add the first of the most useful pairs that raises the evidence; return whether one did."""
     gains, alphas = sweep.additions()
     for place in np.argsort(-gains, kind="stable")[:_ATTEMPTS]:
-        if gains[place] <= search.tolerance:
+        if gains[place] <= search.tol:
             break
         # The gain is for a fixed curvature; a firmer prior stays closer to where that holds.
         for firmness in (1.0, 10.0, 100.0):
@@ -284,7 +284,7 @@ def exchange_pairs(search: PairSearch, sweep: ColumnSweep) -> bool:
     places = np.argmax(gains, axis=0)
     best = gains[places, np.arange(len(places))]
     for leaving in np.argsort(-best, kind="stable")[:_ATTEMPTS]:
-        if best[leaving] <= _WORTH_AN_EXCHANGE * search.tolerance or search.spent:
+        if best[leaving] <= _WORTH_AN_EXCHANGE * search.tol or search.spent:
             break
         place = int(places[leaving])
         if search.consider(exchange(search.problem, search.fit, sweep, place, int(leaving))):

@@ -243,7 +243,7 @@ def variational_regression(
     noise_variance: float | None = None,
     hyperprior: tuple[float, float, float, float] = _HYPERPRIOR,
     max_iter: int = 500,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     time_limit: float | None = None,
     start: SparseBayes | None = None,
 ) -> SparseBayes:
@@ -268,7 +268,7 @@ def variational_regression(
         columns of mean square one and targets of variance one.
     max_iter : int
         Most updates.
-    tolerance : float
+    tol : float
         Change of a log precision that does not matter.
     time_limit : float, optional
         Seconds.
@@ -289,7 +289,7 @@ def variational_regression(
     >>> result.active, result.mean.round(1), result.converged
     (array([0, 1]), array([ 1., -2.]), True)
     """
-    budget = check_budget(tolerance, max_iter, time_limit)
+    budget = check_budget(tol, max_iter, time_limit)
     gammas = _checked_hyperprior(prior, hyperprior)
     goal = finite_vector(targets, "targets")
     weights = weights_of_rows(row_weights, len(goal))
@@ -331,7 +331,7 @@ def variational_classification(
     prior: str = "ard",
     hyperprior: tuple[float, float] = _HYPERPRIOR[:2],
     max_iter: int = 500,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     time_limit: float | None = None,
     start: SparseBayes | None = None,
 ) -> SparseBayes:
@@ -344,7 +344,7 @@ def variational_classification(
         0 or 1.
     hyperprior : tuple of two floats
         Shape and rate of the Gamma prior of each precision.
-    row_weights, prior, max_iter, tolerance, time_limit, start
+    row_weights, prior, max_iter, tol, time_limit, start
         As in `variational_regression`.
 
     Returns
@@ -360,7 +360,7 @@ def variational_classification(
     >>> result.active, result.converged
     (array([1]), True)
     """
-    budget = check_budget(tolerance, max_iter, time_limit)
+    budget = check_budget(tol, max_iter, time_limit)
     gammas = _checked_hyperprior(prior, (*hyperprior, 1.0, 1.0))
     targets = binary_targets(labels)
     weights = weights_of_rows(row_weights, len(targets))

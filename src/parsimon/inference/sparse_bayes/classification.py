@@ -47,7 +47,7 @@ def sparse_classification(
     prior: Prior = "ard",
     smoothness: Smoothness = "bic",
     max_iter: int = 1000,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     start: SparseBayes | None = None,
     time_limit: float | None = None,
 ) -> SparseBayes:
@@ -81,7 +81,7 @@ def sparse_classification(
         c of the smooth prior: 1, :math:`\frac12 \log n`, :math:`\log n`, or a number.
     max_iter : int
         Greatest number of steps: additions, deletions and re-estimations.
-    tolerance : float
+    tol : float
         Gains in log evidence, and changes of log precisions, that do not matter.
     start : SparseBayes, optional
         A result to begin from, instead of from nothing; no other maxima are looked for then.
@@ -116,7 +116,7 @@ def sparse_classification(
     >>> {3, 7} <= set(result.active.tolist()), result.converged
     (True, True)
     """
-    tolerance, max_iter, time_limit = check_budget(tolerance, max_iter, time_limit)
+    tol, max_iter, time_limit = check_budget(tol, max_iter, time_limit)
     targets = binary_targets(labels)
     weights = weights_of_rows(row_weights, len(targets))
     columns = scaled_columns(design, weights)
@@ -126,7 +126,7 @@ def sparse_classification(
         problem,
         problem.empty(),
         start=None if start is None else problem.warm(start),
-        tolerance=tolerance,
+        tol=tol,
         max_iter=max_iter,
         time_limit=time_limit,
     )

@@ -137,8 +137,8 @@ def smoothness_weight(prior: str, smoothness: str | float, n_rows: float) -> flo
 
 
 def check_budget(
-    tolerance: float, max_iter: int, time_limit: float | None
+    tol: float, max_iter: int, time_limit: float | None
 ) -> tuple[float, int, float | None]:
     """Return the three after a check of each."""
     limit = None if time_limit is None else check_positive("time_limit", time_limit)
-    return check_positive("tolerance", tolerance), check_count("max_iter", max_iter), limit
+    return check_positive("tol", tol), check_count("max_iter", max_iter), limit

@@ -118,7 +118,7 @@ class EMResult:
 
 def ascend(problem: EMProblem, theta: Array, budget: tuple[float, int, float | None]) -> EMResult:
     """Update all precisions until they no longer change, dropping columns on the way."""
-    tolerance, max_iter, time_limit = budget
+    tol, max_iter, time_limit = budget
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     point = problem.evaluate(np.clip(theta, *problem.bounds(len(theta))), None)
     kept = np.arange(len(point.weights))
@@ -131,7 +131,7 @@ def ascend(problem: EMProblem, theta: Array, budget: tuple[float, int, float | N
         if len(staying) < len(kept):
             kept, idle = kept[staying], False
             history.append(point.objective)
-        elif largest < tolerance:
+        elif largest < tol:
             reason = CONVERGED
         elif idle:
             reason = IDLE
@@ -142,7 +142,7 @@ def ascend(problem: EMProblem, theta: Array, budget: tuple[float, int, float | N
         else:
             n_iter += 1
             point, stretch = _step(problem, point, wanted, stretch)
-            idle = point.objective - history[-1] < _LEAST_RISE * tolerance
+            idle = point.objective - history[-1] < _LEAST_RISE * tol
             history.append(point.objective)
     converged = reason in (CONVERGED, IDLE)
     return EMResult(problem, point, kept, np.array(history), n_iter, converged, reason)
@@ -367,7 +367,7 @@ class EMBernoulli:
             row_weights=self.row_weights,
             start=start,
             max_iter=100,
-            tolerance=_MODE_TOLERANCE,
+            tol=_MODE_TOLERANCE,
         )
         if root is X:
             return mode.weights, mode.scores, mode.log_posterior
@@ -390,7 +390,7 @@ def em_regression(
     smoothness: Smoothness = "bic",
     noise_variance: float | None = None,
     max_iter: int = 500,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     time_limit: float | None = None,
     start: SparseBayes | None = None,
 ) -> SparseBayes:
@@ -412,7 +412,7 @@ def em_regression(
         Keeps the noise at this value; estimated by default.
     max_iter : int
         Most updates.
-    tolerance : float
+    tol : float
         Change of a log precision that does not matter.
     time_limit : float, optional
         Seconds.
@@ -431,7 +431,7 @@ def em_regression(
     >>> result.active, result.mean.round(1), result.converged
     (array([0, 1]), array([ 1., -2.]), True)
     """
-    budget = check_budget(tolerance, max_iter, time_limit)
+    budget = check_budget(tol, max_iter, time_limit)
     goal = finite_vector(targets, "targets")
     weights = weights_of_rows(row_weights, len(goal))
     columns = scaled_columns(design, weights)
@@ -472,7 +472,7 @@ def em_classification(
     prior: Prior = "ard",
     smoothness: Smoothness = "bic",
     max_iter: int = 500,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     time_limit: float | None = None,
     start: SparseBayes | None = None,
 ) -> SparseBayes:
@@ -487,7 +487,7 @@ def em_classification(
     design : ndarray of shape (n, M)
     labels : ndarray of shape (n,)
         0 or 1.
-    row_weights, prior, smoothness, max_iter, tolerance, time_limit, start
+    row_weights, prior, smoothness, max_iter, tol, time_limit, start
         As in `em_regression`.
 
     Returns
@@ -502,7 +502,7 @@ def em_classification(
     >>> result.active, result.converged
     (array([1]), True)
     """
-    budget = check_budget(tolerance, max_iter, time_limit)
+    budget = check_budget(tol, max_iter, time_limit)
     targets = binary_targets(labels)
     weights = weights_of_rows(row_weights, len(targets))
     columns = scaled_columns(design, weights)

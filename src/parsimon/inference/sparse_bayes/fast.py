@@ -65,7 +65,7 @@ _TRIED = 0.02
 class Budget:
     """What may still be spent, and what a gain must be to matter."""
 
-    tolerance: float
+    tol: float
     max_iter: int
     deadline: float
     n_iter: int = 0
@@ -92,11 +92,11 @@ class Climber:
     def worth(self, fit: SparseFit) -> float:
         """Return the gain that a column must bring to stay."""
         share = _WORTH_SHARE * (fit.objective - self.nothing)
-        return float(max(self.budget.tolerance, min(share, _WORTH_MOST)))
+        return float(max(self.budget.tol, min(share, _WORTH_MOST)))
 
     def least(self, fit: SparseFit) -> float:
         """Return the gain that a column must promise to be tried."""
-        return float(max(self.budget.tolerance, min(_TRIED, self.worth(fit))))
+        return float(max(self.budget.tol, min(_TRIED, self.worth(fit))))
 
     def candidates(self, fit: SparseFit, sweep: ColumnSweep) -> Indices:
         """Return the places in a sweep of the columns with the greatest gains."""
@@ -120,7 +120,7 @@ def climb(climber: Climber, fit: SparseFit, sweep: ColumnSweep | None = None) ->
         sweep = problem.sweep(fit) if sweep is None else problem.refresh(fit, sweep)
         before = fit.objective
         fit = reestimate(climber, grow(climber, fit, sweep), _COARSE)
-        if fit.objective > before + climber.budget.tolerance:
+        if fit.objective > before + climber.budget.tol:
             continue
         if fresh or trusted:
             break
@@ -244,7 +244,7 @@ def add_batch(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit
         if there is here:
             return None
         larger = realise(problem, fit, there, both)
-        if larger is not None and larger.objective > fit.objective + climber.budget.tolerance:
+        if larger is not None and larger.objective > fit.objective + climber.budget.tol:
             return larger
         most = min(most, len(there.active)) // 4
     return add_one(climber, fit, sweep)
@@ -280,7 +280,7 @@ def add_one(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit |
         for firmness in (1.0, 10.0):
             alpha = min(max(firmness * float(alphas[place]), low), high)
             larger = add(problem, fit, exact, int(place), alpha)
-            if larger is not None and larger.objective > fit.objective + climber.budget.tolerance:
+            if larger is not None and larger.objective > fit.objective + climber.budget.tol:
                 return larger
     return None
 
@@ -394,13 +394,13 @@ def maximise(
     nothing: SparseFit,
     *,
     start: SparseFit | None = None,
-    tolerance: float,
+    tol: float,
     max_iter: int,
     time_limit: float | None,
 ) -> FastResult:
     """Add, re-estimate, drop and exchange columns until no step raises the objective."""
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    budget = Budget(tolerance, max_iter, deadline)
+    budget = Budget(tol, max_iter, deadline)
     climber = Climber(problem, budget, nothing.objective)
     best = BestFit(nothing if start is None else start)
     best.consider(tidy(climber, climb(climber, best.fit)))
@@ -462,14 +462,14 @@ def n_shakes(fit: SparseFit) -> int:
 
 def finish(climber: Climber, best: BestFit) -> bool:
     """Go to the top of the best maximum found; return whether it was reached."""
-    enough = 0.1 * climber.budget.tolerance**2
+    enough = 0.1 * climber.budget.tol**2
     while not climber.budget.spent:
         best.consider(reestimate(climber, best.fit, enough))
         sweep = climber.problem.sweep(best.fit)
         gains, _ = sweep.additions()
         if gains.max(initial=0.0) > climber.worth(best.fit):
             larger = tidy(climber, climb(climber, best.fit))
-            if best.consider(larger, climber.budget.tolerance):
+            if best.consider(larger, climber.budget.tol):
                 continue
         if not exchange_columns(climber, best, sweep):
             return not climber.budget.spent
@@ -488,7 +488,7 @@ def exchange_columns(climber: Climber, best: BestFit, sweep: ColumnSweep) -> boo
         if gains[leaving] <= least or failures >= _ATTEMPTS or climber.budget.spent:
             break
         other = exchange(climber.problem, best.fit, sweep, int(places[leaving]), int(leaving))
-        if best.consider(other, climber.budget.tolerance):
+        if best.consider(other, climber.budget.tol):
             climber.budget.n_iter += 1
             exchanged, failures = True, 0
         else:

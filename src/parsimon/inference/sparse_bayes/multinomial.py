@@ -68,7 +68,7 @@ def softmax_mode(
     row_weights: Array | None = None,
     start: Array | None = None,
     max_iter: int = 50,
-    tolerance: float = TOLERANCE,
+    tol: float = TOLERANCE,
     largest_score: float = np.inf,
 ) -> SoftmaxMode:
     r"""Return the mode of a multinomial logistic regression with a Gaussian prior on each weight.
@@ -90,7 +90,7 @@ def softmax_mode(
     while not converged and n_iter < max_iter:
         n_iter += 1
         gradient, step = problem.newton(point)
-        if np.vdot(gradient, step) < tolerance:
+        if np.vdot(gradient, step) < tol:
             converged = True
             break
         found = problem.along(point, step)

@@ -52,7 +52,7 @@ def sparse_regression(
     smoothness: Smoothness = "bic",
     noise_variance: float | None = None,
     max_iter: int = 1000,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     start: SparseBayes | None = None,
     time_limit: float | None = None,
 ) -> SparseBayes:
@@ -83,7 +83,7 @@ def sparse_regression(
         Known variance of the noise; estimated if left out.
     max_iter : int
         Greatest number of steps: additions, deletions and re-estimations.
-    tolerance : float
+    tol : float
         Gains in log evidence, and changes of log precisions, that do not matter.
     start : SparseBayes, optional
         A result to begin from, instead of from nothing; no other maxima are looked for then.
@@ -122,7 +122,7 @@ def sparse_regression(
     >>> result.mean[np.isin(result.active, [0, 3, 7])].round(1)
     array([ 2.,  1., -1.])
     """
-    tolerance, max_iter, time_limit = check_budget(tolerance, max_iter, time_limit)
+    tol, max_iter, time_limit = check_budget(tol, max_iter, time_limit)
     values = finite_vector(targets, "targets")
     weights = weights_of_rows(row_weights, len(values))
     columns = scaled_columns(design, weights)
@@ -135,7 +135,7 @@ def sparse_regression(
         problem,
         problem.empty(),
         start=None if start is None else problem.warm(start, scale),
-        tolerance=tolerance,
+        tol=tol,
         max_iter=max_iter,
         time_limit=time_limit,
     )

@@ -189,7 +189,7 @@ def softmax_sparse(
     *,
     row_weights: Any = None,
     max_iter: int = 1000,
-    tolerance: float = 1e-3,
+    tol: float = 1e-3,
     time_limit: float | None = None,
     start: SparseSoftmax | None = None,
 ) -> SparseSoftmax:
@@ -211,7 +211,7 @@ def softmax_sparse(
         Powers of the likelihood terms; integers equal repeated rows, zero leaves a row out.
     max_iter : int
         Most steps.
-    tolerance : float
+    tol : float
         Gains in log evidence by a new pair, and changes in log precisions, that do not matter.
     time_limit : float, optional
         Seconds.
@@ -231,7 +231,7 @@ def softmax_sparse(
     >>> result.pairs.shape, result.active, result.converged
     ((4, 2), array([0, 1, 2]), True)
     """
-    tolerance, max_iter, time_limit = check_budget(tolerance, max_iter, time_limit)
+    tol, max_iter, time_limit = check_budget(tol, max_iter, time_limit)
     n_classes = check_count("n_classes", n_classes, least=2)
     classes = class_codes(codes, n_classes)
     weights = weights_of_rows(row_weights, len(classes))
@@ -244,7 +244,7 @@ def softmax_sparse(
     problem = SoftmaxProblem(columns, OneHotLabels(classes, np.eye(n_classes)[classes], weights))
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     first = _first_fit(problem, start, deadline)
-    search = PairSearch(problem, first, tolerance, max_iter, deadline)
+    search = PairSearch(problem, first, tol, max_iter, deadline)
     run(search)
     return _result(search)
 

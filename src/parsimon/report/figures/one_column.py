@@ -206,17 +206,17 @@ class MonotoneShare(NamedTuple):
     falling: float
 
 
-def monotone_share(paths: Any, *, tolerance: float = 1e-3) -> MonotoneShare:
+def monotone_share(paths: Any, *, tol: float = 1e-3) -> MonotoneShare:
     """Return which shares of sampled functions rise, and fall, from end to end.
 
-    A path rises if it never lies below an earlier value of its own by more than `tolerance` of
+    A path rises if it never lies below an earlier value of its own by more than `tol` of
     its range; draws of a smooth function carry rounding noise of that size. A constant path does
     neither.
 
     Shapes: paths (n_paths, m).
     """
     values = finite_matrix(paths, "paths")
-    allowed = tolerance * np.ptp(values, axis=1)
+    allowed = tol * np.ptp(values, axis=1)
     moves = np.ptp(values, axis=1) > 0
 
     def share(signed: Array) -> float:

@@ -28,10 +28,10 @@ _TOKEN = re.compile(r"[MLz][^MLz]*")
 _STRETCH = 64
 
 
-def simplified(commands: str, tolerance: float = 0.05) -> str:
+def simplified(commands: str, tol: float = 0.05) -> str:
     """Return an SVG path of straight lines without the corners that nobody can see.
 
-    Every corner left out lies within `tolerance` of the line that replaces it. Paths with curves
+    Every corner left out lies within `tol` of the line that replaces it. Paths with curves
     come back unchanged.
     """
     if re.search(r"[^MLz\d\s.+-]", commands) or commands.count("L") < 3:
@@ -40,7 +40,7 @@ def simplified(commands: str, tolerance: float = 0.05) -> str:
     line: list[list[float]] = []
     for token in [*_TOKEN.findall(commands), "M"]:
         if token[0] in "Mz" and line:
-            pieces.append(_written(_kept(np.array(line), tolerance)))
+            pieces.append(_written(_kept(np.array(line), tol)))
             line = []
         if token[0] == "z":
             pieces.append("z")
@@ -87,13 +87,13 @@ def _spaced(number: str) -> str:
     return number if number[0] == "-" else f" {number}"
 
 
-def _kept(corners: Array, tolerance: float) -> Array:
+def _kept(corners: Array, tol: float) -> Array:
     """Return the corners from which a line as good can be drawn, first and last included."""
     places = [0]
     for stop in range(2, len(corners)):
         start = places[-1]
         between = corners[start + 1 : stop]
-        if len(between) > _STRETCH or _distance(corners[start], corners[stop], between) > tolerance:
+        if len(between) > _STRETCH or _distance(corners[start], corners[stop], between) > tol:
             places.append(stop - 1)
     return corners[[*places, len(corners) - 1]] if len(corners) > 1 else corners
 
@@ -278,7 +278,7 @@ def _shorten(root: ElementTree.Element) -> None:
                 short = _one_decimal if element.tag.endswith("use") else _two_decimals
                 element.set(name, " ".join(_LONG_NUMBER.sub(short, value).split()))
         if element.tag.endswith("path") and element.get("d"):
-            element.set("d", compact(simplified(element.get("d", ""), tolerance=0.1)))
+            element.set("d", compact(simplified(element.get("d", ""), tol=0.1)))
         style = element.get("style")
         if style is not None:
             element.set("style", re.sub(r" ?font-family:[^;]*;?", "", style).replace(": ", ":"))

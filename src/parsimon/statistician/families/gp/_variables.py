@@ -118,7 +118,7 @@ def drawn_direction(
     factor = directions[:, real] * np.sqrt(variances[real])
     paths = latent.mean + rng.standard_normal((n_draws, int(real.sum()))) @ factor.T
     seen = paths if response is None else response(paths)
-    return Direction(*monotone_share(seen, tolerance=_TOLERANCE))
+    return Direction(*monotone_share(seen, tol=_TOLERANCE))
 
 
 def repeats(period: float, values: Array) -> bool:
