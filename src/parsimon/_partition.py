@@ -1,11 +1,8 @@
-"""What splitting a table asks of class labels.
+"""Splits of a table's rows: in two halves, or in parts that look alike.
 
-Parts of a table that look alike: deal the rows out along a walk through nearest neighbours.
-
-Rows that are close together follow each other on the walk, so dealing them out in turn gives each
-part its share of every region. `parsimon.evaluation.HomogeneousKFold` offers it to scikit-learn.
-
-Split a table in two halves.
+Rows that are close together follow each other on a walk through nearest neighbours, so dealing them
+out in turn gives each part its share of every region. `parsimon.evaluation.HomogeneousKFold`
+offers it to scikit-learn.
 """
 
 from typing import Any, Literal, get_args

@@ -1,6 +1,7 @@
-"""L-BFGS-B or Newton's steps from each start, with evaluations that may fail.
+"""One bounded minimiser with restarts, for every fit of hyperparameters.
 
-Newton's steps inside a box from a known curvature, which BFGS corrects after each.
+`minimise` goes down from each start, by L-BFGS-B or, where a curvature is known, by Newton's steps
+inside the box that BFGS corrects after each; evaluations may fail.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,7 @@
 """A Gaussian-process classifier for large tables, by variational inducing points.
 
-What a sparse classifier begins with: its options, kernel, inducing points and row weights.
+Read `SparseGPClassifier` first; what it begins with (kernel, inducing points, weights of rows)
+stands above it, the mathematics in `parsimon.inference.variational`.
 """
 
 import warnings

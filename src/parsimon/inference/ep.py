@@ -5,12 +5,10 @@ the solution by an expansion of the posterior or with Anderson's acceleration. I
 they are updated one after another. Each step needs one factorisation of the prior's size, dense
 or low rank.
 
-Sites that agree with their targets to first order, from one factorisation of a dense posterior.
-
-A round of expectation propagation costs a factorisation, but sites near convergence move the
-marginals little: their change is expanded around the last round and iterated until nothing moves.
-What is left after the next factorisation is of the square of what was there before, as in Newton's
-method.
+The expansion (`expanded_sites`) makes more of a dense factorisation: sites near convergence move
+the marginals little, so their change is expanded around the last round and iterated until nothing
+moves. What is left after the next factorisation is of the square of what was there before, as in
+Newton's method.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,14 +1,10 @@
-"""Likelihoods of a label -1 or 1 given the latent value: logarithm and three derivatives.
+"""Likelihoods of a label -1 or 1: derivatives, moments under a Gaussian, and probabilities.
 
-Moments of a probit term times a Gaussian, for one term, many copies, or a fraction of one.
-
-For a weight w of at least one, the row stands for w copies of its term, each with a site of its
-own: integer weights equal duplicated rows exactly. For a weight below one, the site replaces the
-term's w-th power, whose moments are integrated numerically; both agree at w = 1.
-
-From a Gaussian latent value to the probability of the positive class, and leave-one-out loss.
-
-Checks of labels and weights that enter an inference.
+Laplace's method asks for the logarithm and three derivatives, expectation propagation for the
+moments of a probit term times a Gaussian. For a weight w of at least one, the row stands for w
+copies of its term, each with a site of its own: integer weights equal duplicated rows exactly. For
+a weight below one, the site replaces the term's w-th power, whose moments are integrated
+numerically; both agree at w = 1.
 """
 
 from functools import cache

@@ -1,12 +1,9 @@
 """The latent function's prior at the training rows, dense or of low rank.
 
-`latent_prior` looks at the kernel matrix and picks the cheaper of two exact forms. Both offer
-the same two things: products with the covariance, and `condition`, the algebra of a Gaussian
-posterior under Gaussian sites, on which expectation propagation, Laplace and regression rest.
-
-The posterior under Gaussian sites when the whole kernel matrix is kept.
-
-The posterior under Gaussian sites when the kernel matrix has low numerical rank.
+`latent_prior` looks at the kernel matrix and picks the cheaper of two exact forms, `DensePrior` and
+`LowRankPrior`. Both offer the same two things: products with the covariance, and `condition`, the
+algebra of a Gaussian posterior under Gaussian sites, on which expectation propagation, Laplace and
+regression rest.
 """
 
 from dataclasses import dataclass

@@ -2,12 +2,9 @@
 
 The latent function is summarised by its values at m inducing points. Written as ``u = L v`` with
 ``L @ L.T`` their prior covariance, v has the prior N(0, I), and its approximate posterior q(v) is
-what is learnt, in `variational_fit.py` and `variational_batches.py`. Hensman, Matthews and
+what is learnt, in `variational_fit`. The one integral without a closed form, the expected log
+likelihood of a probit term under a Gaussian, is done by quadrature. Hensman, Matthews and
 Ghahramani (2015), AISTATS.
-
-Expected log likelihood of a probit term under a Gaussian, with its derivatives.
-
-The one integral of variational classification that has no closed form.
 """
 
 from collections.abc import Iterator, Sequence

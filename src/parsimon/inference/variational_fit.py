@@ -1,11 +1,8 @@
-"""Learning a variational classifier from all rows at once.
+"""Learning a variational classifier: from all rows at once, or by mini-batches.
 
 `climb` finds q(v) for given hyperparameters, and `maximise_bound` climbs inside a bounded
-quasi-Newton search over them. For many rows see `variational_batches.py`.
-
-Learning a variational classifier by mini-batches.
-
-Each mini-batch gives q(v) one natural-gradient step and the hyperparameters one step of Adam.
+quasi-Newton search over them. `stochastic_bound` is for many rows: each mini-batch gives q(v) one
+natural-gradient step and the hyperparameters one step of Adam.
 """
 
 from collections.abc import Callable, Sequence

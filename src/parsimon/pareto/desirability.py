@@ -1,12 +1,10 @@
-"""Desirability: how pleased a person is with a value, from 0 (useless) to 1 (perfect).
+"""What a person wants of a front: desirabilities, and guides that bend a search towards them.
 
-Each function here is a value that maps numbers to desirabilities. `desirability_index` joins
-several by their weighted geometric mean, so that one useless objective cannot be bought off.
-
-Guides: what a person wants within the front, used in the place of crowding.
-
-A guide scores rows that share a non-domination level, larger being better. Dominance still comes
-first, so a guide bends a search towards a region but never prefers a dominated solution.
+A desirability is a value that maps numbers to how pleased a person is, from 0 (useless) to 1
+(perfect). `desirability_index` joins several by their weighted geometric mean, so that one useless
+objective cannot be bought off. A guide takes the place of crowding: it scores rows that share a
+non-domination level, larger being better. Dominance still comes first, so a guide never prefers a
+dominated solution.
 """
 
 from collections.abc import Mapping, Sequence

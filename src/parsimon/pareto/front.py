@@ -1,11 +1,8 @@
 """The Front: an immutable table of mutually non-dominated solutions.
 
-Every search of the package returns one. Choosing, plotting, saving and describing are written
-here once; the rules themselves are functions in `choice`, `desirability` and `words`.
-
-Fronts as JSON text: plain data only, so that reading one never runs code.
-
-What a front says, in a sentence or two.
+Every search of the package returns one. Choosing, drawing, saving as plain JSON (so that reading
+one never runs code) and describing in words are written here once; the rules behind `knee` and
+`segments` are functions in `criteria`.
 """
 
 import json

@@ -1,20 +1,10 @@
-"""Crossovers: values that turn two parents into two children.
+"""How children come from parents: crossovers, mutations and step sizes, all of them values.
 
-Each is called with the first and the second parents, both of shape (k, n_variables), the space,
-and the generator from which all chance comes. Row i of the first parents meets row i of the
-second. With probability ``1 - rate`` a pair is only copied.
-
-Mutations: values that turn parents into as many changed children.
-
-Each is called with the parents, shape (n, n_variables), the space, and the generator from which
-all chance comes. A search repairs the children, so a mutation may step over the bounds.
-
-Step sizes that learn from success: Rechenberg's 1/5 rule.
-
-The rule is a value and the step it steers is a value too, kept in the state of a search; a
-mutation never changes.
-
-Operators as options: "auto" stands for the one that suits the space.
+A crossover is called with the first and the second parents, both of shape (k, n_variables), the
+space, and the generator from which all chance comes; row i of the first parents meets row i of the
+second, and with probability ``1 - rate`` a pair is only copied. A mutation is called with parents,
+space and generator; a search repairs the children, so it may step over the bounds. A step size that
+learns from success (Rechenberg's 1/5 rule) is kept in the state of a search; no operator changes.
 """
 
 from dataclasses import dataclass, replace

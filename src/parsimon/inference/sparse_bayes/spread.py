@@ -3,9 +3,8 @@ r"""The posterior of many weights, from a matrix over rows or over columns, whic
 Weights are in units of their prior, :math:`\omega = A^{1/2} w`, and columns are divided to match,
 :math:`X = \Phi A^{-1/2}`, so that the posterior covariance is
 :math:`P = (I + X^T B X)^{-1}` for a diagonal B. With more columns than rows everything follows from
-:math:`W = (B^{-1} + X X^T)^{-1}` instead, since :math:`P = I - X^T W X`.
-
-Algebra that any scale of columns and any repetition of them must not break.
+:math:`W = (B^{-1} + X X^T)^{-1}` instead, since :math:`P = I - X^T W X`. No scale of columns and no
+repetition of them may break this algebra.
 """
 
 from typing import NamedTuple

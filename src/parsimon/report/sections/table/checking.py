@@ -1,6 +1,7 @@
-"""Model checking: calibration, ranking, what a threshold does, and rows worth a look.
+"""How far to trust the model, and how to use it.
 
-How to use the model: commands, thresholds, and where it has seen nothing.
+Model checking has calibration, ranking, what a threshold does, and rows worth a look; using it has
+commands, thresholds, and where the model has seen nothing.
 """
 
 import math

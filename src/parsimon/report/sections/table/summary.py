@@ -1,6 +1,6 @@
 """The executive summary: the structure, a few numbers to remember, and what size buys.
 
-More than two classes: all together, before each of them is asked for by itself.
+With more than two classes a page about all of them comes before each is asked for by itself.
 """
 
 import math
