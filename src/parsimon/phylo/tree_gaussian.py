@@ -67,8 +67,6 @@ class TreeGaussian:
            [0., 1., 2.]])
     >>> round(gaussian.log_determinant, 6) == round(float(np.log(6)), 6)
     True
-    >>> gaussian.quadratic_form([1, 0, 1]).round(6)
-    array([[1.166667]])
     """
 
     tree: "Tree"
@@ -133,20 +131,6 @@ class TreeGaussian:
     def log_determinant(self) -> float:
         """Log determinant of the covariance."""
         return self.whitened(np.zeros((len(self.nodes), 0)))[1]
-
-    def quadratic_form(self, left: Any, right: Any = None) -> Array:
-        """Return left.T @ inverse covariance @ right, shape (k, m); `right` is `left` if left out.
-
-        Parameters
-        ----------
-        left, right : array-like of shape (n,) or (n, k)
-        """
-        one = self._columns(left)[0]
-        if right is None:
-            white = self.whiten(one)
-            return white.T @ white
-        both = self.whiten(np.hstack([one, self._columns(right)[0]]))
-        return both[:, : one.shape[1]].T @ both[:, one.shape[1] :]
 
     def log_density(self, values: Any, *, variance: float = 1.0) -> Array:
         """Return the log density of each column, for rates `variance`; shape (k,)."""

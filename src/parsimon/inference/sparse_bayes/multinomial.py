@@ -206,7 +206,7 @@ def class_log_likelihood(
 # Newton decrement; the determinant is of first order in the error of the mode.
 _TOLERANCE = 1e-14
 _MOST_STEPS = 100
-_SOFTMAX_PAIRS_SMALLEST_STEP = 2.0**-30
+_SMALLEST_PAIR_STEP = 2.0**-30
 
 
 class OneHotLabels(NamedTuple):
@@ -263,7 +263,7 @@ def pair_mode(X: Array, classes: Indices, labels: OneHotLabels, guess: Array) ->
         if gradient @ step < _TOLERANCE:
             break
         size, found = 1.0, at(weights + step)
-        while found[0] < value and size > _SOFTMAX_PAIRS_SMALLEST_STEP:
+        while found[0] < value and size > _SMALLEST_PAIR_STEP:
             size *= 0.5
             found = at(weights + size * step)
         if found[0] < value:
