@@ -186,8 +186,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_, self.converged_ = len(fit.heights), fit.converged
         if not fit.converged:
             warnings.warn(
-                f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or "
-                "tolerance.",
+                f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
