@@ -11,6 +11,8 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from parsimon.exceptions import InvalidInputError
+
 T = TypeVar("T")
 
 
@@ -24,7 +26,7 @@ class Workers:
     """
 
     def __init__(self, n_jobs: int | None = 1, *, ahead: int = 2, threads: bool = False) -> None:
-        self._n_jobs = n_jobs
+        self._n_workers = n_workers(n_jobs)
         self._options: dict[str, Any] = {
             "n_jobs": n_jobs,
             "pre_dispatch": f"{ahead}*n_jobs",
@@ -36,7 +38,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._stack.enter_context(one_thread())
-        if _n_workers(self._n_jobs) != 1:
+        if self._n_workers != 1:
             self._parallel = self._stack.enter_context(_runner(self._options))
         return self
 
@@ -65,9 +67,12 @@ class Workers:
         yield from self._parallel(delayed(_on_one_thread)(function, call) for call in timely)
 
 
-def _n_workers(n_jobs: int | None) -> int:
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many workers joblib makes of `n_jobs`."""
     if n_jobs == 1:
         return 1
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(n_jobs))

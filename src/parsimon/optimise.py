@@ -255,7 +255,7 @@ def minimise(
     memory = _Memory(objective, None if time_limit is None else monotonic() + time_limit)
     tolerances = Tolerances(value_tolerance, gradient_tolerance, max_iterations)
     values = []
-    best = _Run(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
+    best = _Descent(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
     for point, matrix in zip(starts, known, strict=True):
         run = _descend(memory, point, bounds, tolerances, matrix)
         values.append(run.value)
@@ -279,7 +279,9 @@ def random_starts(bounds: Array, n_starts: int, random_state: Seed = None) -> Ar
     return drawn
 
 
-class _Run(NamedTuple):
+class _Descent(NamedTuple):
+    """Where one descent ended."""
+
     x: Array
     value: float
     gradient: Array
@@ -359,7 +361,7 @@ def _descend(
     bounds: Array,
     tolerances: Tolerances,
     curvature: Array | None,
-) -> _Run:
+) -> _Descent:
     """Go down once and return the best point that was evaluated successfully."""
     memory.best = memory.last = None
     converged = False
@@ -378,9 +380,9 @@ def _descend(
     except _TimeUpError:
         message = "The time limit was reached."
     if memory.best is None:
-        return _Run(start, np.inf, np.zeros_like(start), False, message)
+        return _Descent(start, np.inf, np.zeros_like(start), False, message)
     value, x, gradient = memory.best
-    return _Run(x, value, gradient, converged, message)
+    return _Descent(x, value, gradient, converged, message)
 
 
 def _bounded_descents(

@@ -172,3 +172,8 @@ def test_a_table_without_columns_is_refused():
     table = rows()[["died"]]
     with pytest.raises(InvalidInputError, match="column"):
         analyse(table, "died", n_jobs=1)
+
+
+def test_no_workers_at_all_is_refused_in_one_sentence():
+    with pytest.raises(InvalidInputError, match="n_jobs must not be 0; use 1"):
+        analyse(rows(), "died", fast=True, n_jobs=0)

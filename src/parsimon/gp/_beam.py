@@ -75,8 +75,6 @@ class BeamOptions:
             check_count("shortlist", self.shortlist)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit, or_zero=True)
-        if self.n_jobs == 0:
-            raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
 
 
 def beam_search(problem: KernelProblem, grammar: Grammar, options: BeamOptions) -> SearchHistory:

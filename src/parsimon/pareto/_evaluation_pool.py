@@ -57,8 +57,6 @@ class EvaluationPool:
             raise InvalidInputError(f"evaluate must be callable, got {type(evaluate).__name__}.")
         self.evaluate, self.stochastic = evaluate, stochastic
         self.chunk_size = check_count("chunk_size", chunk_size)
-        if n_jobs == 0:
-            raise InvalidInputError("n_jobs must not be 0; use 1 for no workers, -1 for all cores.")
         self._workers = Workers(n_jobs)
 
     def __enter__(self) -> Self:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parsimon._parallel import Workers
+from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.exceptions import InvalidInputError, ParsimonError
@@ -165,11 +165,9 @@ def run_searches(
 
     `done` is told how many searches are over.
     """
-    from joblib import effective_n_jobs
-
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
-    workers = min(effective_n_jobs(n_jobs), len(places))
+    workers = min(n_workers(n_jobs), len(places))
     rounds = ceil(len(places) / workers)
     limit = None if time_limit is None else _SEARCHING * time_limit / rounds
     jobs = [

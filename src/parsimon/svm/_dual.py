@@ -392,8 +392,8 @@ def solve(
 ) -> Solution:
     """Return the maximum of a dual; on an indefinite kernel a stationary point.
 
-    From nothing and with the equality scikit-learn's libsvm solves it, and exact steps of `smo`
-    make good what its single precision leaves; otherwise the exact steps do it all.
+    From nothing and with the equality scikit-learn's libsvm solves it, and exact steps of
+    `climb` make good what its single precision leaves; otherwise the exact steps do it all.
 
     Shapes: start (n,).
     """
