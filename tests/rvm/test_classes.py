@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import nondominated
 from parsimon.rvm._archive import entry_test
@@ -220,6 +220,9 @@ def test_an_entry_test_refuses_points_and_can_be_resumed(stripes, tmp_path):
             stripes, max_iter=n, random_state=0, entry=test, checkpoint=tmp_path / "c.npz"
         )
     np.testing.assert_array_equal(resumed.values, strict.values)
+    other = entry_test(stripes.codes, 0.5, random_state=1)
+    with pytest.raises(CheckpointError, match=r"written with entry = 0\.95 of resamples"):
+        search(stripes, max_iter=60, random_state=0, entry=other, checkpoint=tmp_path / "c.npz")
 
 
 @pytest.mark.parametrize("complexity", ["degrees_of_freedom", "trace", "gammas"])

@@ -80,7 +80,7 @@ def test_an_unseeded_search_resumes_with_the_seed_of_its_file(problem, tmp_path)
 
 def test_a_file_of_another_search_is_refused(problem, tmp_path):
     path = tmp_path / "search.npz"
-    search(problem, **FAST, checkpoint=path)
+    first = search(problem, **FAST, checkpoint=path).models[0]
     with pytest.raises(CheckpointError, match="written with scheme = None but this search has 2"):
         search(problem, **FAST, scheme=2, checkpoint=path)
     with pytest.raises(CheckpointError, match="written with problem"):
@@ -89,6 +89,8 @@ def test_a_file_of_another_search_is_refused(problem, tmp_path):
         search(problem, **{**FAST, "random_state": 9}, checkpoint=path)
     with pytest.raises(CheckpointError, match=r"folder .* does not exist"):
         search(problem, **FAST, checkpoint=tmp_path / "nowhere" / "search.npz")
+    with pytest.raises(CheckpointError, match="written with start = random"):
+        search(problem, **FAST, start=first, checkpoint=path)
     anew = Checkpoint(path, resume=False)
     same(
         search(problem, **{**FAST, "scheme": 2}, checkpoint=anew), search(problem, **FAST, scheme=2)

@@ -205,7 +205,8 @@ class SearchTask:
             "scheme": words,
             "evaluator": f"{self.complexity}, {self.sweep}",
             "moves": repr(self.moves),
-            "entry": "" if self.entry is None else type(self.entry).__qualname__,
+            "start": "random" if self.start is None else "given",
+            "entry": "" if self.entry is None else _entry_words(self.entry),
             "problem": " ".join(_fingerprint(array) for array in arrays),
         }
 
@@ -248,6 +249,10 @@ class SearchTask:
                 f"start must name columns below {n_columns} and one precision for each of them."
             )
         return [dict(zip(active.tolist(), levels_of(alpha), strict=True)), *singles[1:]]
+
+
+def _entry_words(test: EntryTest) -> str:
+    return f"{test.probability} of resamples {_fingerprint(test.counts)}"
 
 
 def _fingerprint(array: Any) -> str:
