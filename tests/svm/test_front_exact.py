@@ -221,6 +221,14 @@ def test_no_solution_is_beyond_the_ray(seed, scale):
     assert (values[:, 0] <= bound * values[:, 1] ** 2 + 1e-6).all()
 
 
+def test_a_printed_search_refuses_the_checkpoint_of_another_table(tmp_path):
+    options = {"n_points": 8, "random_state": 0, "checkpoint": tmp_path / "dual.npz"}
+    evolve_printed(tiny(12, seed=2), max_iter=2, **options)
+    assert evolve_printed(tiny(12, seed=2), max_iter=3, **options).n_iter == 3
+    with pytest.raises(CheckpointError, match="written with evaluate"):
+        evolve_printed(tiny(12, seed=3), max_iter=3, **options)
+
+
 def test_the_printed_search_begins_at_zero_and_stays_below_the_ray():
     training = tiny(12, seed=2)
     begun = evolve_printed(training, n_points=8, max_iter=0, random_state=0)

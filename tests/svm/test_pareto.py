@@ -176,8 +176,9 @@ def test_rows_to_choose_by_may_be_given(table):
     assert given.to_frame().holdout_error.iloc[5] == pytest.approx(1 - model.score(X[60:], y[60:]))
     with pytest.raises(InvalidInputError, match="X_val and y_val belong together"):
         ParetoSVC(**QUICK).fit(X, y, X_val=X)
+    eager = ParetoSVC(**QUICK, callback=lambda _: pytest.fail("It searched first."))
     with pytest.raises(InvalidInputError, match="labels that y has not: maybe"):
-        ParetoSVC(**QUICK).fit(X, y, X_val=X[:1], y_val=["maybe"])
+        eager.fit(X, y, X_val=X[:1], y_val=["maybe"])
 
 
 def test_without_rows_held_out_the_knee_is_chosen(table):

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto import Box, Front, nondominated
+from parsimon.exceptions import (
+    ConstantPredictionWarning,
+    EmptyFrontError,
+    InvalidInputError,
+)
+from parsimon.pareto import Box, Front, nondominated, nsga2
+from parsimon.svm import _transductive_front
 from parsimon.svm._front import BlendCrossover
 from parsimon.svm._transductive_front import (
     DualObjectives,
@@ -250,6 +255,29 @@ def test_same_seed_same_front_and_searches_can_be_cut(blobs, search):
     late = ParetoTransductiveSVC(**SMALL, time_limit=1e-6).fit(X, y)
     assert late.stopped_by_ == "time_limit"
     assert len(late.front_) > 0
+
+
+@pytest.mark.parametrize("objectives", ["primal", "dual"])
+def test_evolution_gets_what_is_left_of_the_time(blobs, monkeypatch, objectives):
+    seconds = []
+
+    def recorded(*given, time_limit, **options):
+        seconds.append(time_limit)
+        return nsga2(*given, **options)
+
+    monkeypatch.setattr(_transductive_front, "nsga2", recorded)
+    ParetoTransductiveSVC(objectives, **SMALL, time_limit=100.0).fit(*blobs[:2])
+    assert 0 < seconds[0] < 100.0
+
+
+def test_labels_that_contradict_each_other_leave_the_best_total_with_a_warning():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.repeat([[0.0, 0.0], [1.0, 1.0]], 2, axis=0), rng.normal(size=(12, 2))])
+    y = np.append([0, 1, 0, 1], np.full(12, -1))
+    with pytest.warns(ConstantPredictionWarning, match="predicts with the machine of the best"):
+        search = ParetoTransductiveSVC(**SMALL).fit(X, y)
+    assert search.best_index_ == search.to_frame()["penalised"].to_numpy().argmin()
+    assert set(search.transduction_) == {0, 1}
 
 
 def test_it_goes_on_from_a_checkpoint_to_the_same_front(blobs, search, tmp_path):

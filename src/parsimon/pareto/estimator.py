@@ -48,11 +48,17 @@ class FrontEstimator(BaseEstimator):
     best_index_: int
     best_estimator_: Any
 
-    def _keep_front(self, front: Front, figures: Figures | None = None, fallback: int = 0) -> Self:
+    def _keep_front(
+        self,
+        front: Front,
+        figures: Figures | None = None,
+        fallback: int = 0,
+        kept: str | None = None,
+    ) -> Self:
         """Store a front with its figures, and the solution that `choose` picks.
 
-        Where nothing beats a constant prediction, the solution at `fallback`, which is that
-        prediction, is kept with a warning.
+        Where nothing beats a constant prediction, the solution at `fallback` stands in with a
+        warning. It is that prediction, unless `kept` says what else.
         """
         self._front, self._figures = front, figures or Figures()
         try:
@@ -60,7 +66,7 @@ class FrontEstimator(BaseEstimator):
         except EmptyFrontError as error:
             self.best_index_ = fallback
             warnings.warn(
-                f"{type(self).__name__} predicts {self._figures.constant}: {error}",
+                f"{type(self).__name__} predicts {kept or self._figures.constant}: {error}",
                 ConstantPredictionWarning,
                 stacklevel=3,
             )

@@ -70,6 +70,12 @@ class MarginProblem:
     weights: Array
 
     @property
+    def fingerprint(self) -> str:
+        """A short text that tells a checkpoint one table from another."""
+        # A product instead of the whole matrix is enough for that.
+        return describe_start(np.concatenate([self.weights, self.kernel @ self.signs]))
+
+    @property
     def constant_error(self) -> float:
         """The least share of rows, by weight, that predicting one class for all of them misses."""
         positive = float(self.weights[self.signs > 0].sum())
@@ -381,12 +387,12 @@ def evolve_front(
         guide=VolumeGuide(ends.min(axis=0), ends.max(axis=0)),
         names=NAMES,
         chunk_size=n_points,
-        time_limit=_seconds_left(deadline),
+        time_limit=seconds_left(deadline),
         **run_options,
     )
 
 
-def _seconds_left(deadline: float | None) -> float | None:
+def seconds_left(deadline: float | None) -> float | None:
     """Return the time until a deadline; the least there is if it has passed."""
     return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
 
@@ -412,7 +418,7 @@ def exact_path(
 
     Shapes: C (k,).
     """
-    options = SearchOptions(len(C) - 1, time_limit=_seconds_left(deadline), **run_options)
+    options = SearchOptions(len(C) - 1, time_limit=seconds_left(deadline), **run_options)
     return run(_ExactPath(problem, C, tol), options)
 
 
@@ -431,10 +437,12 @@ class _ExactPath:
     keeps_states: bool = True
 
     def settings(self) -> dict[str, str]:
-        # A product instead of the whole matrix is enough to tell tables apart.
-        parts = self.C, self.problem.weights, self.problem.kernel @ self.problem.signs
-        rows = describe_start(np.concatenate(parts))
-        return {"search": "exact path", "rows": rows, "tol": repr(self.tol)}
+        return {
+            "search": "exact path",
+            "rows": self.problem.fingerprint,
+            "C": describe_start(self.C),
+            "tol": repr(self.tol),
+        }
 
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
         return child_generator(seed, 0)
@@ -521,7 +529,7 @@ def evolve_printed(
     variable is at most the weight of its row: another bound only rescales both axes.
     """
     return nsga2(
-        _Printed(problem, balance),
+        PrintedObjectives(problem, balance, problem.fingerprint),
         Box(0.0, problem.weights),
         start=np.zeros((n_points, len(problem.signs))),
         population_size=n_points,
@@ -532,16 +540,18 @@ def evolve_printed(
         names=DUAL_NAMES[: 3 if balance else 2],
         maximise=True,
         chunk_size=3 * n_points,
-        time_limit=_seconds_left(deadline),
+        time_limit=seconds_left(deadline),
         **run_options,
     )
 
 
-class _Printed:
-    """The objectives as a function of a population, with a name that a checkpoint knows."""
+@dataclass(frozen=True, eq=False)
+class PrintedObjectives:
+    """The objectives as a function of a population; all begin alike, so `rows` tells the table."""
 
-    def __init__(self, problem: MarginProblem, balance: bool) -> None:
-        self.problem, self.balance = problem, balance
+    problem: MarginProblem = field(repr=False)
+    balance: bool
+    rows: str
 
     def __call__(self, alpha: Array) -> Array:
         return dual_objectives(self.problem, alpha, balance=self.balance)

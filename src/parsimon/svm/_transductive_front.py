@@ -17,7 +17,7 @@ from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
-from parsimon.svm._front import BlendCrossover
+from parsimon.svm._front import BlendCrossover, seconds_left
 from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
@@ -225,6 +225,7 @@ def search_primal(
         names=PRIMAL_NAMES,
         crossover=BlendCrossover(),
         mutation=ScaleMutation(),
+        time_limit=seconds_left(deadline),
         random_state=second,
         **options,
     )
@@ -239,7 +240,11 @@ def search_primal(
 
 
 def search_dual(
-    problem: TransductiveProblem, seed: np.random.SeedSequence, **options: Any
+    problem: TransductiveProblem,
+    seed: np.random.SeedSequence,
+    *,
+    deadline: float | None = None,
+    **options: Any,
 ) -> SearchResult:
     """Return machines on the front of the printed objectives, from a uniform start.
 
@@ -255,6 +260,7 @@ def search_dual(
         maximise=DUAL_NAMES,
         crossover=UniformCrossover(),
         mutation=SignedSparsityMutation(),
+        time_limit=seconds_left(deadline),
         random_state=seed,
         **options,
     )

@@ -241,13 +241,15 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         with one_thread():
             trained, gram_trained = rows.of(chosen), gram.subset(chosen)
             problem, repair = margin_problem(self, gram_trained, trained, self.classes_)
-            result = search(self, problem, seed, deadline)
             basis = TrainedRows(gram_trained, repair, trained, self.classes_, X)
+            # Before the search, so that rows that cannot be used are refused at once.
+            holdout = holdout_of(self, basis, rows.of(held), X_val, y_val)
+            result = search(self, problem, seed, deadline)
             self._machines, figures, constant = machines_found(
                 result,
                 problem,
                 basis,
-                holdout_of(self, basis, rows.of(held), X_val, y_val),
+                holdout,
                 template=_template(self),
                 header=(self.n_features_in_, getattr(self, "feature_names_in_", None)),
             )

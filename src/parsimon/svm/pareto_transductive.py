@@ -213,8 +213,8 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             Itself.
         """
         options = self._search_options()
-        limit = self.time_limit
-        deadline = None if limit is None else time.monotonic() + limit
+        limit = check_seconds("time_limit", self.time_limit)
+        options["deadline"] = None if limit is None else time.monotonic() + limit
         X, labels = self._read(X, y)
         given = present_classes(read_rows(self, X, labels, sample_weight))
         self.classes_ = _two_classes(given.labels)
@@ -226,7 +226,7 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
                 result = search_dual(problem, seed, **options)
             else:
                 weights = problem.upper / np.where(problem.known == 0, C_unlabelled, C)
-                result = search_primal(problem, weights, seed, deadline=deadline, **options)
+                result = search_primal(problem, weights, seed, **options)
         self.n_iter_, self.n_evaluations_ = max(result.n_iter, 1), result.n_evaluations
         self.stopped_by_ = result.stopped_by
         # The front of the result says so clearly if no machine keeps the class ratio.
@@ -247,7 +247,14 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             solutions=machines,
             ties="first",
         )
-        self._keep_front(front, self._figures_of(front, machines, problem.known))
+        figures = self._figures_of(front, machines, problem.known)
+        if self.objectives == "dual":
+            cheapest = front.best(DUAL_NAMES[0])
+        else:
+            cheapest = int(np.argmin(figures.columns["penalised"]))
+        # A constant keeps no class ratio, so that none need be on the front.
+        kept = "with the machine of the best total"
+        self._keep_front(front, figures, fallback=cheapest, kept=kept)
         self.transduction_ = self.best_estimator_.transduction_
         return self
 
@@ -257,7 +264,7 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         return self.best_estimator_.decision_function(X)
 
     def _search_options(self) -> dict[str, Any]:
-        """Return the checked options of `parsimon.pareto.nsga2`."""
+        """Return the checked options of a search, but for its deadline."""
         check_choice("objectives", self.objectives, ("primal", "dual"))
         default = 30 if self.objectives == "primal" else 200
         return {
@@ -265,7 +272,6 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             "max_iter": default
             if self.max_iter is None
             else check_count("max_iter", self.max_iter),
-            "time_limit": check_seconds("time_limit", self.time_limit),
             "callback": self.callback,
             "checkpoint": self.checkpoint,
             "verbose": self.verbose,
