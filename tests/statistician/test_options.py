@@ -7,13 +7,13 @@ from parsimon.statistician.analyse import AnalysisOptions, as_base
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"depth": 0}, "depth must be a whole number of at least 1"),
+        ({"depth": 0}, "depth must be an integer of at least 1"),
         ({"beam": 0}, "beam must be"),
         ({"outer": -1}, "outer must be"),
         ({"outer": 1}, "outer must be 0 or at least 2 folds"),
         ({"seed": 1.5}, "seed must be"),
-        ({"guide": "luck"}, "guide must be one of cv_error"),
-        ({"time_limit": 0}, "time_limit must be positive seconds"),
+        ({"guide": "luck"}, 'guide must be "cv_error" or'),
+        ({"time_limit": 0}, "time_limit must be None or positive seconds"),
     ],
 )
 def test_bad_options_are_refused(changes, message):

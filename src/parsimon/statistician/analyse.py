@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._parallel import Workers
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
@@ -71,18 +72,15 @@ class AnalysisOptions:
     verbose: bool = False
 
     def __post_init__(self) -> None:
-        _check_whole("depth", self.depth, least=1, none=True)
-        _check_whole("beam", self.beam, least=1)
-        _check_whole("outer", self.outer, least=0)
-        _check_whole("seed", self.seed, least=0)
+        if self.depth is not None:
+            check_count("depth", self.depth)
+        check_count("beam", self.beam)
+        check_count("outer", self.outer, least=0)
+        check_count("seed", self.seed, least=0)
         if self.outer == 1:
             raise InvalidInputError("outer must be 0 or at least 2 folds, got 1.")
-        if self.guide not in get_args(Guide):
-            raise InvalidInputError(
-                f"guide must be one of {', '.join(get_args(Guide))}; got {self.guide!r}."
-            )
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InvalidInputError(f"time_limit must be positive seconds, got {self.time_limit}.")
+        check_choice("guide", self.guide, get_args(Guide))
+        check_seconds("time_limit", self.time_limit)
 
     @property
     def n_outer(self) -> int:
@@ -111,15 +109,6 @@ def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
         seen = repr(unknown[0]) if unknown else "nothing"
         raise InvalidInputError(f"base must name kernels among {', '.join(known)}; got {seen}.")
     return found
-
-
-def _check_whole(name: str, value: Any, *, least: int, none: bool = False) -> None:
-    if none and value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(
-            f"{name} must be a whole number of at least {least}, got {value!r}."
-        )
 
 
 def analyse(
@@ -418,7 +407,7 @@ def _run(
     if options.fast:
         skipped.append("interactions")
     return run_findings(
-        seed=options.seed,
+        seed=int(options.seed),
         seconds=seconds,
         command=command,
         options=(
