@@ -176,6 +176,12 @@ def test_an_unseeded_search_resumes_with_the_seed_of_its_file(problem, tmp_path)
     assert search.fit(problem.X, problem.y).history_ == first
 
 
+def test_a_checkpoint_in_no_folder_is_refused_before_the_search(problem, tmp_path):
+    search = KernelSearch(depth=1, checkpoint=tmp_path / "nowhere" / "search.json")
+    with pytest.raises(CheckpointError, match=r"folder .* does not exist"):
+        search.fit(problem.X, problem.y)
+
+
 def test_a_checkpoint_of_other_data_is_refused(problem, tmp_path):
     path = tmp_path / "search.json"
     search = KernelSearch(depth=1, checkpoint=path, random_state=0).fit(problem.X, problem.y)

@@ -107,6 +107,21 @@ def test_one_se_takes_the_standard_error_of_the_figures(spread, index):
 
 
 @pytest.mark.parametrize(
+    "known",
+    [
+        {"size": ("size",)},
+        {"size": ("size",), "standard_error": "spread"},
+        {"n_rows": 50.0},
+    ],
+)
+def test_one_se_says_what_it_lacks(known):
+    front = Front([[0.10, 3], [0.14, 2]], ["error", "size"])
+    figures = Figures({"spread": np.array([np.nan, np.nan])}, error="error", **known)
+    with pytest.raises(InvalidInputError, match="one_se needs the standard error of the least"):
+        choose(front, "one_se", figures)
+
+
+@pytest.mark.parametrize(
     ("rule", "message"),
     [
         ("one_se", "one_se needs to know the error"),

@@ -95,7 +95,13 @@ class SearchMemory:
         self._settings, self._types = dict(settings), types
         self._records: dict[str, dict[str, Any]] = {}
         self._saved_at, self._is_saved = time.monotonic(), True
-        if self._path is not None and self._path.exists():
+        if self._path is None:
+            return
+        if not self._path.parent.is_dir():
+            raise CheckpointError(
+                f"The folder {self._path.parent} of the checkpoint does not exist."
+            )
+        if self._path.exists():
             self._records = self._read(self._path)
 
     def recall(self, stage: str, kernel: Kernel) -> Measurement | None:

@@ -255,7 +255,13 @@ def _one_se(choice: _Choice, rest: str) -> int:
     """
     n_errors = check_positive("one_se", _number(rest, "one_se") if rest else 1.0, or_zero=True)
     error = choice.error("one_se")
-    most = float(error.min()) + n_errors * _standard_error(choice, error)
+    spread = _standard_error(choice, error)
+    if not np.isfinite(spread) or not choice.figures.size:
+        raise InvalidInputError(
+            "one_se needs the standard error of the least error, and a size to compare; this front "
+            "lacks one of them."
+        )
+    most = float(error.min()) + n_errors * spread
     near = np.flatnonzero(error.round(_DIGITS) <= round(most, _DIGITS))
     first, *others = [choice.column(name)[near] for name in choice.figures.size]
     return int(near[np.lexsort((*others[::-1], error[near].round(_DIGITS), first))[0]])
@@ -270,6 +276,8 @@ def _standard_error(choice: _Choice, error: Array) -> float:
     if choice.figures.standard_error is not None:
         return float(choice.column(choice.figures.standard_error)[error.argmin()])
     n = choice.figures.n_rows
+    if not n > 0:
+        return float("nan")
     share = (n * float(error.min()) + 1.0) / (n + 2.0)
     return float(np.sqrt(share * (1.0 - share) / n))
 
