@@ -13,11 +13,17 @@ Seed: TypeAlias = (
 def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
     """Return the seed sequence behind `random_state`.
 
-    A generator or a `RandomState` gives a fresh sequence drawn from it, so that calling twice
-    with the same object gives different streams, as scikit-learn's users expect.
+    A sequence that is given is copied: children of it would depend on how many it had before, and
+    a second fit would not be the first. A generator or a `RandomState` gives a fresh sequence
+    drawn from it, so that calling twice with the same object gives different streams, as
+    scikit-learn's users expect.
     """
     if isinstance(random_state, np.random.SeedSequence):
-        return random_state
+        return np.random.SeedSequence(
+            random_state.entropy,
+            spawn_key=random_state.spawn_key,
+            pool_size=random_state.pool_size,
+        )
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, Integral):

@@ -167,6 +167,13 @@ def test_a_machine_selected_under_a_condition_meets_it(search):
     assert np.isin(own.support_, search._machines.basis.rows.places).all()
 
 
+@pytest.mark.parametrize("objectives", ["primal", "dual"])
+def test_a_search_without_a_seed_goes_on_from_its_checkpoint(table, objectives, tmp_path):
+    options = {"n_points": 10, "checkpoint": tmp_path / "search.npz"}
+    ParetoSVC(objectives, max_iter=2, **options).fit(*table)
+    assert ParetoSVC(objectives, max_iter=4, **options).fit(*table).n_iter_ == 4
+
+
 def test_rows_to_choose_by_may_be_given(table):
     X, y = table
     given = ParetoSVC(**QUICK).fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])

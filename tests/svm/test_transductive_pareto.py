@@ -288,6 +288,21 @@ def test_it_goes_on_from_a_checkpoint_to_the_same_front(blobs, search, tmp_path)
     assert resumed.front_ == search.front_
 
 
+@pytest.mark.parametrize("objectives", ["primal", "dual"])
+def test_a_search_without_a_seed_goes_on_from_its_checkpoint(blobs, objectives, tmp_path):
+    options = {"population_size": 10, "gamma": 0.1, "checkpoint": tmp_path / "state.npz"}
+    ParetoTransductiveSVC(objectives, max_iter=2, **options).fit(*blobs[:2])
+    resumed = ParetoTransductiveSVC(objectives, max_iter=4, **options).fit(*blobs[:2])
+    assert resumed.n_iter_ == 4
+
+
+def test_a_second_fit_is_the_first_with_a_sequence_as_seed(blobs):
+    options = {**SMALL, "max_iter": 2, "random_state": np.random.SeedSequence(7)}
+    search = ParetoTransductiveSVC(**options).fit(*blobs[:2])
+    front = search.front_
+    assert search.fit(*blobs[:2]).front_ == front
+
+
 def test_two_classes_and_options_are_checked(blobs):
     X, y, _ = blobs
     with pytest.raises(InvalidInputError, match="takes two classes, got 3"):

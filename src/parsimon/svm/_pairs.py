@@ -251,9 +251,7 @@ def fit_pairs(
 ) -> list[PairFit]:
     """Fit every pair of classes, with chance of its own."""
     duals = problem.duals(equality=not settings.printed)
-    # A fresh copy: children of the given one would depend on how many it had before.
-    fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
-    children = fresh.spawn(len(pairs_of(problem.n_classes)))
+    children = seed.spawn(len(pairs_of(problem.n_classes)))
     calls = (
         (dual, settings, problem.concave, child, probability)
         for dual, child in zip(duals, children, strict=True)

@@ -197,7 +197,7 @@ def _labellings(
 def search_primal(
     problem: TransductiveProblem,
     weights: Array,
-    seed: np.random.SeedSequence,
+    seed: np.random.SeedSequence | None,
     *,
     population_size: int,
     deadline: float | None = None,
@@ -213,7 +213,8 @@ def search_primal(
 
     options: As in `parsimon.pareto.nsga2`.
     """
-    first, second = seed.spawn(2)
+    # The exact machines must be the same when a search resumes, seeded or not.
+    first, second = (np.random.SeedSequence(0), None) if seed is None else seed.spawn(2)
     rng = np.random.default_rng(first)
     machines = exact_machines(problem, rng, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
@@ -241,7 +242,7 @@ def search_primal(
 
 def search_dual(
     problem: TransductiveProblem,
-    seed: np.random.SeedSequence,
+    seed: np.random.SeedSequence | None,
     *,
     deadline: float | None = None,
     **options: Any,

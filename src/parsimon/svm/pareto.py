@@ -456,11 +456,11 @@ def _template(options: ParetoSVC) -> FrontSVC:
 
 def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
     """Return the seed of the search, the rows to train on and those to hold out."""
-    root = seed_sequence(options.random_state)
-    search, split = (
-        np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
-        for number in range(2)
-    )
+    search: Seed
+    search, split = seed_sequence(options.random_state).spawn(2)
+    if options.random_state is None and options.checkpoint is not None:
+        # The file has the seed of the search; the rows must be the same when it resumes.
+        search, split = None, np.random.SeedSequence(0)
     fraction = float(options.validation_fraction) if X_val is None else 0.0
     chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
     return search, chosen, held

@@ -219,7 +219,9 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         given = present_classes(read_rows(self, X, labels, sample_weight))
         self.classes_ = _two_classes(given.labels)
         problem = problem_of(given, 1, self.positive_ratio)
-        seed = seed_sequence(self.random_state)
+        seed: np.random.SeedSequence | None = seed_sequence(self.random_state)
+        if self.random_state is None and self.checkpoint is not None:
+            seed = None  # the file has it
         C, C_unlabelled = self._prices = costs(self, given.kernel)
         with one_thread():
             if self.objectives == "dual":
