@@ -13,6 +13,7 @@ from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
 from parsimon.kernels import Constant, Epanechnikov, Linear, Matern, SquaredExponential, plain
 from parsimon.kernels.form import same_structure
+from parsimon.pareto import Checkpoint
 from tests.contract import contract
 
 SE = SquaredExponential
@@ -169,6 +170,7 @@ def test_the_picture_marks_the_best_kernel_if_the_front_has_it(searched, planted
     assert on_front[searched.best_index_] is searched.best_candidate_
     assert searched.plot() is not None
     assert searched.plot(chosen="knee") is not None
+    assert searched.plot(chosen="best") is not None
     X, y = planted
     # The evidence of sixty rows prefers another kernel than their folds do.
     other = KernelSearch(depth=1, guide="nlml", random_state=0).fit(X[:60], y[:60])
@@ -176,6 +178,8 @@ def test_the_picture_marks_the_best_kernel_if_the_front_has_it(searched, planted
     assert other.best_candidate_ not in other.history_.on(other.front_)
     assert other.best_index_ is None
     assert other.plot() is not None
+    with pytest.raises(InvalidInputError, match="'best' takes is not on the front of errors"):
+        other.plot(chosen="best")
 
 
 def test_leave_one_out_agrees_with_the_estimator(searched, planted):
@@ -353,6 +357,7 @@ def test_three_classes_are_refused_with_a_way_out(planted):
         ({"shortlist": 0}, "shortlist must be"),
         ({"cv": 1}, "cv must be 2 or more"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"checkpoint": Checkpoint("search.npz")}, "checkpoint must be the path of a file"),
         ({"n_restarts": -1}, "n_restarts must be"),
         ({"time_limit": -1.0}, "time_limit must be"),
         ({"choose": "luck"}, "choose must be"),

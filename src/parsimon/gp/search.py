@@ -6,6 +6,7 @@ into a fitted estimator.
 """
 
 import copy
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -444,6 +445,10 @@ class KernelSearch(FrontEstimator):
         check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
         check_count("n_restarts", self.n_restarts, least=0)
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise InvalidInputError(
+                f"checkpoint must be the path of a file, got {type(self.checkpoint).__name__}."
+            )
         if self.choose == "one_se" and self.guide in ("nlml", "bic"):
             raise InvalidInputError(
                 f'choose="one_se" needs a guide with a standard error, and {self.guide} has none; '
@@ -500,11 +505,23 @@ class KernelSearch(FrontEstimator):
         self.front_variables_ = history.front("variables", self._model)
         self._front = history.front("kernels", self._model)
         self._figures = self._figures_of(self._front)
-        on_front = history.on(self._front)
-        self.best_index_ = next(
-            (place for place, one in enumerate(on_front) if one is self.best_candidate_), None
-        )
+        self.best_index_ = self._place(self.best_candidate_)
         self.best_estimator_ = self._model(self.best_candidate_)
+
+    def _place(self, candidate: Candidate) -> int | None:
+        """Return where on the front of errors a candidate is, if it is there."""
+        on_front = self.history_.on(self._front)
+        return next((place for place, one in enumerate(on_front) if one is candidate), None)
+
+    def _index(self, rule: Rule) -> int:
+        if rule not in CHOICES:
+            return super()._index(rule)
+        place = self._place(self.history_.chosen(cast("Choice", rule)))
+        if place is None:
+            raise InvalidInputError(
+                f"The kernel that {rule!r} takes is not on the front of errors; take another rule."
+            )
+        return place
 
     def _figures_of(self, front: Front) -> Figures:
         """Return what was measured of the kernels of a front."""
