@@ -40,7 +40,7 @@ class Checkpoint:
         Save after this many generations,
     seconds : float or None
         or when this much time has passed since the last time. It is saved at the end too, also of
-        an interrupted run and of one that an error ended.
+        an interrupted run and of one that an error ended, unless an archive was changing then.
     label : str
         A file with another label is refused.
     resume : bool

@@ -123,11 +123,12 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         Iterations; if left out, 20,000 (5,000 with three classes or more), or 2,000 generations of
         NSGA-II.
     stall : int, optional
-        End when nothing has entered the archive for more than so many iterations.
+        End when nothing has entered the archive for more than so many iterations; not for NSGA-II.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept. So it is on Ctrl-C.
     checkpoint : str, Path or Checkpoint, optional
-        A file for the state of the search, from which it goes on to the same result.
+        A file for the state of the search, from which it goes on to the same result. An archive
+        that Ctrl-C stopped is there as it was last saved.
     verbose : bool
         Show progress.
     random_state : int, Generator, SeedSequence, RandomState or None
