@@ -130,7 +130,9 @@ def test_what_was_fitted_comes_back(tmp_path):
 
 
 def test_a_loaded_model_can_be_fitted_again(tmp_path):
-    estimator = GPClassifier(SE(0), random_state=np.random.SeedSequence(7, spawn_key=(2,)))
+    seeds = np.random.SeedSequence(7, spawn_key=(2,))
+    seeds.spawn(1)
+    estimator = GPClassifier(SE(0), random_state=seeds)
     again = saved_and_loaded(estimator.fit(X, LABELS), tmp_path)
     assert again.random_state.state == estimator.random_state.state
     assert again.random_state.n_children_spawned == 1
