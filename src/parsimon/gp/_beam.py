@@ -19,7 +19,7 @@ import numpy as np
 from parsimon._checks import check_choice, check_count, check_positive
 from parsimon._parallel import Workers, one_thread
 from parsimon._progress import Progress
-from parsimon._typing import AnyArray, Array
+from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._candidates import (
     Candidate,
@@ -224,12 +224,6 @@ class Beam:
         if state.n_idle > self.options.patience:
             return "no_improvement"
         return "depth" if state.depth == self.options.depth else None
-
-    def to_arrays(self, state: BeamState) -> dict[str, AnyArray]:
-        raise NotImplementedError("A search is resumed from its SearchMemory.")
-
-    def restore(self, arrays: dict[str, AnyArray]) -> BeamState:
-        raise NotImplementedError("A search is resumed from its SearchMemory.")
 
     def result(self, state: BeamState, ending: Ending) -> SearchHistory:
         """Return all that was measured, a level that was interrupted included."""

@@ -172,16 +172,13 @@ class _Choice:
             return self
         better: Mask = self.figures.beats_constant[self.rows]
         if not better.any():
-            which = "that meets the conditions " if len(better) < self.n_solutions else ""
+            conditional = len(better) < len(self.figures.beats_constant)
+            which = "that meets the conditions " if conditional else ""
+            advice = "loosen them, or " if conditional else ""
             raise EmptyFrontError(
-                f"No solution {which}beats {self.figures.constant}; loosen the conditions, or "
-                "choose by index."
+                f"No solution {which}beats {self.figures.constant}; {advice}take one by its index."
             )
         return self.among(better)
-
-    @property
-    def n_solutions(self) -> int:
-        return 0 if self.figures.beats_constant is None else len(self.figures.beats_constant)
 
     def place(self, text: str) -> int:
         """Return the place among these rows that a rule without conditions chooses."""

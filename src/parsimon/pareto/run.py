@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -107,16 +107,20 @@ class Process(Protocol[S, R_co]):
         """Return why there is nothing left to do, if so."""
         ...
 
+    def result(self, state: S, ending: Ending) -> R_co:
+        """Return what has been found."""
+        ...
+
+
+class Resumable(Protocol[S]):
+    """What a process must offer besides if `SearchOptions` name a checkpoint."""
+
     def to_arrays(self, state: S) -> dict[str, AnyArray]:
-        """Return all that decides how it goes on from a state, for a checkpoint."""
+        """Return all that decides how it goes on from a state."""
         ...
 
     def restore(self, arrays: dict[str, AnyArray]) -> S:
         """Return the state that `to_arrays` wrote."""
-        ...
-
-    def result(self, state: S, ending: Ending) -> R_co:
-        """Return what has been found."""
         ...
 
 
@@ -192,7 +196,7 @@ class _Run(Generic[S, R_co]):
         self.trail = [tuple(row) for row in arrays.pop("trail").tolist()]
         self.rng.bit_generator.state = header["rng"]
         self.saved_iter = header["n_iter"]
-        state = self.process.restore(arrays)
+        state = cast("Resumable[S]", self.process).restore(arrays)
         self.moment = _Moment(state, header["rng"], header["n_iter"], len(self.trail))
 
     def result(self) -> R_co:
@@ -290,7 +294,7 @@ class _Run(Generic[S, R_co]):
             "rng": moment.rng_state,
             "n_iter": moment.n_iter,
         }
-        arrays = self.process.to_arrays(moment.state)
+        arrays = cast("Resumable[S]", self.process).to_arrays(moment.state)
         arrays["trail"] = np.array(self.trail[: moment.n_rows], dtype=np.float64)
         write_checkpoint(self.file.path, header, arrays)
         self.saved_at, self.saved_iter = time.monotonic(), moment.n_iter
