@@ -1,5 +1,8 @@
 """What every estimator with a front shares, on the smallest one there is."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import ClassifierMixin, clone
@@ -88,3 +91,12 @@ def test_noise_gives_the_constant_prediction_with_a_warning():
 
 def test_it_can_be_cloned(search):
     assert clone(search).choose == "one_se"
+
+
+def test_fronts_are_there_before_scikit_learn_is_loaded():
+    code = (
+        "import parsimon.pareto, sys; print({'sklearn', 'pandas'} & set(sys.modules)); "
+        "print(parsimon.pareto.FrontEstimator.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["set()", "FrontEstimator"]

@@ -8,6 +8,8 @@ three run in one loop (`run.py`). Inside, everything is minimised; directions ex
 border (`Directions`).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from parsimon.pareto._checkpoint import Checkpoint
 from parsimon.pareto._directions import Directions
 from parsimon.pareto.archive import Archive, Insertion
@@ -29,7 +31,6 @@ from parsimon.pareto.dominance import (
     nondominated,
     spread,
 )
-from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import Front
 from parsimon.pareto.nsga2 import nsga2
 from parsimon.pareto.search import SearchResult
@@ -43,6 +44,9 @@ from parsimon.pareto.variation import (
     SimulatedBinaryCrossover,
     UniformCrossover,
 )
+
+if TYPE_CHECKING:
+    from parsimon.pareto.estimator import FrontEstimator
 
 __all__ = [
     "Archive",
@@ -80,3 +84,12 @@ __all__ = [
     "particle_swarm",
     "spread",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The one name that needs scikit-learn, which takes longer to load than all the rest.
+    if name == "FrontEstimator":
+        from parsimon.pareto.estimator import FrontEstimator
+
+        return FrontEstimator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
