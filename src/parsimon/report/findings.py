@@ -10,6 +10,8 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from parsimon.structures import Claim
+
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
@@ -366,6 +368,7 @@ class Study:
     model: The best structure; the baseline if there is none.
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
+    claims: What the rows support, the most probable first; about columns of the table.
     """
 
     task: Task
@@ -386,6 +389,7 @@ class Study:
     honest: Honest | None
     checks: Checks
     search: SearchFindings
+    claims: tuple[Claim, ...] = ()
     front_picture: str = ""
 
 
@@ -446,7 +450,7 @@ class ReportFindings:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings(ReportFindings):
-    """Everything that a report about a table says."""
+    """Everything that a report about a table says; `claims` are those of all questions together."""
 
     outline: ClassVar[str] = "table"
     format: ClassVar[str] = "parsimon-findings"
@@ -456,4 +460,5 @@ class Findings(ReportFindings):
     studies: tuple[Study, ...]
     run: RunFindings
     joint: Joint | None = None
+    claims: tuple[Claim, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

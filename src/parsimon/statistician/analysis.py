@@ -20,6 +20,7 @@ from parsimon.report.findings import Findings, RunFindings
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
+from parsimon.structures import Claim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +43,14 @@ class Analysis(Readable):
     answers: tuple[Answer, ...]
     classes: tuple[str, ...]
     target: str
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the rows support, with a probability: variables, interactions and shapes.
+
+        Those that are beyond doubt are `certain`, the others are suggestions.
+        """
+        return self.findings.claims
 
     @property
     def front(self) -> Front:

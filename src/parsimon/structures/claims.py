@@ -1,0 +1,52 @@
+"""`Claim`: what is said about a table, with the probability that it is true."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+ClaimKind: TypeAlias = Literal["variable", "interaction", "shape"]
+ClaimedShape: TypeAlias = Literal["", "linear", "smooth", "periodic"]
+
+# What is less probable than an even chance is not said at all; what is more probable than that is
+# a suggestion, until it is beyond doubt.
+SUGGESTED = 0.5
+CERTAIN = 0.97
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """Something that the rows say about the target, and how probable it is.
+
+    Attributes
+    ----------
+    kind : {"variable", "interaction", "shape"}
+        Whether a variable matters at all, alone or with others; whether the effect of one depends
+        on another, so that no sum of effects describes it; how the target follows a variable.
+    variables : tuple of str
+        The columns of the table that it is about: one, or two for an interaction.
+    probability : float
+        That it is true, given the rows and the structures that were looked at.
+    certain : bool
+        Beyond doubt; otherwise it is a suggestion.
+    words : str
+        It as a part of a sentence: "age matters", "age and sex interact", "the target follows age
+        in a curve".
+    shape : {"", "linear", "smooth", "periodic"}
+        Of a claim about a shape.
+
+    Examples
+    --------
+    >>> claim = Claim(kind="variable", variables=("age",), probability=0.993, certain=True,
+    ...               words="age matters")
+    >>> print(claim)
+    age matters (probability 0.99)
+    """
+
+    kind: ClaimKind
+    variables: tuple[str, ...]
+    probability: float
+    certain: bool
+    words: str
+    shape: ClaimedShape = ""
+
+    def __str__(self) -> str:
+        return f"{self.words} (probability {self.probability:.2f})"
