@@ -5,6 +5,7 @@ the same data; after `merged_rows` they are the same arrays, and so is every num
 them.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,22 @@ import numpy as np
 from parsimon._checks import finite_vector, shorten
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+
+
+def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **options: Any) -> Any:
+    """Return what scikit-learn's function of this name returns; refuse repeated names."""
+    from sklearn.utils.validation import validate_data as checked
+
+    _refuse_repeated_names(X)
+    return checked(estimator, X, *target, reset=reset, **options)
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    """Refuse a data frame with two columns of one name."""
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        name, n = Counter(names).most_common(1)[0]
+        raise InvalidInputError(f"X has {n} columns called {name!r}; rename all but one.")
 
 
 @dataclass(frozen=True, eq=False)
