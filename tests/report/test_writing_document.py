@@ -10,7 +10,7 @@ from parsimon.report.findings import Findings
 from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
 
-SAMPLES = ("findings", "hostile", "no_structure", "fast", "three_classes", "regression")
+SAMPLES = ("findings", "hostile", "no_structure", "fast", "three_classes", "regression", "rare")
 NAN = float("nan")
 
 

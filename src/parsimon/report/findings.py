@@ -217,7 +217,7 @@ class InteractionFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class OuterFold:
-    """What the whole search found on one outer training part, and its error outside it."""
+    """What the whole search found and claims on one outer training part, and its error outside."""
 
     n_train: int
     n_test: int
@@ -226,17 +226,43 @@ class OuterFold:
     guide_error: float
     words: str
     variables: tuple[str, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What follows on rows never seen if rows are called positive from a probability on.
+
+    threshold: The least probability that is called positive; its mean over the folds.
+    balanced_error: Mean of the share of positive rows that are missed and of negative rows that
+        are called.
+    precision: Share of positive rows among the `n_called` that are called; None if none is.
+    recall: Share of the positive rows that are called.
+    """
+
+    threshold: float
+    n_called: int
+    error: Interval
+    balanced_error: Interval
+    precision: Interval | None
+    recall: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Honest:
     """The performance of the whole search on rows that it never saw.
 
-    error, baseline_error: Shares of rows (or of the variance), on the same outer folds.
-    gain: Baseline's error minus ours, paired over folds.
+    error, baseline_error: Shares of rows (or of the variance), over the rows of all outer folds.
+    gain: Baseline's error minus ours, paired over rows.
     guide_error: What the searches inside the folds believed, on average.
     log_loss, baseline_log_loss, brier: NaN for a number.
     root_mean_square: Of the residuals, in units of the target; NaN for classes.
+    log_loss_gain: Baseline's log loss minus ours, paired over rows. This and what follows is None
+        for a number.
+    average_precision: Mean precision over the positive rows; guessing has their share.
+    at_half, at_base_rate: Errors if a row is called positive from a probability of one half on, or
+        from the share of positive rows in the training part on: the threshold if all rows of
+        either class together weigh the same.
     """
 
     error: Interval
@@ -251,6 +277,10 @@ class Honest:
     folds: tuple[OuterFold, ...]
     n_planned: int
     failures: tuple[str, ...] = ()
+    log_loss_gain: Interval | None = None
+    average_precision: Interval | None = None
+    at_half: Decision | None = None
+    at_base_rate: Decision | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,6 +360,7 @@ class SearchFindings:
     guide: What was minimised, such as "cv_error".
     stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
     n_rows: Rows that were searched.
+    n_pairs, n_pairs_seen: Pairs of variables, and those that were looked at for an interaction.
     """
 
     family: str = ""
@@ -342,6 +373,8 @@ class SearchFindings:
     n_folds: int
     stopped_by: str
     n_rows: int
+    n_pairs: int = 0
+    n_pairs_seen: int = 0
     picture: str = ""
 
 
