@@ -3,7 +3,8 @@ import pytest
 from scipy.signal import lombscargle
 
 from parsimon.gp import KernelSearch
-from parsimon.gp._grammar import likely_period, with_likely_periods
+from parsimon.gp._grammar import with_likely_periods
+from parsimon.structures.periods import likely_period
 from parsimon.kernels import Linear, Periodic, SquaredExponential
 
 

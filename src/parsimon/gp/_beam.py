@@ -50,6 +50,9 @@ from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
 T = TypeVar("T", WholeFit, FoldFits)
 
+# What two fits of the same evidence may differ by.
+_LEAST_FALL = 0.01
+
 
 @dataclass(frozen=True)
 class BeamOptions:
@@ -57,7 +60,7 @@ class BeamOptions:
 
     depth: int = 4
     beam: int = 2
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
     shortlist: int | None = 8
     patience: int = 1
     n_jobs: int | None = 1
@@ -134,7 +137,14 @@ class BeamState:
         """Return the kernels that are grown further; None is the empty kernel."""
         if not self.levels:
             return [None]
-        return [one for one in self.levels[-1] if not math.isnan(one.guide)][:beam]
+        alive = [one for one in self.levels[-1] if not math.isnan(one.guide) and self.rises(one)]
+        return alive[:beam]
+
+    def rises(self, candidate: Candidate) -> bool:
+        """Say whether the evidence of a kernel is no less than that of the one it grew from."""
+        above = [] if len(self.levels) < 2 else self.levels[-2]
+        parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
+        return candidate.log_evidence > parent.log_evidence - _LEAST_FALL
 
 
 class Beam:
