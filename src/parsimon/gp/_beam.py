@@ -50,9 +50,6 @@ from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
 T = TypeVar("T", WholeFit, FoldFits)
 
-# What two fits of the same evidence may differ by.
-_LEAST_FALL = 0.01
-
 
 @dataclass(frozen=True)
 class BeamOptions:
@@ -141,10 +138,10 @@ class BeamState:
         return alive[:beam]
 
     def rises(self, candidate: Candidate) -> bool:
-        """Say whether the evidence of a kernel is no less than that of the one it grew from."""
+        """Say whether the evidence of a kernel is greater than that of the one it grew from."""
         above = [] if len(self.levels) < 2 else self.levels[-2]
         parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
-        return candidate.log_evidence > parent.log_evidence - _LEAST_FALL
+        return candidate.log_evidence > parent.log_evidence
 
 
 class Beam:

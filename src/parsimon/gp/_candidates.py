@@ -351,8 +351,6 @@ class SearchHistory:
         sentence = "No structure found: no kernel beats a constant"
         if not math.isnan(self.baseline.error):
             sentence += f", whose cross-validated error is {self._share(self.baseline.error)}"
-        if len(self.levels) == 1:
-            sentence += "; interactions of variables that say nothing alone were not tried"
         return sentence + "."
 
     def _first(self, names: Sequence[str] | None) -> str:

@@ -112,8 +112,7 @@ def _lined(column: Array) -> Array:
     # Two values are as far from each other as two standard deviations.
     is_number = len(np.unique(column)) >= _FEWEST_VALUES
     unit = float(centred.std() if is_number else np.ptp(column) / 2)
-    line: Array = np.asarray(centred / (unit or 1.0))
-    return line
+    return np.divide(centred, unit or 1.0)
 
 
 def _cosines(number: Array) -> Array:
