@@ -132,8 +132,7 @@ class Scope:
     @property
     def choice(self) -> str:
         """The rule that chose the structure: "supported", "one_se" or "least_error"."""
-        asked = dict(self.findings.run.options).get("choose", "supported")
-        return asked.replace("-", "_")
+        return self.study.search.choose.replace("-", "_")
 
     @property
     def claimed(self) -> tuple[Claim, ...]:
