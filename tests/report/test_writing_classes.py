@@ -26,8 +26,7 @@ def lines(found) -> list[str]:
 
 def test_all_classes_together():
     assert text(samples.three_classes()).split("\n") == [
-        "What predicts diabetes? These rows show beyond doubt (with a probability of 97 % or "
-        "more):",
+        "What predicts diabetes? These rows show beyond doubt, each with its probability:",
         "plasma glucose matters (more than 99.9 %).",
         "age matters (99.1 %).",
         "diabetes follows plasma glucose in a curve (98.2 %).",
@@ -145,12 +144,12 @@ def test_lines_with_suggestions_only():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("one-se", "Structure, chosen within one standard error: plasma"),
-        ("least_error", "Structure, chosen by least error: plasma"),
+        ("one-se", "Structure, the simplest within one standard error of the least cross-valid"),
+        ("least_error", "Structure, that of the least cross-validated error: plasma"),
     ],
 )
 def test_lines_say_which_rule_chose(rule, said):
-    found = reading.with_run(samples.findings(), options=(("choose", rule),))
+    found = reading.chosen_by(samples.findings(), rule)
     assert lines(found)[3].startswith(said)
 
 

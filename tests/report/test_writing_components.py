@@ -97,7 +97,7 @@ def test_one_part():
 
 
 def test_a_structure_that_another_rule_chose():
-    found = reading.with_run(samples.findings(), options=(("choose", "least-error"),))
+    found = reading.chosen_by(samples.findings(), "least-error")
     said = text(found, "components")
     assert "Being a part of it is no claim; the verdict on each part is." in said
     assert "less probable than not" not in said

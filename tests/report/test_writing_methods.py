@@ -8,6 +8,7 @@ from parsimon.report.document import Bullets
 from parsimon.report.findings import Variable
 from parsimon.report.sections import write
 from parsimon.report.sections.table.methods import cited, references
+from parsimon.structures.claims import CERTAIN
 from tests.report import reading, samples
 
 THIN = "\u202f"
@@ -202,11 +203,11 @@ def test_the_golden_methods():
         "cross-validated error, with 5 folds that all kernels shared.",
         "What is claimed has a probability: that of all structures tried which hold it, each "
         "weighed by its evidence and by a prior that pays for its size and for the number of "
-        "others of that size. From 97 % on it is called beyond doubt, from one half on a "
-        "suggestion, and below that it is not said. Two variables interact only if products of "
-        "them win against sums. What the outer folds do not bear out is called a suggestion, "
-        "however probable. The structure that is described holds the variables and interactions "
-        "that are more probable than not.",
+        f"others of that size. From {100 * CERTAIN:.0f} % on it is called beyond doubt, from one "
+        "half on a suggestion, and below that it is not said. Two variables interact only if "
+        "products of them win against sums. What the outer folds do not bear out is called a "
+        "suggestion, however probable. The structure that is described holds the variables and "
+        "interactions that are more probable than not.",
         "The honest error comes from outer folds: everything, from filling cells to the search, is "
         "done again without the rows that are then predicted. Its interval is the corrected t "
         "interval of Nadeau and Bengio (2003). A log Bayes factor (Kass and Raftery 1995) is "
@@ -216,8 +217,7 @@ def test_the_golden_methods():
         "of calibration Cox (1958).",
         "The search judged 72 kernels on all 724 rows, cross-validated 24 of them, and ended "
         "because the greatest number of terms was reached. Figure 9 shows its course.",
-        "Options: depth 4; beam 2; outer 5; choose supported. It was computed by Parsimon 0.0.0 "
-        "with numpy 2.0.0.",
+        "Options: depth 4; beam 2; outer 5. It was computed by Parsimon 0.0.0 with numpy 2.0.0.",
         "The same table, seed and version give the same report: parsimon report pima --seed 0. "
         "The cells of the table have the SHA-256 fingerprint " + "c0ffee" * 10 + ".",
     ]
@@ -242,7 +242,7 @@ def test_the_golden_methods():
         ({"guide": "loo_logloss"}, "It minimised the leave-one-out log loss,"),
         ({"guide": "nlml"}, "It minimised the negative log marginal likelihood,"),
         ({"guide": "bic"}, "It minimised the Bayesian information criterion,"),
-        ({"guide": "other"}, "It minimised other,"),
+        ({"guide": "other"}, "It minimised the other,"),
         ({"stopped_by": "no_improvement"}, "ended because no larger structure was better."),
         ({"stopped_by": "exhausted"}, "ended because there was nothing left to try."),
         ({"stopped_by": "time_limit"}, "ended because the time was up."),
@@ -298,16 +298,15 @@ def test_a_sparse_model_is_said_and_cited():
 
 
 def test_the_one_standard_error_rule_is_said_and_cited():
-    found = reading.with_run(samples.findings(), options=(("choose", "one-se"),))
-    assert "the simplest within one standard error of the least error (Breiman et al. 1984)." in (
-        text(found, "methods")
-    )
+    found = reading.chosen_by(samples.findings(), "one-se")
+    said = "one standard error of the least cross-validated error (Breiman et al. 1984)."
+    assert said in text(found, "methods")
     assert "Breiman et al. 1984" in cited(found)
 
 
 def test_the_rule_of_least_error_is_said():
-    found = reading.with_run(samples.findings(), options=(("choose", "least-error"),))
-    assert "described is that of least cross-validated error." in text(found, "methods")
+    found = reading.chosen_by(samples.findings(), "least-error")
+    assert "described is that of the least cross-validated error." in text(found, "methods")
     assert "Breiman et al. 1984" not in cited(found)
 
 

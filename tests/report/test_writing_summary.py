@@ -34,8 +34,8 @@ def honest(found, **changes):
 
 def test_the_golden_summary():
     assert summary(samples.findings()).split("\n") == [
-        "What tells “diabetic” from “not diabetic”? These rows show beyond doubt (with a "
-        "probability of 97 % or more):",
+        "What tells “diabetic” from “not diabetic”? These rows show beyond doubt, each with its "
+        "probability:",
         "plasma glucose matters (more than 99.9 %).",
         "age matters (99.1 %).",
         "diabetes follows plasma glucose in a curve (98.2 %).",
@@ -169,12 +169,12 @@ def test_only_certain_claims_are_set_strong():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("one_se", "It was asked for as the smallest within one standard error of the least error"),
-        ("least-error", "It was asked for as that of least error on the search's own folds, and"),
+        ("one_se", "asked for as the simplest within one standard error of the least cross-valid"),
+        ("least-error", "It was asked for as that of the least cross-validated error, and"),
     ],
 )
 def test_which_rule_chose(rule, said):
-    found = reading.with_run(samples.findings(), options=(("choose", rule),))
+    found = reading.chosen_by(samples.findings(), rule)
     assert said in summary(found)
     assert "is not a claim in itself." in summary(found)
 

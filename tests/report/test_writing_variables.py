@@ -387,7 +387,7 @@ def test_use_in_the_structure():
     unused = changed(found, in_model=False)
     assert "The structure does not use it." in text(unused)
     assert "structure" not in text(claimed(unused))
-    lowest = reading.with_run(claimed(found), options=(("choose", "least-error"),))
+    lowest = reading.chosen_by(claimed(found), "least-error")
     assert "The structure uses it all the same." in text(lowest)
     assert "The structure" not in text(samples.no_structure())
 

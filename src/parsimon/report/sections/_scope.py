@@ -21,6 +21,14 @@ from parsimon.structures.claims import SUGGESTED
 # Below this share of the rows a class is called rare.
 RARE = 0.2
 
+_GUIDES = {
+    "cv_error": "cross-validated error",
+    "cv_logloss": "cross-validated log loss",
+    "loo_logloss": "leave-one-out log loss",
+    "nlml": "negative log marginal likelihood",
+    "bic": "Bayesian information criterion",
+}
+
 
 def target_of(findings: ReportFindings) -> str:
     """Return the target's name as sentences have it."""
@@ -133,6 +141,12 @@ class Scope:
     def choice(self) -> str:
         """The rule that chose the structure: "supported", "one_se" or "least_error"."""
         return self.study.search.choose.replace("-", "_")
+
+    @property
+    def guide(self) -> str:
+        """What the search minimised."""
+        guide = self.study.search.guide
+        return _GUIDES.get(guide, clean(guide))
 
     @property
     def claimed(self) -> tuple[Claim, ...]:

@@ -96,7 +96,10 @@ def _one(scope: Scope) -> list[str]:
     ]
 
 
-_CHOSEN = {"one_se": ", chosen within one standard error", "least_error": ", chosen by least error"}
+_CHOSEN = {
+    "one_se": ", the simplest within one standard error of the least {guide}",
+    "least_error": ", that of the least {guide}",
+}
 
 
 def _structure(scope: Scope) -> str:
@@ -105,7 +108,8 @@ def _structure(scope: Scope) -> str:
     if not study.structure_found:
         tried = count(study.search.n_candidates, study.search.noun)
         return f"The search tried {tried} on {scope.searched}; a constant does as well."
-    return f"Structure{_CHOSEN.get(scope.choice, '')}: {words_of(study.model)}."
+    chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
+    return f"Structure{chosen}: {words_of(study.model)}."
 
 
 def _measured(scope: Scope) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from parsimon.report.document import Block, Code, Reference, Strong
 from parsimon.report.findings import Variable
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
-from parsimon.report.sections._phrases import DASH, NARROW, clean, count, named, percent, spelled
+from parsimon.report.sections._phrases import DASH, clean, count, named, percent, spelled
 from parsimon.report.sections._scope import Scope, words_of
 from parsimon.structures import Claim
 from parsimon.structures.claims import CERTAIN, SUGGESTED
@@ -118,7 +118,7 @@ def _first(question: str, sure: Claims) -> Sentence:
     return (
         f"{question} These rows show ",
         Strong("beyond doubt"),
-        f" (with a probability of {100 * CERTAIN:.0f}{NARROW}% or more):",
+        ", each with its probability:",
     )
 
 
@@ -203,10 +203,9 @@ def pairs_sentence(scope: Scope) -> str:
 
 _CHOICES = {
     "supported": "It was chosen to hold what is more probable than not.",
-    "one_se": "It was asked for as the smallest within one standard error of the least error, and "
-    "is not a claim in itself.",
-    "least_error": "It was asked for as that of least error on the search's own folds, and is not "
-    "a claim in itself.",
+    "one_se": "It was asked for as the simplest within one standard error of the least {guide}, "
+    "and is not a claim in itself.",
+    "least_error": "It was asked for as that of the least {guide}, and is not a claim in itself.",
 }
 
 
@@ -224,7 +223,7 @@ def described(scope: Scope) -> tuple[Block, ...]:
                 ".",
             ),
             f"It uses {_share_of_variables(used, len(scope.findings.table.variables))}.",
-            _CHOICES.get(scope.choice, ""),
+            _CHOICES.get(scope.choice, "").format(guide=scope.guide),
             *_beyond_claims(scope),
         ),
     )

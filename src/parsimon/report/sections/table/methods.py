@@ -59,13 +59,6 @@ _BASES = {
     "matern": "rougher functions (Matérn)",
     "rq": "functions with several scales (RQ)",
 }
-_GUIDES = {
-    "cv_error": "the cross-validated error",
-    "cv_logloss": "the cross-validated log loss",
-    "loo_logloss": "the leave-one-out log loss",
-    "nlml": "the negative log marginal likelihood",
-    "bic": "the Bayesian information criterion",
-}
 _ENDINGS = {
     "depth": "the greatest number of terms was reached",
     "no_improvement": "no larger structure was better",
@@ -148,7 +141,7 @@ def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
         f"starts with {bases} of single variables and joins further ones by sum or product, at "
         f"most {spelled(search.depth)} in all, keeping the best {spelled(search.beam)} of each "
         "size.",
-        f"It minimised {_GUIDES.get(search.guide, clean(search.guide))}, with "
+        f"It minimised the {scope.guide}, with "
         f"{count(search.n_folds, 'fold')} that all kernels shared.",
         pairs_sentence(scope),
     )
@@ -158,8 +151,8 @@ _RULES = {
     "supported": "The structure that is described holds the variables and interactions that are "
     "more probable than not.",
     "one_se": "The structure that is described is the simplest within one standard error of the "
-    "least error (Breiman et al. 1984).",
-    "least_error": "The structure that is described is that of least cross-validated error.",
+    "least {guide} (Breiman et al. 1984).",
+    "least_error": "The structure that is described is that of the least {guide}.",
 }
 
 
@@ -176,7 +169,7 @@ def _claims(scope: Scope) -> tuple[str, ...]:
         "suggestion, and below that it is not said.",
         "Two variables interact only if products of them win against sums.",
         folds,
-        _RULES.get(scope.choice, ""),
+        _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
 
 

@@ -346,7 +346,7 @@ def _parts_at_first(scope: Scope) -> tuple[Sentence, ...]:
     if not math.isnan(study.model.error):
         error = f", with an error of {percent(study.model.error)} on the folds of the search,"
     ended = "What else the search tried is less probable than not."
-    if scope.choice != "supported":
+    if scope.choice in ("one_se", "least_error"):
         ended = "Being a part of it is no claim; the verdict on each part is."
     return (
         first,
