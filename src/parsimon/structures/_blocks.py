@@ -112,7 +112,8 @@ def _lined(column: Array) -> Array:
     # Two values are as far from each other as two standard deviations.
     is_number = len(np.unique(column)) >= _FEWEST_VALUES
     unit = float(centred.std() if is_number else np.ptp(column) / 2)
-    return np.divide(centred, unit or 1.0)
+    line: Array = centred / (unit or 1.0)
+    return line
 
 
 def _cosines(number: Array) -> Array:
@@ -121,8 +122,9 @@ def _cosines(number: Array) -> Array:
     Shape: (n, _N_COSINES).
     """
     ranks = (rankdata(number) - 0.5) / len(number)
-    waves: Array = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
-    return waves - waves.mean(axis=0)
+    waves = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
+    centred: Array = waves - waves.mean(axis=0)
+    return centred
 
 
 def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:

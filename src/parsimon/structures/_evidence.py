@@ -10,13 +10,12 @@ them would never be less than the evidence without the term.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 
 Task: TypeAlias = Literal["classification", "regression"]
 
@@ -26,6 +25,8 @@ _INTERCEPT_VARIANCE = 100.0
 _LOG_VARIANCE = {"classification": math.log(0.7), "regression": math.log(0.15)}
 _LOG_VARIANCE_SD = 1.3
 _MOST_STEPS, _CLOSE = 40, 1e-3
+# Most that a latent value may move in one step.
+_FARTHEST = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,85 +42,93 @@ class StructureFit:
     log_evidence: float
     design: Array
     covariance: Array
-    weights: Array
-    log_variances: Array
     slack: Array
     curvature: Array
 
 
-def fit_structure(
-    blocks: Sequence[Array], y: Array, task: Task, start: Array | None = None
-) -> StructureFit:
+def fit_structure(blocks: Sequence[Array], y: Array, task: Task) -> StructureFit:
     """Return the evidence of blocks with unknown variances, and what neighbours are judged by.
 
-    Newton's steps for the weights alternate with steps for the log variances,
+    Newton's steps for the weights alternate with steps for the log variances, and for numbers with
+    noise = r.r / (n - gamma).
 
-        d log p(y) / d log v_t = (w_t.w_t / v_t - gamma_t) / 2,   gamma_t = m_t - tr S_tt / v_t
-
-    (MacKay 1992, Neural Computation 4:415-447), and for numbers with noise = r.r / (n - gamma).
-
-    Shapes: blocks (n, m_t) each, y (n,) 0 and 1 or standardised numbers, start (n_blocks,).
+    Shapes: blocks (n, m_t) each, y (n,) 0 and 1 or standardised numbers.
     """
-    centre, deviation = _LOG_VARIANCE[task], _LOG_VARIANCE_SD
     design = np.hstack([np.ones((len(y), 1)), *blocks])
-    sizes = [block.shape[1] for block in blocks]
-    ends = 1 + np.cumsum([0, *sizes])
-    parts = [slice(first, last) for first, last in pairwise(ends.tolist())]
-    log_variances = np.full(len(blocks), centre) if start is None else start.copy()
-    weights = np.zeros(design.shape[1])
+    sizes = np.array([block.shape[1] for block in blocks], dtype=int)
+    log_variances = np.full(len(blocks), _LOG_VARIANCE[task])
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
+    weights = np.zeros(design.shape[1])
     weights[0] = likelihood.first_intercept
-    latent = design @ weights
     for _ in range(_MOST_STEPS):
-        precision = _precisions(log_variances, sizes)
-        slack, curvature = likelihood.derivatives(latent)
-        hessian = (design.T * curvature) @ design
-        hessian[np.diag_indices_from(hessian)] += precision
-        factor = cho_factor(hessian, lower=True)
-        step = cho_solve(factor, design.T @ slack - precision * weights)
-        # Far steps overshoot where classes are nearly separated.
-        length = min(1.0, 8.0 / max(1e-12, float(np.abs(design @ step).max())))
-        weights = weights + length * step
-        latent = design @ weights
-        covariance = cho_solve(factor, np.eye(len(weights)))
-        degrees = np.array(
-            [
-                size - np.trace(covariance[part, part]) * math.exp(-log_variance)
-                for size, part, log_variance in zip(sizes, parts, log_variances, strict=True)
-            ]
-        )
-        squares = np.array([float(weights[part] @ weights[part]) for part in parts])
-        slope = 0.5 * (squares * np.exp(-log_variances) - degrees)
-        slope -= (log_variances - centre) / deviation**2
-        curved = 1 / deviation**2 + 0.5 * degrees**2 / np.maximum(sizes, 1)
+        mode = _step(design, weights, _precisions(log_variances, sizes), likelihood)
+        slope, curved, degrees = _variance_slopes(mode, log_variances, sizes, _LOG_VARIANCE[task])
         change = np.clip(slope / curved, -1.0, 1.0)
-        moved = likelihood.adapt(latent, float(degrees.sum()) + 1)
-        if max(np.abs(change).max(initial=0.0), np.abs(length * step).max(), moved) < _CLOSE:
+        noise_change = likelihood.adapt(mode.latent, float(degrees.sum()) + 1)
+        moved = np.abs(mode.weights - weights).max()
+        weights = mode.weights
+        if max(np.abs(change).max(initial=0.0), moved, noise_change) < _CLOSE:
             break
         log_variances = log_variances + change
-    precision = _precisions(log_variances, sizes)
-    slack, curvature = likelihood.derivatives(latent)
+    last = _step(design, weights, _precisions(log_variances, sizes), likelihood)
+    slack, curvature = likelihood.derivatives(last.latent)
+    # Integral over each log variance: prior density at the mode times the width of the peak.
+    distance = (log_variances - _LOG_VARIANCE[task]) / _LOG_VARIANCE_SD
+    spread = _LOG_VARIANCE_SD**2 * curved
+    log_evidence = last.log_evidence - 0.5 * float((distance**2 + np.log(spread)).sum())
+    return StructureFit(log_evidence, design, last.covariance, slack, curvature)
+
+
+class _Mode(NamedTuple):
+    """Where a step of Newton's method ends.
+
+    covariance (m, m), log_evidence: Of the weights, and by Laplace's method at given variances;
+        exact at the mode.
+    """
+
+    weights: Array
+    latent: Array
+    covariance: Array
+    log_evidence: float
+
+
+def _step(
+    design: Array, weights: Array, precision: Array, likelihood: "_Bernoulli | _Noisy"
+) -> _Mode:
+    slack, curvature = likelihood.derivatives(design @ weights)
     hessian = (design.T * curvature) @ design
     hessian[np.diag_indices_from(hessian)] += precision
     factor = cho_factor(hessian, lower=True)
+    step = cho_solve(factor, design.T @ slack - precision * weights)
+    # Far steps overshoot where classes are nearly separated.
+    length = min(1.0, _FARTHEST / max(1e-12, float(np.abs(design @ step).max())))
+    weights = weights + length * step
+    latent = design @ weights
     log_evidence = (
         likelihood.log_likelihood(latent)
-        - 0.5 * float(precision @ weights**2)
-        + 0.5 * float(np.log(precision).sum())
+        - 0.5 * float(precision @ weights**2 - np.log(precision).sum())
         - float(np.log(np.diag(factor[0])).sum())
     )
-    # Integral over each log variance: prior density at the mode times the width of the peak.
-    log_evidence -= 0.5 * float(((log_variances - centre) ** 2).sum()) / deviation**2
-    log_evidence -= 0.5 * float(np.log(deviation**2 * curved).sum())
-    return StructureFit(
-        log_evidence,
-        design,
-        cho_solve(factor, np.eye(len(weights))),
-        weights,
-        log_variances,
-        slack,
-        curvature,
-    )
+    return _Mode(weights, latent, cho_solve(factor, np.eye(len(weights))), log_evidence)
+
+
+def _variance_slopes(
+    mode: _Mode, log_variances: Array, sizes: Indices, centre: float
+) -> tuple[Array, Array, Array]:
+    """Return first derivatives by the log variances, minus the second ones, and degrees of freedom.
+
+    d log p(y) / d log v_t = (w_t.w_t / v_t - gamma_t) / 2 with gamma_t = m_t - tr S_tt / v_t
+    (MacKay 1992, Neural Computation 4:415-447); the second derivative is about -gamma_t^2 / 2 m_t.
+    """
+    starts = 1 + np.cumsum(sizes) - sizes
+    if not len(sizes):
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    squares = np.add.reduceat(mode.weights**2, starts)
+    traces = np.add.reduceat(np.diag(mode.covariance), starts)
+    inverse = np.exp(-log_variances)
+    degrees = np.maximum(sizes - traces * inverse, 0.0)
+    slope = 0.5 * (squares * inverse - degrees) - (log_variances - centre) / _LOG_VARIANCE_SD**2
+    return slope, 1 / _LOG_VARIANCE_SD**2 + 0.5 * degrees**2 / sizes, degrees
 
 
 def gains(fit: StructureFit, blocks: Array, task: Task) -> Array:
@@ -149,7 +158,7 @@ def gains(fit: StructureFit, blocks: Array, task: Task) -> Array:
     return averaged
 
 
-def _precisions(log_variances: Array, sizes: Sequence[int]) -> Array:
+def _precisions(log_variances: Array, sizes: Indices) -> Array:
     return np.concatenate([[1 / _INTERCEPT_VARIANCE], np.repeat(np.exp(-log_variances), sizes)])
 
 
