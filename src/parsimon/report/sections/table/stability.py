@@ -42,8 +42,9 @@ def again_sentences(scope: Scope) -> tuple[str, ...]:
     return tuple(
         f"{start} {_counted(scope, honest, found)}."
         for start, found in (
-            ("Of what is beyond doubt,", certain(claims)),
-            ("Of the suggestions,", suggested(claims)),
+            ("Of what is beyond doubt,", [one for one in certain(claims) if one.kind != "shape"]),
+            ("Of the suggestions,", [one for one in suggested(claims) if one.kind != "shape"]),
+            ("Of the shapes,", [one for one in scope.claimed if one.kind == "shape"]),
         )
         if _counted(scope, honest, found)
     )
@@ -56,7 +57,7 @@ def _counted(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
     for claim in claims:
         times = _times_again(scope, honest, claim)
         if times is not None:
-            groups.setdefault(times, []).append(" with ".join(map(clean, claim.variables)))
+            groups.setdefault(times, []).append(_name(claim))
     counts = sorted(groups.items(), reverse=True)
     return joined(
         [
@@ -66,19 +67,19 @@ def _counted(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
     )
 
 
+def _name(claim: Claim) -> str:
+    if claim.kind == "shape":
+        return f"that {clean(claim.words)}"
+    return " with ".join(map(clean, claim.variables))
+
+
 def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
     """Return on how many parts a claim came back; None if that is not known."""
-    if claim.kind == "shape":
-        return None
-    about = set(claim.variables)
     if any(fold.claims for fold in honest.folds):
-        return sum(
-            any(one.kind == claim.kind and set(one.variables) == about for one in fold.claims)
-            for fold in honest.folds
-        )
-    if claim.kind == "interaction":
+        return sum(any(one.about == claim.about for one in fold.claims) for fold in honest.folds)
+    if claim.kind != "variable":
         return None
-    return sum(about <= _columns(scope, fold) for fold in honest.folds)
+    return sum(claim.variables[0] in _columns(scope, fold) for fold in honest.folds)
 
 
 def _columns(scope: Scope, fold: OuterFold) -> set[str]:
