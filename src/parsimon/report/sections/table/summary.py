@@ -1,6 +1,7 @@
 """The executive summary: what is claimed, a few numbers to remember, and what size buys."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from parsimon.report.document import (
@@ -137,19 +138,45 @@ def _steps(scope: Scope) -> str:
     if math.isnan(baseline):
         return f"{said}; it was not cross-validated here."
     said = f"{said}; that of the baseline, a constant, is {percent(baseline)}."
-    steps = [
-        f"{amount(one.size, scope.unit)} to {percent(one.error)}"
-        for one in front
-        if one.size and not math.isnan(one.error)
-    ]
+    steps = [f"{amount(one.size, scope.unit)} to {percent(one.error)}" for one in _falling(front)]
     if not steps:
         return f"{said} No structure that was cross-validated is better."
-    said = f"{said} The best of each size bring it down: {joined(steps)}."
+    said = (
+        f"{said} The best of each size bring it down: {joined(_told_once(steps))}.{_above(scope)}"
+    )
     if not scope.claimed:
         return f"{said} These rows do not show that this is more than chance."
     if scope.rare:
         return f"{said} With so rare a class this says little; the log loss says more."
     return said
+
+
+def _falling(front: Sequence[ModelFinding]) -> list[ModelFinding]:
+    """Return the models of a front that are no worse than all smaller ones."""
+    kept: list[ModelFinding] = []
+    for one in front:
+        if one.size and not math.isnan(one.error) and not (kept and one.error > kept[-1].error):
+            kept.append(one)
+    return kept
+
+
+def _told_once(steps: list[str]) -> list[str]:
+    """Return steps in order; those that say the same, as structures that tie do, as one."""
+    return [
+        step if (n := steps.count(step)) == 1 else f"{step} ({spelled(n)} structures tie)"
+        for step in dict.fromkeys(steps)
+    ]
+
+
+def _above(scope: Scope) -> str:
+    """Say so where the chosen structure is not the best of its size."""
+    study = scope.study
+    if not study.structure_found or math.isnan(study.model.error):
+        return ""
+    if any(one.expression == study.model.expression for one in _falling(study.front)):
+        return ""
+    size = amount(study.model.size, scope.unit)
+    return f" The chosen structure, with {size}, has {percent(study.model.error)}."
 
 
 def _by_variables(scope: Scope) -> str:
@@ -158,6 +185,7 @@ def _by_variables(scope: Scope) -> str:
         for one in scope.study.front_variables
         if one.variables and not math.isnan(one.error)
     ]
+    steps = _told_once(steps)
     return f"Counted by variables: {joined(steps)}." if len(steps) > 1 else ""
 
 
