@@ -156,7 +156,25 @@ def test_what_a_first_part_does(changes, said):
     ],
 )
 def test_directions(direction, said):
-    assert said in text(part(samples.findings(), 0, direction=direction), "component-1")
+    found = reading.with_study(samples.findings(), claims=samples.claims()[:2])
+    assert said in text(part(found, 0, direction=direction), "component-1")
+
+
+@pytest.mark.parametrize(
+    ("shape", "direction", "is_said"),
+    [
+        ("smooth", "linear", False),
+        ("smooth", "turning", True),
+        ("linear", "turning", False),
+        ("linear", "rising", True),
+        ("periodic", "falling", False),
+    ],
+)
+def test_no_part_goes_against_a_shape_that_is_claimed(shape, direction, is_said):
+    found = samples.findings()
+    claims = (samples.claims()[0], replace(samples.claims()[2], shape=shape))
+    found = part(reading.with_study(found, claims=claims), 0, direction=direction)
+    assert ("In it the probability" in text(found, "component-1")) is is_said
 
 
 @pytest.mark.parametrize("direction", ["unclear", "flat"])

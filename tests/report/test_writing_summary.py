@@ -36,9 +36,9 @@ def test_the_golden_summary():
     assert summary(samples.findings()).split("\n") == [
         "What tells “diabetic” from “not diabetic”? These rows show beyond doubt, each with its "
         "probability:",
-        "plasma glucose matters (more than 99.9 %).",
+        "plasma glucose matters (more than 99.9 %), and diabetes follows plasma glucose in a curve "
+        "(98.2 %).",
         "age matters (99.1 %).",
-        "diabetes follows plasma glucose in a curve (98.2 %).",
         "Suggestions, more probable than not, but not certain:",
         "pedigree matters (87.2 %).",
         "pedigree and age interact (64.1 %).",
@@ -418,7 +418,12 @@ def test_an_honest_result_without_curve_or_miss():
             "The one further term of the chosen structure lowers the error by 1.5 percentage "
             "points more.",
         ),
-        (2, 1, "The structure described here has one term."),
+        (
+            2,
+            1,
+            "The knee of the front lies beyond the chosen structure, at two terms; that what lies "
+            "between matters is not shown.",
+        ),
     ],
 )
 def test_where_the_knee_is(knee, chosen, said):

@@ -92,7 +92,7 @@ def _one(scope: Scope) -> list[str]:
         *_measured(scope),
         knee_sentence(scope),
         _trust(scope),
-        " ".join(again_sentences(scope)),
+        " ".join(again_sentences(scope, shapes=False)),
     ]
 
 

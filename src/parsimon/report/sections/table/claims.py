@@ -6,13 +6,13 @@ no section says more than another.
 
 from collections.abc import Iterable, Sequence
 
-from parsimon.report.document import Block, Code, Reference, Strong
-from parsimon.report.findings import Variable
+from parsimon.report.document import Block, Code, Inline, Reference, Strong
+from parsimon.report.findings import Shape, Variable
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import DASH, clean, count, named, percent, spelled
 from parsimon.report.sections._scope import Scope, words_of
 from parsimon.structures import Claim
-from parsimon.structures.claims import CERTAIN, SUGGESTED
+from parsimon.structures.claims import CERTAIN, SUGGESTED, ClaimedShape
 
 Claims = Sequence[Claim]
 _NEVER_ALL = 1 - 1e-9
@@ -48,10 +48,22 @@ def variable_claim(scope: Scope, variable: Variable) -> Claim | None:
     return column_claim(scope, scope.variable(variable).column)
 
 
-def shape_claim(scope: Scope, variable: Variable) -> Claim | None:
-    """Return what is claimed of the way in which the target follows a variable, if anything."""
-    claim = _find(scope, "shape", {scope.variable(variable).column})
+def shape_claim(scope: Scope, column: str) -> Claim | None:
+    """Return what is claimed of the way in which the target follows a column, if anything."""
+    claim = _find(scope, "shape", {column})
     return claim if is_claimed(claim) else None
+
+
+_AGAINST: dict[ClaimedShape, tuple[Shape, ...]] = {
+    "linear": ("turning", "periodic"),
+    "smooth": ("linear", "periodic"),
+    "periodic": ("linear", "rising", "falling"),
+}
+
+
+def is_refuted(claim: Claim | None, shape: Shape) -> bool:
+    """Return whether a claim about a shape speaks against the one that a model has."""
+    return claim is not None and shape in _AGAINST.get(claim.shape, ())
 
 
 def column_claim(scope: Scope, column: str) -> Claim | None:
@@ -103,12 +115,12 @@ def claim_blocks(claims: Claims, question: str, tested: str = "") -> tuple[Block
     sure, perhaps = certain(claims), suggested(claims)
     blocks: list[Block] = [paragraph(_first(question, sure))]
     if sure:
-        blocks.append(bullets(*(_certainty(one) for one in sure)))
+        blocks.append(bullets(*map(_certainty, _with_shapes(sure))))
     if perhaps:
         blocks.append(
             paragraph((Strong("Suggestions"), ", more probable than not, but not certain:"))
         )
-        blocks.append(bullets(*(_suggestion(one, tested) for one in perhaps)))
+        blocks.append(bullets(*(_suggestion(group, tested) for group in _with_shapes(perhaps))))
     return tuple(blocks)
 
 
@@ -129,20 +141,34 @@ def held_back(scope: Scope, claim: Claim) -> str:
     return "; parts of the table do not bear it out"
 
 
-def _certainty(claim: Claim) -> Sentence:
-    return (Strong(clean(claim.words)), f" ({chance(claim)}).")
+def _with_shapes(claims: Claims) -> list[list[Claim]]:
+    """Return claims in groups: a variable with its shape, if both are there, others alone."""
+    groups: dict[tuple[str, ...], list[Claim]] = {}
+    for one in sorted(claims, key=lambda one: one.kind == "shape"):
+        key = one.variables if one.kind in ("variable", "shape") else (one.kind, *one.variables)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
 
 
-def _suggestion(claim: Claim, tested: str) -> Sentence:
+def _certainty(group: Claims) -> Sentence:
+    parts: list[Inline] = []
+    for one in group:
+        parts += [", and " if parts else "", Strong(clean(one.words)), f" ({chance(one)})"]
+    return (*parts, ".")
+
+
+def _suggestion(group: Claims, tested: str) -> Sentence:
     """Return a suggestion; what keeps a probable one from being certain is said."""
-    if claim.probability < CERTAIN or not tested:
-        return f"{said(claim)}."
-    return (
-        f"{clean(claim.words)} ({chance(claim)} on all rows, but parts of the table "
-        "do not bear it out: ",
-        Reference(tested),
-        ").",
-    )
+    parts: list[Inline] = []
+    for one in group:
+        parts.append(f"{', and ' if parts else ''}{clean(one.words)} ({chance(one)}")
+        if one.probability >= CERTAIN and tested:
+            parts += [
+                " on all rows, but parts of the table do not bear it out: ",
+                Reference(tested),
+            ]
+        parts.append(")")
+    return (*parts, ".")
 
 
 def _question(scope: Scope) -> str:

@@ -34,7 +34,7 @@ def stability(scope: Scope) -> Section:
     )
 
 
-def again_sentences(scope: Scope) -> tuple[str, ...]:
+def again_sentences(scope: Scope, *, shapes: bool = True) -> tuple[str, ...]:
     """Return on how many parts of the table what is claimed came back; nothing without parts."""
     honest, claims = scope.study.honest, scope.study.claims
     if honest is None:
@@ -44,7 +44,7 @@ def again_sentences(scope: Scope) -> tuple[str, ...]:
         for start, found in (
             ("Of what is beyond doubt,", [one for one in certain(claims) if one.kind != "shape"]),
             ("Of the suggestions,", [one for one in suggested(claims) if one.kind != "shape"]),
-            ("Of the shapes,", [one for one in scope.claimed if one.kind == "shape"]),
+            ("Of the shapes,", [one for one in scope.claimed if shapes and one.kind == "shape"]),
         )
         if _counted(scope, honest, found)
     )

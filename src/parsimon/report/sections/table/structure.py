@@ -27,6 +27,7 @@ from parsimon.report.sections.table.claims import (
     held_back,
     interaction_claim,
     is_claimed,
+    is_refuted,
     said,
     shape_claim,
     variable_claim,
@@ -158,7 +159,7 @@ def variable_verdict(scope: Scope, found: VariableFinding) -> Sentence:
 
 
 def _shape_verdict(scope: Scope, found: VariableFinding) -> str:
-    claim = shape_claim(scope, found.variable)
+    claim = shape_claim(scope, scope.column(found.variable.name))
     if claim is None:
         return ""
     if claim.certain:
@@ -185,10 +186,11 @@ def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
 
 def _has_direction(scope: Scope, found: VariableFinding) -> bool:
     """Return whether the model of a variable alone has a direction that no claim speaks against."""
-    claim, shape = variable_claim(scope, found.variable), shape_claim(scope, found.variable)
-    if found.shape == "flat":
-        return False
-    if shape is not None and found.shape in ("linear", "periodic") and found.shape != shape.shape:
+    claim, shape = (
+        variable_claim(scope, found.variable),
+        shape_claim(scope, scope.column(found.variable.name)),
+    )
+    if found.shape == "flat" or is_refuted(shape, found.shape):
         return False
     return is_claimed(claim) or (bool(scope.claimed) and predicts_alone(scope, found))
 
@@ -461,5 +463,8 @@ def _strength(scope: Scope, place: int) -> str:
 def _direction(scope: Scope, part: ComponentFinding) -> str:
     goes = _GOES.get(part.direction)
     if goes is None or len(part.alone.variables) != 1:
+        return ""
+    columns = map(scope.column, part.alone.variables)
+    if is_refuted(shape_claim(scope, *columns), part.direction):
         return ""
     return f"In it {scope.outcome} {goes} {clean(part.alone.variables[0])}."

@@ -201,6 +201,11 @@ def knee_sentence(scope: Scope) -> str:
     which = f"The knee of the front, after which a {scope.unit} buys less,"
     if study.knee == study.chosen:
         return f"{which} is the chosen structure itself, with {where}."
+    if knee.size > chosen.size:
+        return (
+            f"The knee of the front lies beyond the chosen structure, at "
+            f"{amount(knee.size, scope.unit)}; that what lies between matters is not shown."
+        )
     if study.knee == 0:
         return f"The knee of the front is the baseline: no {scope.unit} buys much for its size."
     return f"{which} is at {where}. {_rest(scope, knee, chosen)}"
@@ -214,7 +219,7 @@ def _rest(scope: Scope, knee: ModelFinding, chosen: ModelFinding) -> str:
         return f"The structure described here has {amount(chosen.size, unit)}."
     verb = "lowers" if more == 1 else "lower"
     further = f"The {amount(more, f'further {unit}')}"
-    if fall < 0:
+    if round(fall, 3) <= 0:
         return f"{further} of the chosen structure {verb} it no further on these folds."
     return f"{further} of the chosen structure {verb} the error by {points(fall)} more."
 
