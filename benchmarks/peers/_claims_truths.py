@@ -19,6 +19,7 @@ COLUMNS = (5, 12, 40)
 LOGITS = (0.7, 3.0)
 SIGNAL_TO_NOISE = (0.4, 1.6)
 RARE_SHARE = 1 / 21
+LEVELS = 50  # text of more levels is left out for the peers
 SMALLEST_CLASS = 3  # labels are drawn again until each class has this many rows
 
 Pair = frozenset[str]
@@ -54,6 +55,24 @@ class SimulatedTable:
     def is_regression(self) -> bool:
         """Whether the target is a number."""
         return self.settings.kind in REGRESSIONS
+
+    @property
+    def coded_target(self) -> np.ndarray:
+        """The target as floats, or as the places of its classes, (n_rows,)."""
+        target = self.frame[TARGET].to_numpy()
+        return target if self.is_regression else np.unique(target, return_inverse=True)[1]
+
+    @property
+    def peer_inputs(self) -> pd.DataFrame:
+        """The columns as anybody would give them to a peer: without names and identifiers."""
+        inputs = self.frame.drop(columns=TARGET)
+        short = [name for name in inputs if inputs[name].nunique() <= LEVELS]
+        return inputs[[name for name in inputs if name in short or not is_text(inputs[name])]]
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether a column holds text."""
+    return not pd.api.types.is_numeric_dtype(column)
 
 
 class _Draft:
