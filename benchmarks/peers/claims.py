@@ -55,6 +55,8 @@ def rows(
     n_processes: int = N_PROCESSES,
 ) -> list[Row]:
     """Measure ours and the peers; `tables` takes the first so many, `resume` names a folder."""
+    for unknown in set(methods) - set(METHODS):
+        raise ValueError(f"no method is called {unknown!r}; take some of {', '.join(METHODS)}.")
     settings = list(QUICK) if quick else table_settings(tables or N_TABLES)
     kept = resume or Path(os.environ.get("PARSIMON_RESULTS", ".benchmarks")) / "claims"
     folder = None if quick else kept
@@ -105,7 +107,7 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
         )
         recalls = {
             method: _at_precision(part, kind, precision)
-            for method, part in scores.items()
+            for method, part in _stating(scores, kind).items()
             if method != "ours"
         }
         best = max(recalls, key=lambda method: recalls[method], default="no peer")
@@ -123,10 +125,10 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
                 )
             )
     n_nulls = sum(table.settings.kind in NULLS for table in ours.tables)
-    for claimed, words in ((True, "certain"), (False, "any")):
+    for claimed, words in ((True, "a certain claim"), (False, "any claim")):
         found.append(
             Row(
-                f"null tables with {words} claim",
+                f"null tables with {words}",
                 "share",
                 ours.share_of_nulls(claimed=claimed),
                 NULL_SHARE,
@@ -164,27 +166,35 @@ def _show_methods(scores: Mapping[str, Scores], results: Results) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="claims by each method's own rule, and at an oracle's threshold")
-    table.add_column("method")
     for kind, precision in PRECISION.items():
-        for heading in ("claimed", "precision", "recall", f"recall at {precision:g}"):
-            table.add_column(f"{kind}s: {heading}", justify="right")
-    table.add_column("nulls with a claim", justify="right")
-    table.add_column("CPU s a table", justify="right")
-    for method, part in scores.items():
-        cells = []
-        for kind, precision in PRECISION.items():
+        table = Table(title=f"{kind}s by each method's own rule", title_justify="left")
+        table.add_column("method")
+        oracle = f"recall at {100 * precision:g} % (oracle)"
+        for heading in ("claimed", "precision", "recall", oracle, "null tables with a claim"):
+            table.add_column(heading, justify="right")
+        table.add_column("CPU s a table", justify="right")
+        for method, part in _stating(scores, kind).items():
             counts = part.counts(kind)
-            cells += [
+            seconds = [result.seconds for (_, name), result in results.items() if name == method]
+            table.add_row(
+                method,
                 str(counts.claimed),
                 _percent(counts.precision),
                 _percent(counts.recall),
                 _percent(_at_precision(part, kind, precision)),
-            ]
-        seconds = [result.seconds for (_, name), result in results.items() if name == method]
-        nulls = _percent(part.share_of_nulls(claimed=True))
-        table.add_row(method, *cells, nulls, f"{sum(seconds) / len(seconds):.1f}")
-    Console(width=140).print(table)
+                _percent(part.share_of_nulls(claimed=True)),
+                f"{sum(seconds) / len(seconds):.1f}",
+            )
+        Console(width=140).print(table)
+
+
+def _stating(scores: Mapping[str, Scores], kind: str) -> dict[str, Scores]:
+    """Return the scores of those methods that ever say something of a kind, ours always."""
+    return {
+        method: part
+        for method, part in scores.items()
+        if method == "ours" or part.counts(kind, above=-float("inf")).claimed
+    }
 
 
 def _show_groups(
@@ -195,8 +205,8 @@ def _show_groups(
     from rich.table import Table
 
     for kind in KINDS:
-        stating = {m: part for m, part in scores.items() if part.counts(kind).claimed}
-        if not stating:
+        stating = _stating(scores, kind)
+        if not any(part.counts(kind).claimed for part in stating.values()):
             continue
         table = Table(
             title=f"{kind}s by {title}: right of claimed, of truths", title_justify="left"
