@@ -1,0 +1,160 @@
+"""Terms of a structure as columns: a line, a curve, a wave for a variable; a surface for a pair.
+
+Every block has the prior w ~ N(0, v I) with one variance v, so that its columns carry the weights
+of the process that it stands for. A curve is what a smooth function has beyond a line, a surface
+what two variables have beyond a sum of two functions: blocks of one variable or pair are orthogonal
+to those that they are added to, so that a line is never taken for a curve, or a sum for an
+interaction (a functional analysis of variance: Hooker 2007, Journal of Computational and Graphical
+Statistics 16:709-732).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import rankdata
+
+from parsimon._typing import Array, Indices
+from parsimon.structures.periods import likely_period
+
+# Cosines on the ranks of a column; the k-th has prior variance exp(-k / 2.5), so that most of a
+# curve has one or two turns and up to six are possible.
+_N_COSINES = 6
+_DECAY = 2.5
+# Cosines of each variable that a surface is made of, and their weights.
+_SURFACE_WEIGHTS = np.array([1.0, 0.5, 0.25])
+# Levels of a category that a surface tells apart; the rarer ones are as the average.
+_SURFACE_LEVELS = 4
+# Waves within the data beyond which a period is not looked for.
+_MOST_WAVES = 60
+# Fewer distinct values than this leave nothing between a line and a curve.
+_FEWEST_VALUES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class VariableBlocks:
+    """The blocks of one variable, which may have several columns.
+
+    line (n, m): Standardised numbers, centred indicators times two (Gelman 2008, Statistics in
+        Medicine 27:2865-2873).
+    curve, wave (n, m): None where the variable has none.
+    leading (n, m): What surfaces are made of, with their weights.
+    n_periods: How many periods the wave was the best of.
+    """
+
+    line: Array
+    curve: Array | None
+    wave: Array | None
+    leading: Array
+    n_periods: int = 1
+
+    @cached_property
+    def additive(self) -> Array:
+        """An orthonormal basis of everything that the variable can say alone, and of constants."""
+        parts = [np.ones((len(self.line), 1)), self.line, self.leading]
+        if self.curve is not None:
+            parts.append(self.curve)
+        return _orthonormal(np.hstack(parts))
+
+
+def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
+    """Return the blocks of a variable.
+
+    Shapes: columns (n, k), y (n,).
+    """
+    numbers = [column for column in columns.T if len(np.unique(column)) >= _FEWEST_VALUES]
+    line = np.column_stack([_lined(column) for column in columns.T])
+    if not numbers:
+        return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
+    number = numbers[0]
+    cosines = _cosines(number)
+    curve = _beyond(cosines * np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY)), line)
+    leading = cosines[:, : len(_SURFACE_WEIGHTS)] * _SURFACE_WEIGHTS
+    wave, n_periods = _wave(number, y, line) if waves else (None, 1)
+    return VariableBlocks(line, curve, wave, leading, n_periods)
+
+
+def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
+    """Return what two variables say together beyond the sum of what each says alone.
+
+    Shape: (n, m).
+    """
+    product = _products(first.leading, second.leading)
+    for basis in (first.additive, second.additive) * 2:
+        # Alternating projections: the two spaces are nearly orthogonal, so that twice is enough.
+        product = product - basis @ (basis.T @ product)
+    return product
+
+
+def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
+    """Return how much each pair seems to say of a residual: sums of squares of nine products.
+
+    One matrix product for each pair of components. Shape: (d, d), zero on the diagonal.
+    """
+    n = len(residual)
+    size = len(_SURFACE_WEIGHTS)
+    stacked = np.zeros((size, n, len(variables)))
+    for place, one in enumerate(variables):
+        leading = one.leading[:, :size]
+        scale = np.maximum(leading.std(axis=0), 1e-12)
+        stacked[: leading.shape[1], :, place] = (leading / scale).T
+    total = np.zeros((len(variables), len(variables)))
+    for first in stacked:
+        for second in stacked:
+            total += (first.T @ (residual[:, None] * second)) ** 2
+    np.fill_diagonal(total, 0.0)
+    return total / n
+
+
+def _lined(column: Array) -> Array:
+    centred: Array = column - column.mean()
+    # Two values are as far from each other as two standard deviations.
+    is_number = len(np.unique(column)) >= _FEWEST_VALUES
+    unit = float(centred.std() if is_number else np.ptp(column) / 2)
+    line: Array = centred / (unit or 1.0)
+    return line
+
+
+def _cosines(number: Array) -> Array:
+    """Return cosines of the ranks with unit variance over uniform ranks.
+
+    Shape: (n, _N_COSINES).
+    """
+    ranks = (rankdata(number) - 0.5) / len(number)
+    waves = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
+    centred: Array = waves - waves.mean(axis=0)
+    return centred
+
+
+def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:
+    period = likely_period(number, y, most_waves=_MOST_WAVES)
+    if period is None:
+        return None, 1
+    angle = 2 * np.pi * number / period
+    waves = [np.cos(angle), np.sin(angle), np.cos(2 * angle) / 2, np.sin(2 * angle) / 2]
+    stacked = np.sqrt(2) * np.column_stack(waves)
+    return _beyond(stacked - stacked.mean(axis=0), line), _MOST_WAVES
+
+
+def _beyond(block: Array, line: Array) -> Array | None:
+    """Return a block without what a constant and a line say; None if nothing is left."""
+    basis = _orthonormal(np.hstack([np.ones((len(line), 1)), line]))
+    rest: Array = block - basis @ (basis.T @ block)
+    left, values, _ = np.linalg.svd(rest, full_matrices=False)
+    kept = values > 1e-3 * np.sqrt(len(block))
+    return left[:, kept] * values[kept] if kept.any() else None
+
+
+def _products(first: Array, second: Array) -> Array:
+    return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+
+
+def _orthonormal(columns: Array) -> Array:
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return left[:, values > 1e-8 * values[0]]
+
+
+def pairs_of(n_variables: int) -> Indices:
+    """Return all pairs of variables. Shape: (n_pairs, 2)."""
+    return np.column_stack(np.triu_indices(n_variables, 1))
