@@ -24,7 +24,7 @@ from parsimon.kernels import (
     expand,
 )
 from parsimon.structures import StructurePosterior
-from parsimon.structures.periods import likely_period
+from parsimon.structures.blocks import likely_period
 
 _NAMED: dict[str, Kernel] = {
     "se": SquaredExponential(),

@@ -5,7 +5,6 @@ every kernel is evaluated, and calls `beam_search`; `CandidateModel` turns a ker
 into a fitted estimator.
 """
 
-import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parsimon._checks import binary_labels, check_choice, check_count, shorten
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
@@ -30,7 +29,7 @@ from parsimon.gp._grammar import (
     varying_columns,
     with_likely_periods,
 )
-from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task
+from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task, shared_folds
 from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken
 from parsimon.pareto.choose import Figures, Rule
@@ -86,28 +85,6 @@ def framed(X: Array, names: Any) -> Any:
 
 # A whole-numbered target with more values than the ten digits is a quantity, not classes.
 _MOST_NUMBERED_CLASSES = 10
-
-
-def shared_folds(
-    cv: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
-) -> tuple[tuple[Indices, Indices], ...]:
-    """Return the (train, test) rows of each fold.
-
-    Shapes: X (n, d), y (n,).
-    """
-    from sklearn.model_selection import KFold, check_cv
-
-    number = int(seed.generate_state(1)[0])
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        if cv < 2:
-            raise InvalidInputError(f"cv must be 2 or more, got {cv}.")
-        splitter: Any = KFold(int(cv), shuffle=True, random_state=number)
-    else:
-        splitter = copy.copy(check_cv(cv))
-        shuffles = getattr(splitter, "shuffle", True)
-        if shuffles and getattr(splitter, "random_state", number) is None:
-            splitter.random_state = number
-    return tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y))
 
 
 def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:

@@ -10,7 +10,7 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from parsimon.structures import Claim
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ from parsimon.statistician.families import (
     Question,
 )
 from parsimon.statistician.table_model import normalised
-from parsimon.structures import Claim
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,14 +17,14 @@ import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
-from parsimon.structures._blocks import (
+from parsimon.structures._evidence import StructureFit, Task, fit_structure, gains
+from parsimon.structures.blocks import (
     VariableBlocks,
     pairs_of,
     rough_surfaces,
     surface,
     variable_blocks,
 )
-from parsimon.structures._evidence import StructureFit, Task, fit_structure, gains
 from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, ClaimedShape, ClaimKind
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
@@ -52,7 +52,19 @@ _NEAR = 4.0
 
 @dataclass(frozen=True)
 class Structure:
-    """How each variable enters, and which pairs interact; `shapes` is sorted by variable."""
+    """How each variable enters by itself, and which pairs interact.
+
+    Attributes
+    ----------
+    shapes : tuple of (int, str)
+        A variable and "linear", "smooth" or "periodic", sorted by variable.
+    pairs : frozenset of (int, int)
+
+    Examples
+    --------
+    >>> sorted(Structure(((0, "linear"),), frozenset({(1, 2)})).variables)
+    [0, 1, 2]
+    """
 
     shapes: tuple[tuple[int, Shape], ...] = ()
     pairs: frozenset[Pair] = frozenset()
@@ -110,14 +122,33 @@ def _log_choose(n: int, k: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class StructurePosterior:
-    """Structures with their probabilities.
+    """Structures with their probabilities, as `find_structures` returns them.
 
-    names: Of the variables.
-    groups: The columns of each.
-    structures: All that were looked at, the most probable first.
-    probabilities: In the same order.
-    n_pairs, n_pairs_seen: Pairs that there are, and those of which surfaces were looked at.
-    shapeless: Variables with two values or with levels, which have no shape to speak of.
+    Attributes
+    ----------
+    names : tuple of str
+        Of the variables.
+    groups : tuple of tuples of int
+        The columns of each.
+    structures : tuple of Structure
+        All that were looked at, the most probable first.
+    probabilities : ndarray of shape (n_structures,)
+        In the same order.
+    n_pairs, n_pairs_seen : int
+        Pairs that there are, and those of which surfaces were looked at.
+    shapeless : frozenset of int
+        Variables with two values or with levels, which have no shape to speak of.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = X[:, 0] * X[:, 1] + rng.normal(size=300)
+    >>> found = find_structures(X, y, "regression", names=["a", "b", "c"])
+    >>> found.variables.round(2).tolist()[:2]
+    [1.0, 1.0]
+    >>> found.supported
+    Structure(shapes=(), pairs=frozenset({(0, 1)}))
     """
 
     names: tuple[str, ...]
@@ -158,16 +189,13 @@ class StructurePosterior:
     def supported(self) -> Structure:
         """All that is more probable than not: the median model (Barbieri and Berger 2004)."""
         pairs = frozenset(pair for pair, chance in self.pairs.items() if chance >= SUGGESTED)
-        shapes: dict[int, Shape] = {}
-        for (variable, shape), chance in sorted(self.shapes.items(), key=lambda item: item[1]):
-            del chance
-            if self.variables[variable] >= SUGGESTED:
-                shapes[variable] = shape
         in_pairs = {one for pair in pairs for one in pair}
-        # A variable that only improbable interactions hold has a shape of its own at least.
+        shapes: dict[int, Shape] = {}
         for variable in np.flatnonzero(self.variables >= SUGGESTED).tolist():
-            if variable not in in_pairs:
-                shapes.setdefault(variable, "linear")
+            own = {shape: self.shapes.get((variable, shape), 0.0) for shape in _SHAPE_PRIOR}
+            # What matters by itself or only in interactions that are improbable one by one.
+            if sum(own.values()) >= SUGGESTED or variable not in in_pairs:
+                shapes[variable] = max(own, key=lambda shape: own[shape])
         return Structure(tuple(sorted(shapes.items())), pairs)
 
     @property
@@ -207,10 +235,12 @@ class StructurePosterior:
             )
 
     def _shape_claims(self, target: str) -> Iterator[Claim]:
+        """Yield the shapes of variables whose effect depends on no other."""
+        joined = {one for pair, chance in self.pairs.items() if chance >= SUGGESTED for one in pair}
         for (place, shape), chance in sorted(
             self.shapes.items(), key=lambda item: (-item[1], item[0])
         ):
-            if place in self.shapeless:
+            if place in self.shapeless or place in joined:
                 continue
             name = self.names[place]
             words = f"{target} follows {name} {_SHAPE_WORDS[shape]}"
@@ -251,10 +281,38 @@ def find_structures(
 ) -> StructurePosterior:
     """Return the posterior over structures of variables, shapes and interactions.
 
-    Shapes: X (n, d), y (n,) with 0 and 1 for classes, any numbers otherwise.
+    A best-first search from the empty structure; the evidence is that of blocks of columns with
+    unknown variances, the prior pays for every part and for the number of its alternatives.
 
-    groups: Columns that make one variable, such as the levels of a category.
-    n_questions: How many targets are asked about at once, which a claim has to pay for.
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+        0 and 1 for classes, any numbers otherwise.
+    task : {"classification", "regression"}
+    groups : sequence of sequences of int, optional
+        Columns that make one variable, such as the levels of a category; by default each column is
+        one.
+    names : sequence of str, optional
+        Of the variables.
+    n_questions : int, default 1
+        How many targets are asked about at once, which a claim has to pay for.
+    waves : bool, default True
+        Look for periods too.
+
+    Returns
+    -------
+    StructurePosterior
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = (X[:, 0] + rng.logistic(size=200) / 2 > 0).astype(float)
+    >>> for claim in find_structures(X, y, "classification", names=["a", "b", "c"]).claims():
+    ...     print(claim.words, claim.certain)
+    a matters True
+    the target follows a along a line ...
     """
     groups = [[column] for column in range(X.shape[1])] if groups is None else groups
     names = [f"variable {place + 1}" for place in range(len(groups))] if names is None else names
@@ -324,6 +382,8 @@ class _BestFirst:
         """
         while True:
             open_ones = [one for one in self.seen if not self.seen[one].expanded]
+            if not open_ones:
+                return None
             best = max(open_ones, key=lambda one: self.seen[one].value)
             if self.seen[best].value < self._top() - _NEAR:
                 return None

@@ -6,6 +6,10 @@ what two variables have beyond a sum of two functions: blocks of one variable or
 to those that they are added to, so that a line is never taken for a curve, or a sum for an
 interaction (a functional analysis of variance: Hooker 2007, Journal of Computational and Graphical
 Statistics 16:709-732).
+
+A wave needs a period first. The evidence of a periodic term has a narrow peak at the period and
+many lesser ones beside it, so that a fit from anywhere else does not find it: `likely_period`, at
+the end, looks at all of them.
 """
 
 from collections.abc import Sequence
@@ -16,14 +20,17 @@ import numpy as np
 from scipy.stats import rankdata
 
 from parsimon._typing import Array, Indices
-from parsimon.structures.periods import likely_period
 
 # Cosines on the ranks of a column; the k-th has prior variance exp(-k / 2.5), so that most of a
 # curve has one or two turns and up to six are possible.
 _N_COSINES = 6
 _DECAY = 2.5
-# Cosines of each variable that a surface is made of, and their weights.
-_SURFACE_WEIGHTS = np.array([1.0, 0.5, 0.25])
+# Weights of what a surface is made of: the number itself, the first cosine of its ranks beyond
+# that, the second cosine.
+_SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
+# Numbers further from their mean than so many standard deviations count as if they were there, so
+# that no single row makes a surface.
+_FARTHEST = 3.0
 # Levels of a category that a surface tells apart; the rarer ones are as the average.
 _SURFACE_LEVELS = 4
 # Waves within the data beyond which a period is not looked for.
@@ -70,7 +77,7 @@ def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
     number = numbers[0]
     cosines = _cosines(number)
     curve = _beyond(cosines * np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY)), line)
-    leading = cosines[:, : len(_SURFACE_WEIGHTS)] * _SURFACE_WEIGHTS
+    leading = _leading(_lined(number), cosines) * _SURFACE_WEIGHTS
     wave, n_periods = _wave(number, y, line) if waves else (None, 1)
     return VariableBlocks(line, curve, wave, leading, n_periods)
 
@@ -127,6 +134,20 @@ def _cosines(number: Array) -> Array:
     return centred
 
 
+def _leading(line: Array, cosines: Array) -> Array:
+    """Return the number and its first two cosines, each without those before it, standardised.
+
+    Shapes: line (n,), cosines (n, m); result (n, 3).
+    """
+    columns = np.column_stack([np.clip(line, -_FARTHEST, _FARTHEST), cosines[:, :2]])
+    columns = columns - columns.mean(axis=0)
+    basis, triangle = np.linalg.qr(columns)
+    # A cosine that the number already is, as with three distinct values, adds nothing.
+    present = np.abs(np.diag(triangle)) > 1e-6 * np.sqrt(len(line))
+    standardised: Array = basis * present * np.sqrt(len(line))
+    return standardised
+
+
 def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:
     period = likely_period(number, y, most_waves=_MOST_WAVES)
     if period is None:
@@ -158,3 +179,54 @@ def _orthonormal(columns: Array) -> Array:
 def pairs_of(n_variables: int) -> Indices:
     """Return all pairs of variables. Shape: (n_pairs, 2)."""
     return np.column_stack(np.triu_indices(n_variables, 1))
+
+
+# Frequencies for each one that the extent of the data can tell apart.
+_OVERSAMPLING = 6
+_MOST_ROWS = 1000
+
+
+def likely_period(x: Array, y: Array, *, most_waves: float = np.inf) -> float | None:
+    """Return the period of the wave that explains most of the target after a straight line.
+
+    The periodogram of Lomb and Scargle with a free mean, from one and a half waves within the
+    data to one wave for every two distinct values, or to `most_waves` if that is less.
+
+    Shapes: x (n,), y (n,).
+
+    Zechmeister and Kürster (2009), "The generalised Lomb-Scargle periodogram", Astronomy and
+    Astrophysics 496:577-584, equations 4 to 13.
+    """
+    extent, n_distinct = float(np.ptp(x)), len(np.unique(x))
+    if n_distinct < 6:
+        return None
+    thinned = slice(None, None, -(-len(x) // _MOST_ROWS))
+    order = np.argsort(x, kind="stable")[thinned]
+    x, y = x[order] - x[order].mean(), y[order]
+    y = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
+    most = min(n_distinct / 2, _MOST_ROWS / 2, most_waves)
+    n_waves = np.arange(1.5, most, 1 / _OVERSAMPLING)
+    if not len(n_waves):
+        return None
+    power = _power(np.outer(2 * np.pi * n_waves / extent, x), y)
+    return extent / float(n_waves[int(np.argmax(power))])
+
+
+def _power(angles: Array, y: Array) -> Array:
+    """Return the sum of squares that each wave with a free mean explains of a centred target.
+
+    Shapes: angles (n_frequencies, n), y (n,).
+    """
+    cosine, sine = np.cos(angles), np.sin(angles)
+    cosine -= cosine.mean(axis=1, keepdims=True)
+    sine -= sine.mean(axis=1, keepdims=True)
+    CC, SS, CS = (
+        np.einsum("fn,fn->f", *two) for two in ((cosine, cosine), (sine, sine), (cosine, sine))
+    )
+    YC, YS = cosine @ y, sine @ y
+    determinant = CC * SS - CS**2
+    # At the edge of what the places can tell, one of the two waves vanishes at all of them.
+    told = determinant > 1e-9 * len(y) ** 2
+    explained = SS * YC**2 + CC * YS**2 - 2 * CS * YC * YS
+    power: Array = np.where(told, explained / np.where(told, determinant, 1.0), 0.0)
+    return power
