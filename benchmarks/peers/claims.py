@@ -8,7 +8,9 @@ one standard error, Boruta, permutation tests with a random forest, and the term
 boosting machine.
 
 Peers are compared in their own favour: at the threshold on their own score that gives the best
-recall at the precision asked of us, found with the truth of all these tables in hand.
+recall at the precision asked of us, found with the truth of all these tables in hand. True is a
+column that the target was drawn from; one that only leans on such a column is not, though Boruta
+means to find both.
 
 A run that was stopped goes on where it was; see `benchmarks.peers._claims_jobs`.
 """
