@@ -201,6 +201,19 @@ def test_a_shape_that_is_claimed_silences_what_the_variable_says_alone():
     assert "straight line" in text(found)
 
 
+def test_a_turn_that_a_claim_refutes_leaves_the_way_it_goes():
+    line = replace(samples.claims()[2], shape="linear")
+    found = claimed(samples.findings(), samples.claims()[0], line)
+    said = text(changed(found, shape="turning", rising=0.97, falling=0.0))
+    assert "rises with plasma glucose" in said
+    assert "falls with plasma glucose" in text(
+        changed(found, shape="turning", falling=0.99, rising=0)
+    )
+    said = text(changed(found, shape="turning", rising=0.6, falling=0.4))
+    assert "turns" not in said
+    assert "rises" not in said
+
+
 def test_the_same_error_as_the_baseline():
     found = samples.findings()
     same = replace(found.studies[0].variables[0].model, error=0.3439)

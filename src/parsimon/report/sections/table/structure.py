@@ -1,6 +1,8 @@
 """What is said of each variable, and of the additive parts of the structure."""
 
 import math
+from dataclasses import replace
+from typing import cast
 
 from parsimon.report.document import Block, Code, Reference, Section, Strong
 from parsimon.report.findings import (
@@ -41,6 +43,8 @@ MOST_VARIABLES = 12
 _ALONE = 5.0
 # Errors that differ by less than this share of the baseline's are much the same.
 _SAME = 0.03
+# What does not turn, by its claim, goes the way that is at least as probable as this.
+_SURE_WAY = 0.95
 
 
 def individual_variables(scope: Scope) -> Section:
@@ -117,7 +121,7 @@ def _subsection(scope: Scope, place: int, found: VariableFinding) -> Section:
             _range(scope, found),
             _error(scope, found),
             _probabilities(scope, found),
-            *(direction(scope, found) if _has_direction(scope, found) else ()),
+            *_told_direction(scope, found),
             _look(scope, found),
         ),
         *scope.figures(found.picture),
@@ -184,15 +188,24 @@ def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
     return found.log_bayes_factor >= _ALONE + math.log(max(1, len(scope.study.variables)))
 
 
+def _told_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    """Return the direction of a variable, unless that says more than its claims do."""
+    if not _has_direction(scope, found):
+        return ()
+    shape = shape_claim(scope, scope.column(found.variable.name))
+    if not is_refuted(shape, found.shape):
+        return direction(scope, found)
+    for way, sure in (("rising", found.rising), ("falling", found.falling)):
+        if found.shape == "turning" and sure >= _SURE_WAY:
+            return direction(scope, replace(found, shape=cast(Shape, way)))
+    return ()
+
+
 def _has_direction(scope: Scope, found: VariableFinding) -> bool:
-    """Return whether the model of a variable alone has a direction that no claim speaks against."""
-    claim, shape = (
-        variable_claim(scope, found.variable),
-        shape_claim(scope, scope.column(found.variable.name)),
-    )
-    if found.shape == "flat" or is_refuted(shape, found.shape):
-        return False
-    return is_claimed(claim) or (bool(scope.claimed) and predicts_alone(scope, found))
+    """Return whether the model of a variable alone has a direction that is worth telling."""
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    alone = bool(scope.claimed) and predicts_alone(scope, found)
+    return found.shape != "flat" and (claimed or alone)
 
 
 def _error(scope: Scope, found: VariableFinding) -> str:
