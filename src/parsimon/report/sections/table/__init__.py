@@ -18,7 +18,7 @@ from parsimon.report.sections.table.checking import (
     model_checking,
 )
 from parsimon.report.sections.table.claims import brief, certain, claim_lines, nothing_shown
-from parsimon.report.sections.table.classes import all_classes, joint_sentences
+from parsimon.report.sections.table.classes import all_claims, all_classes, joint_sentences
 from parsimon.report.sections.table.front_page import facts, lead, subtitle, title
 from parsimon.report.sections.table.interactions import interactions
 from parsimon.report.sections.table.methods import methods, references
@@ -141,7 +141,7 @@ def _trust(scope: Scope) -> str:
 def _several(scopes: tuple[Scope, ...]) -> list[str]:
     findings = scopes[0].findings
     nothing = f"These rows do not show that any column predicts {scopes[0].target}."
-    lines = list(claim_lines(findings.claims, nothing))
+    lines = list(claim_lines(all_claims(scopes), nothing))
     if findings.joint is not None:
         lines.append(" ".join(one for one in joint_sentences(findings.joint)[:3] if one))
     else:

@@ -48,8 +48,8 @@ def all_classes(scopes: tuple[Scope, ...]) -> Section:
 
 
 def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
-    """Return what is claimed of all classes together."""
-    return scopes[0].findings.claims
+    """Return what is claimed of all classes together; a shape belongs to one of them."""
+    return tuple(one for one in scopes[0].findings.claims if one.kind != "shape")
 
 
 def _headline(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:

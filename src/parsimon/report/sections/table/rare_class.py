@@ -151,7 +151,7 @@ def _log_loss(scope: Scope, honest: Honest) -> str:
     figures = f"({log_loss_words(honest)}{_loss_interval(honest)})"
     better, sure = better_log_loss(honest), claimed_columns(certain(scope.study.claims))
     if better:
-        whose = "" if scope.claimed else " Which column that is owed to, these rows do not show."
+        whose = "" if sure else f" Which column it is owed to is not {_how(scope)}."
         return f"The probabilities are better than a constant {figures}.{whose}"
     if not sure:
         proved = "worse than a constant" if better is False else "not proved to be better"
@@ -161,6 +161,10 @@ def _log_loss(scope: Scope, honest: Honest) -> str:
         f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
         f"better probabilities than a constant on new rows {figures}."
     )
+
+
+def _how(scope: Scope) -> str:
+    return "certain" if scope.claimed else "shown"
 
 
 def _loss_interval(honest: Honest) -> str:

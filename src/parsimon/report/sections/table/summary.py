@@ -334,8 +334,7 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
     ends = percent_range(cut).removesuffix(f"{NARROW}%")
     start = f"{start}; the {sureness(gain)} of the gain, {ends},"
     if gain.low > 0:
-        whose = "" if scope.claimed else " Which column it is owed to, these rows do not show."
-        return opened(f"{start} does not include zero.{whose}")
+        return opened(f"{start} does not include zero.{_owed(scope)}")
     if gain.high < 0:
         return opened(f"{start} is below zero throughout.")
     sure = claimed_columns(certain(scope.study.claims))
@@ -347,6 +346,14 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
         f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
         f"{wrong}: {start} includes zero.{_better_probabilities(scope, honest)}"
     )
+
+
+def _owed(scope: Scope) -> str:
+    """Say so where a gain is sure and what it is owed to is not, as of columns that are alike."""
+    if certain(scope.study.claims):
+        return ""
+    sure = "is not certain" if scope.claimed else "is not shown"
+    return f" Which column it is owed to {sure}."
 
 
 def _better_probabilities(scope: Scope, honest: Honest) -> str:
