@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parsimon.evaluation import corrected_t_interval
-from parsimon.statistician.measure import (
+from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
     joint_findings,

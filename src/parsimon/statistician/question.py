@@ -24,7 +24,7 @@ from parsimon.statistician.families import (
     Question,
     predicted,
 )
-from parsimon.statistician.measure import FoldResult
+from parsimon.statistician.outer_folds import FoldResult
 
 if TYPE_CHECKING:
     import pandas as pd
