@@ -33,7 +33,7 @@ from benchmarks.peers._coverage_tables import (
     simulate,
 )
 from benchmarks.rows import Row
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices, Mask
 from parsimon.evaluation import corrected_t_interval
 from parsimon.evaluation.row_intervals import (
     Bounds,
@@ -190,7 +190,7 @@ def case(scenario: Scenario, table: Table, figure: Figure) -> Case:
 def judged(name: str, cases: list[Case], *, quick: bool) -> list[Row]:
     """Return the rows of one figure."""
     covered, peer = _percent(cases, "covered"), _percent(cases, "peer_covered")
-    kinds = {one.scenario: [] for one in cases}
+    kinds: dict[str, list[Case]] = defaultdict(list)
     for one in cases:
         kinds[one.scenario].append(one)
     worst = min(kinds, key=lambda kind: _percent(kinds[kind], "covered"))
@@ -246,13 +246,15 @@ def _figure(
     return Figure(name, bounds, _by_fold(values, table.fold), truth, whole, within)
 
 
-def _by_fold(values: Array, fold: Array) -> Array:
-    return np.bincount(fold, weights=values) / np.bincount(fold)
+def _by_fold(values: Array, fold: Indices) -> Array:
+    means: Array = np.bincount(fold, weights=values) / np.bincount(fold)
+    return means
 
 
-def _log_losses(positive: Array, told: Told) -> Array:
+def _log_losses(positive: Mask, told: Told) -> Array:
     own = np.where(positive, told.prediction, 1 - told.prediction)
-    return -np.log(np.clip(own, 1e-9, 1))
+    losses: Array = -np.log(np.clip(own, 1e-9, 1))
+    return losses
 
 
 def _percent(cases: list[Case], name: str) -> float:

@@ -128,15 +128,19 @@ def difference_bounds(
 
     [3] Bonett and Price (2012), J. Educ. Behav. Stat. 37:479-488.
     """
-    dependence = SHARE_GAIN_DEPENDENCE if scale is None else DEPENDENCE
-    scale = 1.0 if scale is None else scale
+    dependence, most = SHARE_GAIN_DEPENDENCE, 1.0
+    if scale is not None:
+        dependence, most = DEPENDENCE, math.inf
+    else:
+        scale = 1.0
     totals, counts = _by_unit(np.asarray(gains, dtype=np.float64), units)
     mean = float(totals.sum() / counts.sum())
     totals, counts = np.append(totals, [scale, -scale]), np.append(counts, [1.0, 1.0])
     centre = float(totals.sum() / counts.sum())
     error = math.sqrt((1 + dependence) * _variance(totals - centre * counts, counts.sum()))
     reach = _quantile(len(totals), confidence) * error
-    return Bounds(mean, min(mean, centre - reach), max(mean, centre + reach))
+    low, high = min(mean, centre - reach), max(mean, centre + reach)
+    return Bounds(mean, max(low, -most), min(high, most))
 
 
 def placement_shares(positive: Mask, scores: Array) -> Array:
@@ -167,19 +171,53 @@ def area_bounds(
 
     Shapes: placements (n,) of `placement_shares`, positive (n,), units (n,).
     """
-    sides = []
-    for mask in (positive, ~positive):
-        totals, counts = _by_unit(placements[mask], None if units is None else units[mask])
-        share = float(totals.sum() / counts.sum())
-        sides.append((share, _variance(totals - share * counts, counts.sum()), len(totals)))
-    area = sides[0][0]
-    error = math.sqrt((1 + SHARE_DEPENDENCE) * (sides[0][1] + sides[1][1]))
-    if error == 0 or not 0 < area < 1 or min(side[2] for side in sides) < 2:
-        sizes = [max(1, round(side[2] / (1 + SHARE_DEPENDENCE))) for side in sides]
-        return Bounds(area, *newcombe_bounds(area, sizes[0], sizes[1], confidence))
+    areas, variances, sizes = _sides(placements, positive, units)
+    area, error = areas[0], math.sqrt((1 + SHARE_DEPENDENCE) * sum(variances))
+    if error == 0 or not 0 < area < 1 or min(sizes) < 2:
+        fewer = [max(1, round(size / (1 + SHARE_DEPENDENCE))) for size in sizes]
+        return Bounds(area, *newcombe_bounds(area, fewer[0], fewer[1], confidence))
     reach = float(ndtri((1 + confidence) / 2)) * error / (area * (1 - area))
     middle = float(logit(area))
     return Bounds(area, float(expit(middle - reach)), float(expit(middle + reach)))
+
+
+def area_difference_bounds(
+    more: Array,
+    positive: Mask,
+    units: AnyArray | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Bounds:
+    """Return the interval of the difference of two AUCs of the same rows, by DeLong's variance.
+
+    As in `difference_bounds` two more rows join, here to each class.
+
+    Shapes: more (n,), differences of placements; positive (n,), units (n,).
+    """
+    areas, _, _ = _sides(more, positive, units)
+    more, positive = np.append(more, [1.0, -1.0] * 2), np.append(positive, [True] * 2 + [False] * 2)
+    if units is not None:
+        _, codes = np.unique(units, return_inverse=True)
+        units = np.append(codes, codes.max() + np.arange(1, 5))
+    middles, variances, _ = _sides(more, positive, units)
+    error = math.sqrt((1 + SHARE_GAIN_DEPENDENCE) * sum(variances))
+    reach = float(ndtri((1 + confidence) / 2)) * error
+    low, high = middles[0] - reach, middles[0] + reach
+    return Bounds(areas[0], max(-1.0, min(low, areas[0])), min(1.0, max(high, areas[0])))
+
+
+def _sides(
+    values: Array, positive: Mask, units: AnyArray | None
+) -> tuple[list[float], list[float], list[int]]:
+    """Return mean, variance of the mean and number of units, of positive and of negative rows."""
+    means, variances, sizes = [], [], []
+    for mask in (positive, ~positive):
+        totals, counts = _by_unit(values[mask], None if units is None else units[mask])
+        mean = float(totals.sum() / counts.sum())
+        means.append(mean)
+        variances.append(_variance(totals - mean * counts, counts.sum()))
+        sizes.append(len(totals))
+    return means, variances, sizes
 
 
 def _by_unit(values: Array, units: AnyArray | None) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from scipy.special import expit, logit, ndtri
 
 from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices, Mask
+from parsimon.evaluation.row_intervals import area_bounds, placement_shares
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.report.figures.calibration import calibration_bins
@@ -149,6 +150,8 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
         checks = replace(checks, source="outer folds")
     slope, intercept = calibration_line(y, probability)
     roc, hull = _ranking(y, probability)
+    if roc is not None and checks.source == "outer folds":
+        roc = replace(roc, auc=_outer_area(y, probability))
     return replace(
         checks,
         calibration=calibration_table(y, probability),
@@ -235,6 +238,12 @@ def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[floa
     hull = roc_hull(fpr, tpr)
     corners = tuple((float(x), float(h)) for x, h in zip(hull.fpr, hull.tpr, strict=True))
     return roc_of(y, probability), corners
+
+
+def _outer_area(y: Array, probability: Array) -> Interval:
+    """Return the AUC of rows from several outer folds, as `honest_findings` has it."""
+    bounds = area_bounds(placement_shares(y == 1, probability), y == 1)
+    return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
 def _coverage(y: Array, own: OwnPredictions) -> float:
