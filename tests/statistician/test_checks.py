@@ -87,7 +87,7 @@ def test_numbers_have_coverage_and_no_curve(numbers):
 def test_a_model_without_doubt_is_not_divided_by_zero(numbers):
     value = numbers.question.y.copy()
     value[3] += 1
-    own = OwnPredictions(value, np.zeros(len(value)), "training rows")
+    own = OwnPredictions(value=value, deviation=np.zeros(len(value)), source="training rows")
     scores = surprise(numbers.question, own)
     assert np.isfinite(scores).all()
     assert np.flatnonzero(scores).tolist() == [3]
