@@ -26,6 +26,7 @@ from parsimon.evaluation.row_intervals import (
 from parsimon.report.findings import Decision, Honest, Interval, Joint, OuterFold, Task
 from parsimon.statistician.families import Prediction
 from parsimon.statistician.table_model import normalised
+from parsimon.structures import Claim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +42,7 @@ class FoldResult:
         those that could not be fitted, and why.
     kept: The variables that each contender uses.
     guide_error: What the search inside believed.
+    claims: What the training rows support.
     failure: Why there is no prediction.
     """
 
@@ -56,6 +58,7 @@ class FoldResult:
     guide_error: float = math.nan
     words: str = ""
     variables: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     failure: str = ""
 
 
@@ -85,6 +88,7 @@ def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Hon
                 guide_error=one.guide_error,
                 words=one.words,
                 variables=one.variables,
+                claims=one.claims,
             )
             for one, losses, plain in parts
         ),
