@@ -80,17 +80,21 @@ TreatmentKind: TypeAlias = Literal[
     "cells_filled",  # missing cells of a number filled with `value`
     "missing_indicated",  # a further 0/1 variable says where cells were missing
     "missing_level",  # missing cells of a category are a level of their own
+    "missing_as_level",  # too few missing cells for a level of their own, taken as `value`
     "infinite_cells",  # infinite cells taken as missing
     "text_numbers",  # numbers that were written as text, such as "1,200"
     "column_boolean",  # 0/1; `value`: what 1 means
     "column_category",  # one 0/1 variable for each level; `value`: the level without one
     "rare_levels",  # levels put together as "other", `count` of them
+    "levels_unsupported",  # `count` levels in too few rows even together, taken as `value`
     "column_date",  # days since the first date, `value`
     "column_ambiguous_date",  # left out: day and month cannot be told apart, `value`: a cell
     "column_constant",  # left out
     "column_empty",  # left out
     "column_duplicate",  # left out; `value`: the column that it equals
     "column_identifier",  # left out: text or whole numbers that are different in every row
+    "column_names",  # left out: `count` texts, most of them in too few rows to be levels
+    "column_rare",  # left out: all but `count` cells are `value`
     "unseen_levels",  # of new rows: `count` cells of a new level, taken as `value`
     "columns_screened",  # only `count` of many variables were searched
     "rows_sampled",  # the search used `count` rows, the final fit all
