@@ -54,7 +54,8 @@ class ModelFinding:
     negative_log_evidence: On all rows that were searched.
     fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
         former.
-    roc: From leave-one-out probabilities of this model.
+    roc: From leave-one-out probabilities of this model, given to rows in the order that they have
+        when both rows of a pair are left out.
     """
 
     expression: str

@@ -349,6 +349,7 @@ def _study(
         honest=honest_findings(y, folds, answer.question.task),
         outside=outside,
         fast=fast,
+        y=y,
     )
 
 
