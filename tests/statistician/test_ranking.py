@@ -64,15 +64,15 @@ def test_rows_that_a_model_cannot_tell_apart_tie():
 
 def test_noise_has_an_area_of_one_half_on_average_and_not_less():
     areas = []
-    for seed in range(10):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(150, 1)), rng.integers(0, 2, 150).astype(float)
+        X, y = rng.normal(size=(100, 1)), rng.integers(0, 2, 100).astype(float)
         model = GPClassifier(SquaredExponential(0, lengthscale=3.0), optimise=False).fit(X, y)
         own = own_predictions(model, X, y, "classification")
         areas.append((auc(y, own.value), auc(y, own.ranking)))
     one_out, pairs_out = np.mean(areas, axis=0)
     assert one_out < 0.4
-    assert pairs_out == pytest.approx(0.5, abs=0.04)
+    assert pairs_out == pytest.approx(0.5, abs=0.05)
 
 
 def test_many_tied_rows_have_the_area_that_their_values_have():

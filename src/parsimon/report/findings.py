@@ -157,15 +157,18 @@ class VariableFinding:
     ratio: Its error divided by the baseline's.
     band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
     log_bayes_factor: Log evidence of its model minus that of the baseline.
-    rising, falling: Posterior probabilities that the latent function is monotone inside the
-        data.
-    shape: "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear"
-        (that kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well),
-        else "unclear".
+    rising, falling: Posterior probabilities that the average slope of the latent function is
+        positive, or negative; the average is over the rows, along their ranks.
+    turning: Posterior probability that it rises somewhere among the rows and falls elsewhere,
+        both by a fifth of its range or more.
+    shape: "flat" (a constant does as well), "periodic" or "linear" (that kernel wins),
+        "turning", or else "rising" or "falling" (that probability is at least 0.95), else
+        "unclear".
     period: Of a periodic kernel.
     slope: Of a linear kernel: change of the latent mean for each unit.
     in_model: Whether the best structure uses it.
-    judged_between: The part of the range in which `rising` and `falling` were looked at.
+    judged_between: The part of the range in which a turn was looked for: from the quantile of
+        5 % of the rows to that of 95 %.
     """
 
     variable: Variable
@@ -176,6 +179,7 @@ class VariableFinding:
     rising: float
     falling: float
     shape: Shape
+    turning: float = 0.0
     period: float | None = None
     slope: float | None = None
     in_model: bool = False
