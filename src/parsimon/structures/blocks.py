@@ -33,8 +33,8 @@ _SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
 _FARTHEST = 3.0
 # Levels of a category that a surface tells apart; the rarer ones are as the average.
 _SURFACE_LEVELS = 4
-# Waves within the data beyond which a period is not looked for.
-_MOST_WAVES = 60
+# Fewer waves within the data are curves, and periods of more are not looked for.
+_FEWEST_WAVES, _MOST_WAVES = 3, 60
 # Fewer distinct values than this leave nothing between a line and a curve.
 _FEWEST_VALUES = 3
 
@@ -149,7 +149,7 @@ def _leading(line: Array, cosines: Array) -> Array:
 
 
 def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:
-    period = likely_period(number, y, most_waves=_MOST_WAVES)
+    period = likely_period(number, y, fewest_waves=_FEWEST_WAVES, most_waves=_MOST_WAVES)
     if period is None:
         return None, 1
     angle = 2 * np.pi * number / period
@@ -186,11 +186,13 @@ _OVERSAMPLING = 6
 _MOST_ROWS = 1000
 
 
-def likely_period(x: Array, y: Array, *, most_waves: float = np.inf) -> float | None:
+def likely_period(
+    x: Array, y: Array, *, fewest_waves: float = 1.5, most_waves: float = np.inf
+) -> float | None:
     """Return the period of the wave that explains most of the target after a straight line.
 
-    The periodogram of Lomb and Scargle with a free mean, from one and a half waves within the
-    data to one wave for every two distinct values, or to `most_waves` if that is less.
+    The periodogram of Lomb and Scargle with a free mean, from `fewest_waves` within the data to one
+    wave for every two distinct values, or to `most_waves` if that is less.
 
     Shapes: x (n,), y (n,).
 
@@ -205,7 +207,7 @@ def likely_period(x: Array, y: Array, *, most_waves: float = np.inf) -> float | 
     x, y = x[order] - x[order].mean(), y[order]
     y = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
     most = min(n_distinct / 2, _MOST_ROWS / 2, most_waves)
-    n_waves = np.arange(1.5, most, 1 / _OVERSAMPLING)
+    n_waves = np.arange(fewest_waves, most, 1 / _OVERSAMPLING)
     if not len(n_waves):
         return None
     power = _power(np.outer(2 * np.pi * n_waves / extent, x), y)
