@@ -54,7 +54,8 @@ class ModelFinding:
     negative_log_evidence: On all rows that were searched.
     fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
         former.
-    roc: From leave-one-out probabilities of this model.
+    roc: From leave-one-out probabilities of this model, given to rows in the order that they have
+        when both rows of a pair are left out.
     """
 
     expression: str
@@ -80,17 +81,21 @@ TreatmentKind: TypeAlias = Literal[
     "cells_filled",  # missing cells of a number filled with `value`
     "missing_indicated",  # a further 0/1 variable says where cells were missing
     "missing_level",  # missing cells of a category are a level of their own
+    "missing_as_level",  # too few missing cells for a level of their own, taken as `value`
     "infinite_cells",  # infinite cells taken as missing
     "text_numbers",  # numbers that were written as text, such as "1,200"
     "column_boolean",  # 0/1; `value`: what 1 means
     "column_category",  # one 0/1 variable for each level; `value`: the level without one
     "rare_levels",  # levels put together as "other", `count` of them
+    "levels_unsupported",  # `count` levels in too few rows even together, taken as `value`
     "column_date",  # days since the first date, `value`
     "column_ambiguous_date",  # left out: day and month cannot be told apart, `value`: a cell
     "column_constant",  # left out
     "column_empty",  # left out
     "column_duplicate",  # left out; `value`: the column that it equals
     "column_identifier",  # left out: text or whole numbers that are different in every row
+    "column_names",  # left out: `count` texts, most of them in too few rows to be levels
+    "column_rare",  # left out: all but `count` cells are `value`
     "unseen_levels",  # of new rows: `count` cells of a new level, taken as `value`
     "columns_screened",  # only `count` of many variables were searched
     "rows_sampled",  # the search used `count` rows, the final fit all
@@ -152,15 +157,18 @@ class VariableFinding:
     ratio: Its error divided by the baseline's.
     band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
     log_bayes_factor: Log evidence of its model minus that of the baseline.
-    rising, falling: Posterior probabilities that the latent function is monotone inside the
-        data.
-    shape: "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear"
-        (that kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well),
-        else "unclear".
+    rising, falling: Posterior probabilities that the average slope of the latent function is
+        positive, or negative; the average is over the rows, along their ranks.
+    turning: Posterior probability that it rises somewhere among the rows and falls elsewhere,
+        both by a fifth of its range or more.
+    shape: "flat" (a constant does as well), "periodic" or "linear" (that kernel wins),
+        "turning", or else "rising" or "falling" (that probability is at least 0.95), else
+        "unclear".
     period: Of a periodic kernel.
     slope: Of a linear kernel: change of the latent mean for each unit.
     in_model: Whether the best structure uses it.
-    judged_between: The part of the range in which `rising` and `falling` were looked at.
+    judged_between: The part of the range in which a turn was looked for: from the quantile of
+        5 % of the rows to that of 95 %.
     """
 
     variable: Variable
@@ -171,6 +179,7 @@ class VariableFinding:
     rising: float
     falling: float
     shape: Shape
+    turning: float = 0.0
     period: float | None = None
     slope: float | None = None
     in_model: bool = False

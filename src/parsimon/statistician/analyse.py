@@ -361,6 +361,7 @@ def _study(
         honest=honest_findings(y, folds, answer.question.task),
         outside=outside,
         fast=fast,
+        y=y,
     )
     parts = [one.claims for one in folds if not one.failure]
     return replace(study, claims=steady(answer.claims, parts)), drawn

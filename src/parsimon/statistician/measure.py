@@ -144,12 +144,13 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
     if question.is_number:
         return replace(checks, coverage=_coverage(question.y, own))
     y, probability = np.asarray(question.y, dtype=np.float64), own.value
+    ranked = probability if own.ranking is None else own.ranking
     seen = _seen(outside, len(y))
     if outside is not None and seen.any():
         y, probability = y[seen], outside.probability_or_value[seen]
-        checks = replace(checks, source="outer folds")
+        checks, ranked = replace(checks, source="outer folds"), probability
     slope, intercept = calibration_line(y, probability)
-    roc, hull = _ranking(y, probability)
+    roc, hull = _ranking(y, ranked)
     if roc is not None and checks.source == "outer folds":
         roc = replace(roc, auc=_outer_area(y, probability))
     return replace(

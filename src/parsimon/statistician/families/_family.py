@@ -180,11 +180,14 @@ class OwnPredictions:
         says it all.
     source: Whether each row was left out. A model that cannot leave rows out without a new fit has
         seen its own rows.
+    ranking (n,): Probabilities that rank the rows better than `value`, whose order suffers from
+        what is left out; None if there are none.
     """
 
     value: Array
     deviation: Array
     source: Source
+    ranking: Array | None = None
 
 
 class Description(NamedTuple):

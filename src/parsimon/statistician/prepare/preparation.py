@@ -77,6 +77,8 @@ _WHY = {
     "column_constant": "the same in every row",
     "column_empty": "empty",
     "column_identifier": "different in every row",
+    "column_names": "text of which most occurs in too few rows",
+    "column_rare": "the same in nearly every row",
     "column_ambiguous_date": "dates whose day and month cannot be told apart",
 }
 
@@ -178,10 +180,14 @@ class Preparer(TransformerMixin, BaseEstimator):
     levels
     more levels            one 0/1 variable for each; beyond `most_levels`, for the commonest and
                            one for all others. Missing cells are a level of their own
+    support                a level needs five rows and 1 % of them (of two levels: five rows; in
+                           fewer than fifty rows: a tenth of them). Others are put together, and
+                           count as the commonest level if they are too few even so
     dates                  days since the first; text in a format that says what is the month
-    identifiers, constant, left out
-    empty and equal
-    columns
+    identifiers, names,    left out; where cells are missing may still say something
+    free text
+    constant, empty and    left out
+    equal columns
     =====================  =====================================================================
 
     most_levels: Variables for a category, at least 3.

@@ -27,7 +27,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
     short += ["Hensman et al. 2015"] * is_sparse(findings)
-    short += ["Nadeau and Bengio 2003"] * any(one.honest is not None for one in studies)
+    short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
     if findings.table.task == "classification":
         short += ["Cox 1958", "DeLong et al. 1988", "Fawcett 2006"]
@@ -178,14 +178,17 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     if scope.study.honest is not None:
         honest = (
             "The honest error comes from outer folds: everything, from filling cells to the "
-            "search, is done again without the rows that are then predicted. Its interval is the "
-            "corrected t interval of Nadeau and Bengio (2003)."
+            "search, is done again without the rows that are then predicted. Intervals come from the "
+            "losses of these rows one by one, wider than if the rows were independent, since they "
+            "have helped to fit each other's models (Bates et al. 2023)."
         )
     evidence = ""
     if isinstance(scope.study.search, KernelSearchFindings):
         evidence = (
             "A log Bayes factor (Kass and Raftery 1995) is a difference of log evidence. How "
-            "surely a function rises or falls throughout is the share of posterior draws that do."
+            "surely a function rises or falls is the posterior probability of the sign of its "
+            "average slope along the ranks of the rows; a turn is said if 95 of 100 posterior "
+            "draws make it."
         )
     if scope.numeric:
         return (honest, evidence)

@@ -28,11 +28,11 @@ from parsimon.report.figures import (
     regression_1d,
     regression_2d,
     search_tree,
+    slices,
 )
 from parsimon.report.figures.latent_grid import two_values
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.numeric import regression_slices
-from parsimon.report.figures.one_column import slices
 from parsimon.report.figures.points import sampled_rows
 from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Study, VariableFinding
