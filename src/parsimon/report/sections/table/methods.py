@@ -178,9 +178,9 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     if scope.study.honest is not None:
         honest = (
             "The honest error comes from outer folds: everything, from filling cells to the "
-            "search, is done again without the rows that are then predicted. Intervals come from the "
-            "losses of these rows one by one, wider than if the rows were independent, since they "
-            "have helped to fit each other's models (Bates et al. 2023)."
+            "search, is done again without the rows that are then predicted. Intervals come from "
+            "the losses of these rows one by one, wider than if the rows were independent, since "
+            "they have helped to fit each other's models (Bates et al. 2023)."
         )
     evidence = ""
     if isinstance(scope.study.search, KernelSearchFindings):
