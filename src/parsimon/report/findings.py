@@ -242,14 +242,39 @@ class OuterFold:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What follows on rows never seen if rows are called positive from a probability on.
+
+    threshold: The least probability that is called positive; its mean over the folds.
+    balanced_error: Mean of the share of positive rows that are missed and of negative rows that
+        are called.
+    precision: Share of positive rows among the `n_called` that are called; None if none is.
+    recall: Share of the positive rows that are called.
+    """
+
+    threshold: float
+    n_called: int
+    error: Interval
+    balanced_error: Interval
+    precision: Interval | None
+    recall: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class Honest:
     """The performance of the whole search on rows that it never saw.
 
-    error, baseline_error: Shares of rows (or of the variance), on the same outer folds.
-    gain: Baseline's error minus ours, paired over folds.
+    error, baseline_error: Shares of rows (or of the variance), over the rows of all outer folds.
+    gain: Baseline's error minus ours, paired over rows.
     guide_error: What the searches inside the folds believed, on average.
     log_loss, baseline_log_loss, brier: NaN for a number.
     root_mean_square: Of the residuals, in units of the target; NaN for classes.
+    log_loss_gain: Baseline's log loss minus ours, paired over rows. This and what follows is None
+        for a number.
+    average_precision: Mean precision over the positive rows; guessing has their share.
+    at_half, at_base_rate: Errors if a row is called positive from a probability of one half on, or
+        from the share of positive rows in the training part on: the threshold if all rows of
+        either class together weigh the same.
     """
 
     error: Interval
@@ -264,6 +289,10 @@ class Honest:
     folds: tuple[OuterFold, ...]
     n_planned: int
     failures: tuple[str, ...] = ()
+    log_loss_gain: Interval | None = None
+    average_precision: Interval | None = None
+    at_half: Decision | None = None
+    at_base_rate: Decision | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

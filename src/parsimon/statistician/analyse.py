@@ -29,7 +29,7 @@ from parsimon.report.findings import (
 from parsimon.statistician.analysis import Analysis, run_findings
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
-from parsimon.statistician.measure import (
+from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
     joint_findings,

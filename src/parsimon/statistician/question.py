@@ -24,7 +24,7 @@ from parsimon.statistician.families import (
     Question,
     predicted,
 )
-from parsimon.statistician.measure import FoldResult
+from parsimon.statistician.outer_folds import FoldResult
 from parsimon.structures import Claim, StructurePosterior, find_structures
 
 if TYPE_CHECKING:
