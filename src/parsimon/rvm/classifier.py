@@ -17,6 +17,8 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.inference.sparse_bayes.softmax import SparseSoftmax, softmax_given
+from parsimon.rvm._automatic import automatic_names
+from parsimon.rvm._calibration import CalibratedClasses, Calibration, chosen_classes
 from parsimon.rvm._classes import (
     ClassModel,
     checked_cutoff,
@@ -35,9 +37,11 @@ from parsimon.rvm._machine import (
     shared_columns,
 )
 from parsimon.rvm._setup import (
+    Dictionary,
     check_options,
     make_dictionary,
     prepared_rows,
+    rough_options,
     sparse_options,
     warn_unless_converged,
 )
@@ -180,15 +184,15 @@ class RVC(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = None,
         *,
-        gamma: float | str = "scale",
+        gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 0.0,
         algorithm: Literal["fast", "em", "variational"] = "fast",
         prior: Literal["ard", "smooth"] = "ard",
         smoothness: float | Literal["bic", "aic", "ric"] = "bic",
-        multi_class: Literal["one_vs_rest", "multinomial"] = "one_vs_rest",
+        multi_class: Literal["one_vs_rest", "multinomial"] | None = None,
         input_relevance: bool = False,
         centres: Any = None,
         bias: bool = True,
@@ -196,6 +200,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         cutoff: Any = 0.0,
         response: Literal["averaged", "plug_in"] = "averaged",
         far_variance: bool = True,
+        keep_rows: bool = False,
         max_iter: int = 5000,
         tol: float = 1e-3,
         time_limit: float | None = None,
@@ -216,6 +221,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         self.cutoff = cutoff
         self.response = response
         self.far_variance = far_variance
+        self.keep_rows = keep_rows
         self.max_iter = max_iter
         self.tol = tol
         self.time_limit = time_limit
@@ -245,7 +251,8 @@ class RVC(ClassifierMixin, BaseEstimator):
         """
         check_options(self)
         check_choice("response", self.response, ["averaged", "plug_in"])
-        check_choice("multi_class", self.multi_class, ["one_vs_rest", "multinomial"])
+        if self.multi_class is not None:
+            check_choice("multi_class", self.multi_class, ["one_vs_rest", "multinomial"])
         if self.multi_class == "multinomial" and (self.algorithm, self.prior) != ("fast", "ard"):
             raise InvalidInputError(
                 'multi_class="multinomial" is fitted by algorithm="fast" with prior="ard" alone; '
@@ -273,7 +280,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         """Return the class of each row, shape (m,)."""
         X, design = self._at(X)
         cutoff = checked_cutoff(self.cutoff, len(self.classes_))
-        if len(self.classes_) == 2 and not cutoff.any():
+        if self.calibration_ is None and len(self.classes_) == 2 and not cutoff.any():
             # The mean has the sign of any average, and costs the functions in the model alone.
             return self.classes_[(self._model.mean(design)[:, 0] > 0.0).astype(np.intp)]
         decision = self._model.decision(X, design, plug_in=self.response == "plug_in")
@@ -319,6 +326,30 @@ class RVC(ClassifierMixin, BaseEstimator):
     def _fitted(
         self, rows: Rows, codes: Indices, deadline: float | None
     ) -> list[SparseBayes | SparseSoftmax]:
+        n_classes, options = len(self.classes_), clone(self)
+        options.multi_class = "multinomial" if self._is_joint() else "one_vs_rest"
+        if automatic_names(self):
+            rough = clone(options).set_params(**rough_options(self))
+            made, calibration, self.candidates_ = chosen_classes(
+                self, rough, rows, codes, n_classes, deadline
+            )
+            if not made.basis.functions.n_columns:
+                options.multi_class = "one_vs_rest"
+        else:
+            made, calibration = self._given_dictionary(rows, codes, deadline), None
+        fits = fit_classes(
+            options, made, codes, n_classes, row_weights=rows.weights, deadline=deadline
+        )
+        self._store(made.basis, fits, (rows.X, made.design, rows.weights), calibration)
+        return fits
+
+    def _is_joint(self) -> bool:
+        """Whether several classes share one likelihood."""
+        if self.multi_class is not None:
+            return self.multi_class == "multinomial"
+        return bool(automatic_names(self)) and (self.algorithm, self.prior) == ("fast", "ard")
+
+    def _given_dictionary(self, rows: Rows, codes: Indices, deadline: float | None) -> Dictionary:
         made = make_dictionary(
             self,
             rows,
@@ -329,30 +360,33 @@ class RVC(ClassifierMixin, BaseEstimator):
         )
         if made.widths is not None and made.widths.input_relevance is not None:
             self.input_relevance_ = made.widths.input_relevance
-        fits = fit_classes(
-            self, made, codes, len(self.classes_), row_weights=rows.weights, deadline=deadline
-        )
-        self._store(made.basis, fits, (rows.X, made.design, rows.weights))
-        return fits
+        return made
 
     def _store(
         self,
         basis: BasisFunctions,
         fits: Sequence[SparseBayes | SparseSoftmax],
         rows: tuple[Array, Array, Array],
+        calibration: Calibration | None = None,
     ) -> None:
         """Set the fitted attributes; `rows` are training rows, their design and their weights."""
         X, design, weights = rows
         shared = shared_columns(basis, [fit.active for fit in fits])
-        self._model = class_model(
+        # A constant is as sure of itself everywhere.
+        is_far = self.far_variance and basis.functions.n_columns > 0
+        self._model: ClassModel = class_model(
             fits,
             shared,
             len(self.classes_),
-            column=far_column(basis) if self.far_variance else None,
+            column=far_column(basis) if is_far else None,
             X=X,
             design=design,
             row_weights=weights,
+            keep_rows=self.keep_rows,
         )
+        self.calibration_ = calibration
+        if calibration is not None:
+            self._model = CalibratedClasses(self._model, calibration)
         self.basis_, self.kernel_ = shared.basis, source(basis)
         n_columns = shared.basis.n_columns
         alpha = self._model.precisions(n_columns)

@@ -14,18 +14,28 @@ from parsimon._checks import is_precomputed
 from parsimon._data import Rows, row_weights
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
 from parsimon.inference.sparse_bayes.averaged import variational_regression
 from parsimon.inference.sparse_bayes.em import em_regression
+from parsimon.rvm._automatic import (
+    ScaledRows,
+    Trials,
+    automatic_names,
+    choose_width,
+    half_time,
+    held_out,
+)
 from parsimon.rvm._classes import shown, source
+from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 from parsimon.rvm._setup import (
     Dictionary,
     check_options,
     make_dictionary,
     prepared_rows,
+    rough_options,
     sparse_options,
     warn_unless_converged,
 )
@@ -164,9 +174,9 @@ class RVR(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = None,
         *,
-        gamma: float | str = "scale",
+        gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 0.0,
         algorithm: Literal["fast", "em", "variational"] = "fast",
@@ -177,6 +187,7 @@ class RVR(RegressorMixin, BaseEstimator):
         centres: Any = None,
         bias: bool = True,
         far_variance: bool = True,
+        keep_rows: bool = False,
         max_iter: int = 5000,
         tol: float = 1e-3,
         time_limit: float | None = None,
@@ -194,6 +205,7 @@ class RVR(RegressorMixin, BaseEstimator):
         self.centres = centres
         self.bias = bias
         self.far_variance = far_variance
+        self.keep_rows = keep_rows
         self.max_iter = max_iter
         self.tol = tol
         self.time_limit = time_limit
@@ -280,9 +292,12 @@ class RVR(RegressorMixin, BaseEstimator):
         """Fit the rows, which are in units of their own, and keep what is found."""
         options = sparse_options(self)
         options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
-        made = make_dictionary(
-            self, rows, rows.y, task="regression", deadline=deadline, options=options
-        )
+        if automatic_names(self):
+            made, self.candidates_ = self._chosen(rows, options, deadline)
+        else:
+            made = make_dictionary(
+                self, rows, rows.y, task="regression", deadline=deadline, options=options
+            )
         if made.widths is not None and made.widths.input_relevance is not None:
             self.input_relevance_ = made.widths.input_relevance
         options["start"] = made.starts[0] if made.starts else None
@@ -294,15 +309,52 @@ class RVR(RegressorMixin, BaseEstimator):
         self._store(made, rows, posterior)
         return posterior
 
+    def _chosen(
+        self, rows: Rows, options: dict[str, Any], deadline: float | None
+    ) -> tuple[Dictionary, tuple[tuple[str, float, float], ...]]:
+        """Choose scales and a width, or a constant, on held-out rows; see `choose_width`."""
+        table = ScaledRows.of(self, rows)
+        groups = np.zeros(len(rows.y), dtype=np.intp)
+        own, some = table.sample(groups)
+        y, half = rows.y[some], half_time(deadline)
+        rough = {key: value for key, value in rough_options(self).items() if key != "algorithm"}
+
+        def scorer(_: BasisFunctions, design: Array, left: Array, held: Indices) -> Array:
+            train = np.flatnonzero(left > 0.0)
+            fit = sparse_regression(
+                design[train],
+                y[train],
+                row_weights=left[train],
+                time_limit=None if half is None else max(half - time.monotonic(), 0.01),
+                **options | rough,
+            )
+            mean: Array = design[held][:, fit.active] @ fit.mean
+            return mean[:, None]
+
+        parts = held_out(groups[some], own.weights)
+        choice = choose_width(
+            Trials(own, self.bias, parts, scorer),
+            automatic_names(self),
+            lambda scores: np.square(y[parts.rows] - scores[:, 0]),
+            np.square(y[parts.rows]),
+            deadline=half,
+        )
+        basis = table.basis(choice.kernel, self.bias)
+        return Dictionary(basis, basis.design(rows.X), None, ()), choice.tried
+
     def _store(self, made: Dictionary, rows: Rows, posterior: SparseBayes) -> None:
         shared = shared_columns(made.basis, [posterior.active])
         self._machine = make_machine(
             shared,
             posterior,
-            column=far_column(made.basis) if self.far_variance else None,
+            # A constant is as sure of itself everywhere.
+            column=far_column(made.basis)
+            if self.far_variance and made.basis.functions.n_columns
+            else None,
             X=rows.X,
             design=made.design,
             row_weights=rows.weights,
+            keep_rows=self.keep_rows,
         )
         self.basis_, self.kernel_ = shared.basis, source(made.basis)
         unit, table = self._unit, np.zeros((2, 1, shared.basis.n_columns))
