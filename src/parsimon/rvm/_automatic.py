@@ -57,16 +57,19 @@ class HeldOut:
         return int(self.folds.max(initial=-1)) + 1
 
 
-def held_out(groups: Indices, weights: Array) -> HeldOut:
-    """Deal the rows of each group out to folds; a row of weight three is three rows.
+def held_out(groups: Indices, weights: Array, importance: Array | None = None) -> HeldOut:
+    """Deal the rows of each group out to folds; a row that counts three times is three rows.
 
-    Too few rows in a group make fewer folds, and less than two folds are none. The folds depend on
-    the rows alone, so that a fit can be repeated.
+    A weight that is no whole number, or that is due to the row's class, makes a row important and
+    not several: it is held out at once. Too few rows in a group make fewer folds, and less than two
+    folds are none. The folds depend on the rows alone, so that a fit can be repeated.
 
-    Shapes: groups (n,), weights (n,).
+    Shapes: groups (n,), weights (n,), importance (n,): the factor that is due to the class.
     """
     rng = np.random.default_rng(0)
-    copies = np.clip(np.round(weights), 1, N_FOLDS).astype(np.intp)
+    counts = weights if importance is None else weights / importance
+    is_whole = np.abs(counts - np.round(counts)) < 1e-6 * counts
+    copies = np.clip(np.where(is_whole, np.round(counts), 1), 1, N_FOLDS).astype(np.intp)
     least = int(np.bincount(groups, copies)[np.unique(groups)].min())
     n_folds = min(N_FOLDS, least)
     if n_folds < 2:
@@ -219,7 +222,7 @@ def choose_width(
     best: tuple[Leaf | None, Array | None, Array] = (None, None, constant)
     nearest = _nearest(trials.table.X)
     for name in names:
-        lowest = np.inf
+        lowest: Array | None = None
         for width in WIDTHS:
             late = deadline is not None and time.monotonic() > deadline
             kernel = _kernel(name, width, n_columns)
@@ -230,9 +233,12 @@ def choose_width(
             tried.append((name, width, float(np.average(found, weights=weights))))
             if best[1] is None or np.average(found - best[2], weights=weights) < 0.0:
                 best = kernel, scores, found
-            if tried[-1][2] > lowest and _is_better(constant - best[2], weights):
-                break
-            lowest = min(lowest, tried[-1][2])
+            if lowest is not None and np.average(found - lowest, weights=weights) > 0.0:
+                # Where nothing is found yet, narrower functions may: unless it is plain already.
+                if _is_better(constant - best[2], weights) or _is_better(found - lowest, weights):
+                    break
+            else:
+                lowest = found
     chosen = best[0] if _is_better(constant - best[2], weights) else None
     return WidthChoice(chosen, best[1], tuple(tried))
 

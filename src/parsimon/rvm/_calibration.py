@@ -15,6 +15,7 @@ from scipy.special import expit, log_softmax, softmax
 from parsimon._data import Rows
 from parsimon._typing import Array, Indices
 from parsimon.rvm._automatic import (
+    HeldOut,
     ScaledRows,
     Trials,
     automatic_names,
@@ -85,6 +86,21 @@ def fitted_calibration(scores: Array, codes: Indices, weights: Array) -> Calibra
     return Calibration(float(np.exp(found[0])), found[1:])
 
 
+def held_out_losses(scores: Array, codes: Indices, parts: HeldOut) -> Array:
+    """Return the losses of held-out parts, each calibrated by the other folds.
+
+    Scores that one slope fits in some folds and not in others, as those of narrow functions, show.
+
+    Shapes: scores (u, k), codes (u,) -> (u,).
+    """
+    losses = np.empty(len(codes))
+    for fold in range(parts.n_folds):
+        own = parts.folds == fold
+        others = fitted_calibration(scores[~own], codes[~own], parts.weights[~own])
+        losses[own] = others.losses(scores[own], codes[own])
+    return losses
+
+
 def constant_calibration(codes: Indices, weights: Array, n_classes: int) -> Calibration:
     """Return what gives each class its share of the weight whatever the scores.
 
@@ -134,11 +150,18 @@ class ChosenClasses(NamedTuple):
 
 
 def chosen_classes(
-    estimator: Any, rough: Any, rows: Rows, codes: Indices, n_classes: int, deadline: float | None
+    estimator: Any,
+    rough: Any,
+    rows: Rows,
+    codes: Indices,
+    n_classes: int,
+    *,
+    importance: Array,
+    deadline: float | None,
 ) -> ChosenClasses:
     """Choose scales and a width, or a constant, and calibrate, on held-out rows.
 
-    Shapes: codes (n,).
+    Shapes: codes (n,), importance (n,): weights that are due to the classes.
 
     rough: The same estimator with the options of fits that only compare.
     """
@@ -167,14 +190,14 @@ def chosen_classes(
         plug_in = estimator.response == "plug_in"
         return model.decision(own.X[held], design[held][:, shared.order], plug_in=plug_in)
 
-    parts = held_out(codes_some, own.weights)
+    parts = held_out(codes_some, own.weights, importance[some])
     labels, weights = codes_some[parts.rows], parts.weights
     constant = constant_calibration(codes, rows.weights, n_classes)
     blank = np.zeros((len(labels), len(constant.shift)))
     choice = choose_width(
         Trials(own, estimator.bias, parts, scorer),
         automatic_names(estimator),
-        lambda scores: fitted_calibration(scores, labels, weights).losses(scores, labels),
+        lambda scores: held_out_losses(scores, labels, parts),
         constant.losses(blank, labels),
         deadline=half,
     )

@@ -58,15 +58,19 @@ class RVR(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : str, Kernel, MultiResolution, callable or object with ``basis(X, centres)``
-        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVR.
+    kernel : str, Kernel, MultiResolution, callable, object with ``basis(X, centres)`` or None
+        None is "rbf" if `gamma` is given; otherwise "rbf" or "laplacian" is chosen, whichever
+        predicts held-out rows better. "rbf", "linear", "poly", "sigmoid" and "laplacian" mean
+        what they mean in SVR.
         "features" chooses among the columns of X themselves. "precomputed" takes a square matrix
         of similarities in `fit` and similarities with the training rows, shape (m, n), in
         `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
         ``basis(X, centres)`` of any object returns basis functions, shape (n, M).
-    gamma : float, "scale", "auto" or "evidence"
+    gamma : float, "scale", "auto", "evidence" or None
         Width of the named kernels, as in SVR; "evidence" chooses it, or the free hyperparameters
-        of a `Kernel` or the width of a `MultiResolution`, by maximum evidence.
+        of a `Kernel` or the width of a `MultiResolution`, by maximum evidence. None, the default,
+        scales the columns of "rbf" and "laplacian" and chooses a width, or a constant, on
+        held-out rows (see Notes); for "poly" and "sigmoid" it is "scale".
     degree, coef0
         Of "poly" and "sigmoid".
     algorithm : {"fast", "em", "variational"}
@@ -92,6 +96,9 @@ class RVR(RegressorMixin, BaseEstimator):
     far_variance : bool
         Let the variance grow away from the training rows, where that of localised functions
         would vanish and make the model overconfident [4]_.
+    keep_rows : bool
+        Keep up to 2,000 training rows for the variance away from them, which is then exact and
+        slower; otherwise the relevance vectors and a few other rows stand for all.
     max_iter : int
         Steps of the algorithm.
     tol : float
@@ -134,6 +141,10 @@ class RVR(RegressorMixin, BaseEstimator):
     kernel_ : Kernel, MultiResolution, callable or object
         What the functions come from, widths as chosen; the name for "features" and
         "precomputed".
+    candidates_ : tuple of (str, float, float)
+        With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
+        the constant first. Widths count standard deviations of the columns, times the root of
+        their number for "rbf" and times their number for "laplacian".
     converged_ : bool
         Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
@@ -143,11 +154,18 @@ class RVR(RegressorMixin, BaseEstimator):
 
     Notes
     -----
+    **Without a width.** The evidence is a likelihood maximised over a precision for each function,
+    and prefers functions so narrow that they overfit. With ``gamma=None`` the columns are
+    therefore divided by their standard deviations, and widths are compared by the squared error of
+    five folds that took no part in a fit, from wide to narrow for as long as it falls. Where the
+    best is not better than the mean of y by a standard error of the difference, the model is a
+    constant. This costs 10 to 40 fits at one width, on at most 1,000 rows. With any `gamma` there
+    is one fit, of the columns as they are.
+
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With
     ``far_variance=True`` the variance grows to that of one more function of the size of the
-    fitted one; the mean still returns to the constant part. It costs similarities with up to 2,000
-    training rows for standard deviations, but not for means. Functions
+    fitted one; the mean still returns to the constant part. Functions
     that do not fade ("linear", "features", `Multiquadric`) extrapolate, and their own variance
     grows with them.
 
