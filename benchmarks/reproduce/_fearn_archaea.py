@@ -84,7 +84,7 @@ def models(tree: Tree, *, gaussian: bool = True) -> dict[str, Any]:
         **{name: PhyRVM(tree, lambda_update="analytic", **form) for name, form in FORMS.items()},
     }
     if gaussian:
-        found |= {GAUSSIAN_RVM: RVR("rbf"), GAUSSIAN: PhyRVM(tree, kernel="rbf")}
+        found |= {GAUSSIAN_RVM: RVR("rbf", gamma="scale"), GAUSSIAN: PhyRVM(tree, kernel="rbf")}
     standardise = StandardScaler().set_output(transform="pandas")
     summed = make_column_transformer((FunctionTransformer(_row_sums), list(IVYWREL)))
     return {
