@@ -266,6 +266,18 @@ def test_where_the_knee_is(knee, chosen, said):
     assert said in summary(found)
 
 
+def test_structures_that_tie_are_told_once():
+    found = samples.findings()
+    one, two, three, four = found.studies[0].front
+    tied = (one, two, three, replace(three, words="another"), four)
+    text = summary(reading.with_study(found, front=tied, front_variables=tied, chosen=4))
+    assert (
+        "bring it down: one term to 25.0 %, two terms to 23.9 % (two structures tie) and three "
+        "terms to 22.4 %. Counted by variables: one variable 25.0 %, two variables 23.9 % (two "
+        "structures tie) and three variables 22.4 %." in text
+    )
+
+
 def test_a_knee_without_error_is_not_spoken_of():
     found = samples.findings()
     front = found.studies[0].front

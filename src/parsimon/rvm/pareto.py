@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -27,7 +27,7 @@ from parsimon._checks import (
     finite_vector,
     is_precomputed,
 )
-from parsimon._data import Rows, check_classes, row_weights
+from parsimon._data import Rows, check_classes, row_weights, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices

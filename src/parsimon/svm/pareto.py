@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -22,7 +22,7 @@ from parsimon._checks import (
     is_precomputed,
     shorten,
 )
-from parsimon._data import Rows, merged_rows
+from parsimon._data import Rows, merged_rows, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices

@@ -136,7 +136,15 @@ def _steps(scope: Scope) -> str:
     ]
     if not steps:
         return f"{said} No structure that was cross-validated is better."
-    return f"{said} The best of each size bring it down: {joined(steps)}."
+    return f"{said} The best of each size bring it down: {joined(_told_once(steps))}."
+
+
+def _told_once(steps: list[str]) -> list[str]:
+    """Return steps in order; those that say the same, as structures that tie do, as one."""
+    return [
+        step if (n := steps.count(step)) == 1 else f"{step} ({spelled(n)} structures tie)"
+        for step in dict.fromkeys(steps)
+    ]
 
 
 def _by_variables(scope: Scope) -> str:
@@ -145,6 +153,7 @@ def _by_variables(scope: Scope) -> str:
         for one in scope.study.front_variables
         if one.variables and not math.isnan(one.error)
     ]
+    steps = _told_once(steps)
     return f"Counted by variables: {joined(steps)}." if len(steps) > 1 else ""
 
 
