@@ -250,7 +250,7 @@ def _deviation(values: Array) -> float:
 
 
 def story_rows(cells: Sequence[Cell]) -> list[Row]:
-    """Return the story of Banana Subset: whether the front's choice overfits less than the machine."""
+    """Return the story of Banana Subset: whether a front's choice overfits less than the RVM."""
     subset = {cell.scheme: cell for cell in cells if cell.data_set == "Banana Subset"}
     if not subset:
         return []
