@@ -28,8 +28,9 @@ def text(found, place: int = 1) -> str:
 
 def goes(found, **fields) -> str:
     found = changed(found, **fields)
-    [sentence] = direction(Scope(findings=found), found.studies[0].variables[0])
-    return sentence.replace(THIN, " ")
+    return " ".join(direction(Scope(findings=found), found.studies[0].variables[0])).replace(
+        THIN, " "
+    )
 
 
 def indicator(name: str = "sex = male", column: str = "sex") -> Variable:
@@ -56,15 +57,16 @@ def test_the_golden_variables():
         "judged by error, some evidence that it helps to predict diabetes.",
         "The data are more than a million times more probable under this model than under the "
         "baseline (log Bayes factor 87.4), which is very strong evidence. The probability of "
-        "“diabetic” rises with plasma glucose throughout in 98.0 % of posterior draws. The best "
-        "structure uses it. Figure 3 shows the model.",
+        "“diabetic” rises with plasma glucose: over the rows, its average slope is positive with a "
+        "posterior probability of 98.0 %. The best structure uses it. Figure 3 shows the model.",
     ]
     assert text(samples.findings(), 2).split("\n")[1] == (
         "The data are more than a million times more probable under this model than under the "
         "baseline (log Bayes factor 36.8), which is very strong evidence. Error and evidence "
         "differ: the variable moves probabilities, but seldom across one half. The probability of "
-        "“diabetic” turns with body mass index: 5.0 % of posterior draws rise throughout and 2.0 % "
-        "fall. The best structure does not use it. Figure 3 shows the model."
+        "“diabetic” turns with body mass index: it rises in one part and falls in another, with a "
+        "posterior probability of 97.0 %. The best structure does not use it. Figure 3 shows the "
+        "model."
     )
     assert text(samples.findings(), 4).split("\n")[1] == (
         "The evidence does not decide between this model and the baseline (log Bayes factor "
@@ -204,13 +206,13 @@ def test_error_and_evidence_of_a_number_may_differ():
     [
         (
             {"shape": "rising", "judged_between": (67.25, 175.75)},
-            "The probability of “diabetic” rises with plasma glucose throughout in 98.0 % of "
-            "posterior draws, between 67.25 and 175.8.",
+            "The probability of “diabetic” rises with plasma glucose: over the rows, its average "
+            "slope is positive with a posterior probability of 98.0 %.",
         ),
         (
-            {"shape": "falling", "falling": 0.93},
-            "The probability of “diabetic” falls with plasma glucose throughout in 93.0 % of "
-            "posterior draws.",
+            {"shape": "falling", "rising": 0.04, "falling": 0.96},
+            "The probability of “diabetic” falls with plasma glucose: over the rows, its average "
+            "slope is negative with a posterior probability of 96.0 %.",
         ),
         (
             {"shape": "periodic", "period": 12.5},
@@ -237,20 +239,22 @@ def test_error_and_evidence_of_a_number_may_differ():
             "A straight line describes plasma glucose at least as well as a curve.",
         ),
         (
-            {"shape": "turning", "rising": 0.05, "falling": 0.0, "judged_between": (1, 2)},
-            "The probability of “diabetic” turns with plasma glucose: 5.0 % of posterior draws "
-            "rise throughout and 0 % fall, between 1 and 2.",
+            {"shape": "turning", "rising": 0.6, "turning": 0.98, "judged_between": (1, 2)},
+            "The probability of “diabetic” turns with plasma glucose: it rises in one part and "
+            "falls in another, between 1 and 2, with a posterior probability of 98.0 %.",
         ),
         (
-            {"shape": "turning", "rising": 0.0, "falling": 0.0, "judged_between": (1, 2)},
-            "The probability of “diabetic” turns with plasma glucose: no posterior draw rises or "
-            "falls throughout, between 1 and 2.",
+            {"shape": "turning", "rising": 0.01, "falling": 0.99, "turning": 0.9999},
+            "The probability of “diabetic” turns with plasma glucose: it rises in one part and "
+            "falls in another, with a posterior probability of more than 99.9 %. On average over "
+            "the rows it falls, with a probability of 99.0 %.",
         ),
         ({"shape": "flat"}, "A constant fits as well, so that no direction is claimed."),
         (
-            {"shape": "unclear", "rising": 0.6, "falling": 0.1},
-            "Whether the probability of “diabetic” rises or falls with plasma glucose throughout "
-            "is not clear: 60.0 % of posterior draws rise throughout and 10.0 % fall.",
+            {"shape": "unclear", "rising": 0.6, "falling": 0.4},
+            "Whether the probability of “diabetic” rises or falls with plasma glucose is not "
+            "clear: the posterior probability that its average slope over the rows is positive is "
+            "60.0 %.",
         ),
     ],
 )
@@ -260,8 +264,8 @@ def test_shapes(fields, said):
 
 def test_shapes_of_a_number():
     assert goes(samples.regression(), shape="rising") == (
-        "The expected progression rises with plasma glucose throughout in 98.0 % of posterior "
-        "draws."
+        "The expected progression rises with plasma glucose: over the rows, its average slope is "
+        "positive with a posterior probability of 98.0 %."
     )
     assert "curve: the expected progression rises by 0.94 for each unit of it" in goes(
         samples.regression(), shape="linear", slope=0.94
@@ -338,7 +342,8 @@ def test_dates_are_said_as_dates():
         "The dates of seen run from 2021-01-01 to 2021-12-31, with mean 2021-04-11 and a standard "
         "deviation of 30 days."
     )
-    assert "draws, between 2021-01-11 and 2021-01-21." in text(found)
+    turning = changed(found, shape="turning", turning=0.99)
+    assert "another, between 2021-01-11 and 2021-01-21, with" in text(turning)
     assert "a period of 7 days." in goes(
         with_date(samples.findings()), variable=date(), shape="periodic", period=7.0
     )

@@ -168,8 +168,10 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     if isinstance(scope.study.search, KernelSearchFindings):
         evidence = (
             "Differences of log evidence are read on the scale of Kass and Raftery (1995). How "
-            "surely a function rises or falls throughout is the share of posterior draws that do. "
-            "The four grades of evidence for a variable alone are those of He (2016)."
+            "surely a function rises or falls is the posterior probability of the sign of its "
+            "average slope along the ranks of the rows; a turn is claimed if 95 of 100 posterior "
+            "draws make it. The four grades of evidence for a variable alone are those of He "
+            "(2016)."
         )
     if scope.numeric:
         return (honest, evidence)

@@ -205,31 +205,52 @@ def _evidence(scope: Scope, found: VariableFinding) -> str:
     )
 
 
+# The probability from which on a direction is said.
+_SURE = 0.95
+
+
 def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     """Return which way the outcome goes with a variable, and how sure that is."""
     if scope.variable(found.variable).kind == "indicator":
         return (_indicator_direction(scope, found),)
     name, outcome = clean(found.variable.name), opened(scope.outcome)
-    where = _between(scope, found)
     if found.shape in ("rising", "falling"):
-        way, sure = ("rises", found.rising) if found.shape == "rising" else ("falls", found.falling)
-        share = f"{percent(sure)} of posterior draws{where}"
-        return (f"{outcome} {way} with {name} throughout in {share}.",)
+        way, sign, sure = _slope(found)
+        return (
+            f"{outcome} {way} with {name}: over the rows, its average slope is {sign} with a "
+            f"posterior probability of {percent(sure)}.",
+        )
     if found.shape == "periodic":
         return (_periodic(scope, found),)
     if found.shape == "linear":
         return (_linear(scope, found),)
     if found.shape == "flat":
         return ("A constant fits as well, so that no direction is claimed.",)
-    draws = f"{percent(found.rising)} of posterior draws rise throughout and "
-    draws += f"{percent(found.falling)} fall{where}"
     if found.shape == "turning":
-        if max(found.rising, found.falling) < 0.0005:
-            draws = f"no posterior draw rises or falls throughout{where}"
-        return (f"{outcome} turns with {name}: {draws}.",)
+        return _turning(scope, found)
     return (
-        f"Whether {scope.outcome} rises or falls with {name} throughout is not clear: {draws}.",
+        f"Whether {scope.outcome} rises or falls with {name} is not clear: the posterior "
+        f"probability that its average slope over the rows is positive is {percent(found.rising)}.",
     )
+
+
+def _slope(found: VariableFinding) -> tuple[str, str, float]:
+    """Return the more probable direction, the sign of its slope, and its probability."""
+    if found.rising >= found.falling:
+        return "rises", "positive", found.rising
+    return "falls", "negative", found.falling
+
+
+def _turning(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    turn = (
+        f"{opened(scope.outcome)} turns with {clean(found.variable.name)}: it rises in one part "
+        f"and falls in another{_between(scope, found)}, with a posterior probability of "
+        f"{percent(found.turning)}."
+    )
+    way, _, sure = _slope(found)
+    if sure < _SURE:
+        return (turn,)
+    return (turn, f"On average over the rows it {way}, with a probability of {percent(sure)}.")
 
 
 def _between(scope: Scope, found: VariableFinding) -> str:
@@ -267,7 +288,7 @@ def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
     more, less = ("higher", "lower") if scope.numeric else ("more probable", "less probable")
     if found.shape == "flat":
         return f"Whether a row is one of the {rows} makes no visible difference."
-    if max(found.rising, found.falling) < 0.9:
+    if max(found.rising, found.falling) < _SURE:
         return (
             f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear: the posterior "
             f"probability that it is {more} is {percent(found.rising)}."
