@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from parsimon.cli.printing import give, say
 from parsimon.cli.sources import find_source
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
@@ -47,10 +48,10 @@ def predict(model: Path, table: str, out: Path | None, threshold: float | None) 
     frame = find_source(table).frame
     found = predictions(fitted, frame, threshold=threshold)
     for line in remarks(fitted, frame):
-        click.echo(line, err=True)
+        say(line, err=True)
     _write(_beside(frame, found), out)
     if out is not None:
-        click.echo(f"{len(frame)} rows written to {out}.")
+        say(f"{len(frame)} rows written to {out}.")
 
 
 def predictions(
@@ -128,7 +129,7 @@ def _check_ending(out: Path | None) -> None:
 
 def _write(frame: "pd.DataFrame", out: Path | None) -> None:
     if out is None:
-        click.echo(frame.to_csv(index=False), nl=False)
+        give(frame.to_csv(index=False))
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:

@@ -15,6 +15,7 @@ from parsimon.cli.pages import (
     show_summary,
     write_files,
 )
+from parsimon.cli.printing import say
 from parsimon.cli.sources import find_source, needed_target
 
 _TASKS = ("auto", "classification", "regression")
@@ -118,10 +119,10 @@ def report(
         )
         write_files(analysis, places)
     except KeyboardInterrupt:
-        click.echo("Stopped; nothing was written.", err=True)
+        say("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
         from parsimon.report.sections import summary_lines
 
         show_summary(summary_lines(analysis.findings), places)
-        click.echo(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")
+        say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")

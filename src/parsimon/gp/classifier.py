@@ -6,10 +6,17 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
+from parsimon._data import (
+    Rows,
+    check_classes,
+    class_weights,
+    merged_rows,
+    row_weights,
+    validate_data,
+)
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array

@@ -5,10 +5,10 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import merged_rows, row_weights
+from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError

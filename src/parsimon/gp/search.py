@@ -14,9 +14,10 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import binary_labels, check_choice, check_count, shorten
+from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError

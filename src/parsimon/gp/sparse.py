@@ -14,10 +14,10 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, finite_matrix, shorten
-from parsimon._data import checked_weights
+from parsimon._data import checked_weights, validate_data
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices

@@ -3,8 +3,8 @@
 A file is a zip archive. `skops` writes the model into it as arrays and names of types; beside them
 `parsimon.json` says what the file is and who wrote it, so that a file of a later version is
 recognised before anything of it is read. A few values do not come back from skops as they were (a
-generic named tuple, a `SeedSequence`, a dictionary whose keys are no texts): each is stored as a
-stand-in of this module and turned back after loading.
+`SeedSequence`, a dictionary whose keys are no texts): each is stored as a stand-in of this module
+and turned back after loading.
 """
 
 import copy
@@ -33,7 +33,7 @@ from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 @dataclass(frozen=True, eq=False)
 class StoredFit:
-    """The fields of a `parsimon.gp.FittedProcess`."""
+    """The fields of a `parsimon.gp.FittedProcess`, as earlier files have one."""
 
     values: tuple[Any, ...]
 
@@ -67,8 +67,6 @@ def restored(value: Any) -> Any:
 
 
 def _stand_in(value: Any) -> Any:
-    if isinstance(value, FittedProcess):
-        return StoredFit(tuple(value))
     if isinstance(value, np.random.SeedSequence):
         return StoredSeed(value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
     if type(value) is dict and any(type(key) is not str for key in value):
@@ -120,8 +118,9 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
 
 FORMAT, FORMAT_VERSION = "parsimon-model", 1
 _ABOUT = "parsimon.json"
-# Beside the types that skops knows as harmless and those of this package.
+# Beside the types that skops knows as harmless and those of this package that are plain values.
 _HARMLESS = frozenset({"builtins.frozenset"})
+_OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
 _DAMAGED = (
     ArithmeticError,
     AttributeError,
@@ -291,7 +290,7 @@ def _is_allowed(name: str) -> bool:
     A name that merely begins with "parsimon." may be a function, or something that one of our
     modules imports from elsewhere: both could do more than hold data.
     """
-    if name in _HARMLESS:
+    if name in _HARMLESS | _OWN:
         return True
     module, _, attribute = name.rpartition(".")
     if module.split(".")[0] != "parsimon":

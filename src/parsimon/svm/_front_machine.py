@@ -13,10 +13,17 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_positive, is_precomputed, shorten
-from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
+from parsimon._data import (
+    Rows,
+    check_classes,
+    class_weights,
+    merged_rows,
+    row_weights,
+    validate_data,
+)
 from parsimon._parallel import one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError

@@ -13,9 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import shorten
+from parsimon._data import validate_data
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
