@@ -117,6 +117,7 @@ OURS: dict[str, Callable[[], Any]] = {
     "RVC": _rvc,
     "SparseGPClassifier": _sparse,
     "EvolutionarySVC": _evolutionary_svc,
+    "ParetoSVC": _pareto_svc,
     "ParetoRVC": _pareto_rvc,
 }
 SLOW = ("EvolutionarySVC", "ParetoSVC", "ParetoRVC")

@@ -13,7 +13,7 @@ fitted to decisions of machines that had not seen the rows. Of more than two cla
 probabilities are moved, where they must be, to the nearest ones that prefer the predicted class.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -283,9 +283,24 @@ def fit_pair(
 def cross_fitted(
     dual: Dual, settings: EvolutionOptions, concave: bool, seed: np.random.SeedSequence
 ) -> Array | None:
-    """Return decisions about every row by machines that have not seen it.
+    """Return decisions about every row by evolved machines that have not seen it; None as below."""
 
-    None if a class has a single row, so that none can be left out.
+    def machine(part: Dual, child: np.random.SeedSequence) -> tuple[Array, float]:
+        found = fit_dual(part, settings, concave, child).solution
+        return found.alpha, found.bias
+
+    return unseen_decisions(dual, machine, seed)
+
+
+def unseen_decisions(
+    dual: Dual,
+    machine: Callable[[Dual, np.random.SeedSequence], tuple[Array, float]],
+    seed: np.random.SeedSequence,
+) -> Array | None:
+    """Return decisions about every row by machines that have not seen it, in five folds.
+
+    `machine` solves a part of the dual, and returns its variables and the bias. None if a class
+    has a single row, so that none can be left out.
     """
     least = int(min((dual.signs > 0).sum(), (dual.signs < 0).sum()))
     n_folds = min(_N_FOLDS, least)
@@ -303,7 +318,6 @@ def cross_fitted(
         part = Dual(
             dual.kernel[np.ix_(kept, kept)], dual.signs[kept], dual.upper[kept], dual.equality
         )
-        found = fit_dual(part, settings, concave, child).solution
-        signed = found.alpha * part.signs
-        decisions[left] = dual.kernel[np.ix_(left, kept)] @ signed + found.bias
+        alpha, bias = machine(part, child)
+        decisions[left] = dual.kernel[np.ix_(left, kept)] @ (alpha * part.signs) + bias
     return decisions
