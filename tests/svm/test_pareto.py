@@ -396,16 +396,17 @@ def mean_log_loss(model, X, y):
 
 
 def test_probabilities_come_from_rows_that_a_machine_has_not_seen():
-    X, y = make_banana(900, random_state=1)
+    X, y = make_banana(1400, random_state=1)
+    new, truth = X[400:], y[400:]
     for refit in (True, False):
-        search = ParetoSVC(**QUICK, refit=refit).fit(X[:200], y[:200])
-        p = search.predict_proba(X[200:])
+        search = ParetoSVC(**QUICK, refit=refit).fit(X[:400], y[:400])
+        p = search.predict_proba(new)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        np.testing.assert_array_equal(search.classes_[p.argmax(axis=1)], search.predict(X[200:]))
-        assert mean_log_loss(search, X[200:], y[200:]) < 0.45
-        right = search.predict(X[200:]) == y[200:]
-        # Of 40 rows held out less can be learnt than from cross-fitting on all 200.
-        assert right.mean() == pytest.approx(p.max(axis=1).mean(), abs=0.05 if refit else 0.12)
+        np.testing.assert_array_equal(search.classes_[p.argmax(axis=1)], search.predict(new))
+        assert mean_log_loss(search, new, truth) < 0.45
+        right = search.predict(new) == truth
+        # Of 80 rows held out less can be learnt than from cross-fitting on all 400.
+        assert right.mean() == pytest.approx(p.max(axis=1).mean(), abs=0.05 if refit else 0.1)
 
 
 def test_a_machine_that_learns_noise_by_heart_does_not_believe_it():

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from parsimon._parallel import Workers
-from parsimon._typing import Array, Indices
+from parsimon._typing import Array, Indices, Mask
 from parsimon.svm._dual import Dual
 from parsimon.svm._evolve import EvolutionOptions
 from parsimon.svm._gram import FittedDual, fit_dual
@@ -119,6 +119,10 @@ class Slopes(NamedTuple):
 def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
     """Fit the slopes to decisions about rows with known labels.
 
+    Two slopes, one for both sides or none, which is one half for every row: the greatest log
+    likelihood less the number of slopes (Akaike's price), so that decisions that say nothing, or
+    few of them, are not believed.
+
     Shapes: decisions, signs, weights (n,).
 
     Platt (2000), "Probabilities for SV machines", for the targets, which are a little inside 0
@@ -126,20 +130,28 @@ def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
     """
     n_positive, n_negative = weights[signs > 0].sum(), weights[signs < 0].sum()
     targets = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    above, below = decisions > 0, decisions < 0
-    found = [
-        _slope(np.abs(decisions[side]), right[side], weights[side])
-        for side, right in ((above, targets), (below, 1.0 - targets))
-    ]
-    known = [slope for slope in found if slope is not None]
-    fallback = known[0] if known else 1.0
-    return Slopes(*(fallback if slope is None else slope for slope in found))
+    sizes, right = np.abs(decisions), np.where(decisions > 0, targets, 1.0 - targets)
+    both = _slope(sizes, right, weights, decisions != 0)
+    if both is None:
+        return Slopes(1.0, 1.0)
+    unit = float(np.average(sizes, weights=weights * (sizes > 0)))
+    sides = [_slope(sizes, right, weights, side) for side in (decisions > 0, decisions < 0)]
+    tried = [Slopes(_LEAST_SLOPE / unit, _LEAST_SLOPE / unit), Slopes(both, both)]
+    if None not in sides:
+        tried.append(Slopes(*(slope for slope in sides if slope is not None)))
+
+    def merit(n_slopes: int) -> float:
+        scores = np.where(decisions > 0, *tried[n_slopes]) * decisions
+        return float(weights @ (targets * scores - np.logaddexp(0.0, scores))) - n_slopes
+
+    return tried[max(range(len(tried)), key=merit)]
 
 
-def _slope(sizes: Array, targets: Array, weights: Array) -> float | None:
-    """Return the slope of greatest likelihood, bounded; None without rows."""
-    if len(sizes) == 0:
+def _slope(sizes: Array, targets: Array, weights: Array, which: Mask) -> float | None:
+    """Return the slope of greatest likelihood on some rows, bounded; None without rows."""
+    if not which.any():
         return None
+    sizes, targets, weights = sizes[which], targets[which], weights[which]
     unit = float(np.average(sizes, weights=weights))
     scaled = sizes / unit
 
