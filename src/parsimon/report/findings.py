@@ -10,7 +10,7 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from parsimon.structures import Claim
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +217,10 @@ class InteractionFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class OuterFold:
-    """What the whole search found on one outer training part, and its error outside it."""
+    """What the whole search found on one outer training part, and its error outside it.
+
+    claims: What the training part supports.
+    """
 
     n_train: int
     n_test: int
@@ -226,6 +229,7 @@ class OuterFold:
     guide_error: float
     words: str
     variables: tuple[str, ...]
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,6 +334,9 @@ class SearchFindings:
     guide: What was minimised, such as "cv_error".
     stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
     n_rows: Rows that were searched.
+    n_pairs, n_pairs_seen: Pairs of variables that there are, and those looked at for an
+        interaction.
+    choose: The rule that chose the model.
     """
 
     family: str = ""
@@ -342,6 +349,9 @@ class SearchFindings:
     n_folds: int
     stopped_by: str
     n_rows: int
+    n_pairs: int = 0
+    n_pairs_seen: int = 0
+    choose: str = ""
     picture: str = ""
 
 

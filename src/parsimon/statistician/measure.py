@@ -40,6 +40,7 @@ from parsimon.statistician.families import (
     Question,
 )
 from parsimon.statistician.table_model import normalised
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,6 +56,7 @@ class FoldResult:
         those that could not be fitted, and why.
     kept: The variables that each contender uses.
     guide_error: What the search inside believed.
+    claims: What the training rows support.
     failure: Why there is no prediction.
     """
 
@@ -70,6 +72,7 @@ class FoldResult:
     guide_error: float = math.nan
     words: str = ""
     variables: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     failure: str = ""
 
 
@@ -117,6 +120,7 @@ def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Hon
                 guide_error=one.guide_error,
                 words=one.words,
                 variables=one.variables,
+                claims=one.claims,
             )
             for one, error, base in zip(folds, errors, plain, strict=True)
         ),

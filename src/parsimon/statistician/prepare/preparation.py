@@ -4,6 +4,7 @@
 that are equal or never vary; `Screener` keeps those that say most about the target, each alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -303,8 +304,8 @@ class Screener(TransformerMixin, BaseEstimator):
         self.most = most
         self.task = task
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Score each variable and choose.
+    def fit(self, X: Any, y: Any, always: Sequence[int] = ()) -> Self:
+        """Score each variable and choose; those of `always` are kept whatever their scores.
 
         Shapes: X (n, d), y (n,).
         """
@@ -319,7 +320,9 @@ class Screener(TransformerMixin, BaseEstimator):
         if not numeric:
             check_classification_targets(y)
         self.scores_ = dependence(values, y, task=self.task)
-        best = np.argsort(-self.scores_, kind="stable")[: self.most]
+        wanted = np.isin(np.arange(len(self.scores_)), always)
+        ranked = np.lexsort((-self.scores_, ~wanted))
+        best = ranked[: max(self.most, int(wanted.sum()))]
         self.kept_ = np.sort(best)
         left_out = len(self.scores_) > len(best)
         screened = Treatment(kind="columns_screened", count=len(best), value=str(len(self.scores_)))

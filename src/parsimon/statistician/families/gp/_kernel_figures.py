@@ -260,7 +260,7 @@ def _known(error: float) -> float | None:
 
 def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
     """Return the candidates from the first level to the best, each the parent of the next."""
-    if not history.path:
+    if best is history.baseline:
         return []
     known = {structure(one.kernel): one for one in history}
     way: list[Candidate] = []

@@ -209,6 +209,9 @@ class KernelResult(FamilyResult):
             stopped_by=history.stopped_by,
             inference=inference,
             n_rows=len(search.problem_.y),
+            n_pairs=search.structures_.n_pairs,
+            n_pairs_seen=search.structures_.n_pairs_seen,
+            choose=search.choose,
         )
 
     def own_predictions(self) -> OwnPredictions:
