@@ -207,7 +207,7 @@ def test_there_are_none_unless_asked_for():
 def test_decisions_for_calibration_come_from_machines_that_have_not_seen_the_row():
     dual = random_dual(0, n=30, C=1e6)
     seen = dual.scores(cross_alpha(dual))
-    held_out = cross_fitted(dual, EvolutionOptions(), True, np.random.SeedSequence(0))
+    held_out = cross_fitted(dual, np.ones(30), EvolutionOptions(), True, np.random.SeedSequence(0))
     # Labels are random here: a machine with a large C has learnt them by heart.
     assert (np.sign(seen) == dual.signs).mean() > 0.95
     assert (np.sign(held_out) == dual.signs).mean() < 0.8
@@ -224,3 +224,14 @@ def test_a_class_of_one_row_is_calibrated_on_what_was_seen():
     model = EvolutionarySVC(probability=True, random_state=0).fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+
+
+def test_copies_of_a_row_are_not_all_left_out_at_once():
+    # Four kinds of row, of which those in one corner are positive in three of four cases.
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(400, 2)).astype(float)
+    chance = np.where(X.all(axis=1), 0.75, 0.1)
+    y = rng.random(400) < chance
+    model = EvolutionarySVC(probability=True, random_state=0).fit(X, y)
+    p = model.predict_proba([[1.0, 1.0], [0.0, 0.0]])[:, 1]
+    np.testing.assert_allclose(p, [0.75, 0.1], atol=0.08)

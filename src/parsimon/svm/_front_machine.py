@@ -149,7 +149,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
             errors = self.columns_["training_error"]
             self.beats_constant_ = errs_less(errors, problem.constant_error)
             seen = problem.scores(alpha)[0] + bias[0]
-            slopes = _cross_fitted_slopes(dual, problem.weights, self.tol, otherwise=seen)
+            slopes = _cross_fitted_slopes(dual, rows.weights, self.tol, otherwise=seen)
         return settle(self, alpha[0], float(bias[0]), basis, slopes)
 
     def predict(self, X: Any) -> AnyArray:
@@ -172,22 +172,23 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         return np.column_stack((1.0 - positive, positive))
 
 
-def _cross_fitted_slopes(dual: Dual, weights: Array, tol: float, *, otherwise: Array) -> Slopes:
+def _cross_fitted_slopes(dual: Dual, counts: Array, tol: float, *, otherwise: Array) -> Slopes:
     """Return slopes from machines of the same price that have not seen the rows.
 
     If a class has a single row, none can be left out, and the decisions `otherwise` must do: the
     targets of so few rows keep the probabilities far from 0 and 1.
 
-    Shapes: weights, otherwise (n,).
+    Shapes: counts, otherwise (n,).
     """
 
     def machine(part: Dual, seed: np.random.SeedSequence) -> tuple[Array, float]:  # noqa: ARG001
         alpha = solve(part, tol=tol).alpha
         return alpha, float(best_bias(part.scores(alpha)[None], part.signs, part.upper)[0])
 
-    unseen = unseen_decisions(dual, machine, np.random.SeedSequence(0))
+    unseen = unseen_decisions(dual, counts, machine, np.random.SeedSequence(0))
     decisions = otherwise if unseen is None else unseen
-    return fit_slopes(decisions, dual.signs, weights * (len(dual) / weights.sum()))
+    # C is in the bounds of all rows alike, so that they are weights up to a factor.
+    return fit_slopes(decisions, dual.signs, dual.upper * (counts.sum() / dual.upper.sum()))
 
 
 @dataclass(frozen=True, eq=False)

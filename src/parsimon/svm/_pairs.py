@@ -226,6 +226,7 @@ class PairwiseProblem:
     codes (n,): Classes, counted from 0.
     upper (n,): Bounds of the dual variables.
     concave: Whether the kernel matrix has no negative eigenvalues.
+    counts (n,): How many given rows each stands for.
     """
 
     kernel: Array
@@ -233,6 +234,7 @@ class PairwiseProblem:
     upper: Array
     n_classes: int
     concave: bool
+    counts: Array
 
     def duals(self, *, equality: bool) -> Iterator[Dual]:
         """Yield the dual of each pair, in the order of `pairs_of`."""
@@ -264,9 +266,10 @@ def fit_pairs(
     """Fit every pair of classes, with chance of its own."""
     duals = problem.duals(equality=not settings.printed)
     children = seed.spawn(len(pairs_of(problem.n_classes)))
+    counts = [problem.counts[pair.rows(problem.codes)] for pair in pairs_of(problem.n_classes)]
     calls = (
-        (dual, settings, problem.concave, child, probability)
-        for dual, child in zip(duals, children, strict=True)
+        (dual, settings, problem.concave, child, own if probability else None)
+        for dual, child, own in zip(duals, children, counts, strict=True)
     )
     with Workers(1 if problem.n_classes == 2 else n_jobs) as workers:
         return list(workers.map(fit_pair, calls))
@@ -277,23 +280,27 @@ def fit_pair(
     settings: EvolutionOptions,
     concave: bool,
     seed: np.random.SeedSequence,
-    probability: bool,
+    counts: Array | None,
 ) -> PairFit:
-    """Fit one pair of classes."""
+    """Fit one pair of classes, with probabilities if it is known how many rows each stands for."""
     own, folds = seed.spawn(2)
     fitted = fit_dual(dual, settings, concave, own)
-    if not probability:
+    if counts is None:
         return PairFit(fitted, None)
-    decisions = cross_fitted(dual, settings, concave, folds)
+    decisions = cross_fitted(dual, counts, settings, concave, folds)
     if decisions is None:
         decisions = dual.scores(fitted.solution.alpha, fitted.solution.bias)
     # C is in the bounds of all rows alike, so that they are weights up to a factor.
-    weights = dual.upper * (len(dual) / dual.upper.sum())
+    weights = dual.upper * (counts.sum() / dual.upper.sum())
     return PairFit(fitted, fit_slopes(decisions, dual.signs, weights))
 
 
 def cross_fitted(
-    dual: Dual, settings: EvolutionOptions, concave: bool, seed: np.random.SeedSequence
+    dual: Dual,
+    counts: Array,
+    settings: EvolutionOptions,
+    concave: bool,
+    seed: np.random.SeedSequence,
 ) -> Array | None:
     """Return decisions about every row by evolved machines that have not seen it; None as below."""
 
@@ -301,35 +308,51 @@ def cross_fitted(
         found = fit_dual(part, settings, concave, child).solution
         return found.alpha, found.bias
 
-    return unseen_decisions(dual, machine, seed)
+    return unseen_decisions(dual, counts, machine, seed)
 
 
 def unseen_decisions(
     dual: Dual,
+    counts: Array,
     machine: Callable[[Dual, np.random.SeedSequence], tuple[Array, float]],
     seed: np.random.SeedSequence,
 ) -> Array | None:
     """Return decisions about every row by machines that have not seen it, in five folds.
 
-    `machine` solves a part of the dual, and returns its variables and the bias. None if a class
-    has a single row, so that none can be left out.
+    `machine` solves a part of the dual, and returns its variables and the bias. A row that stands
+    for several is left out a part at a time, as its copies would be, and its decisions are
+    averaged. None if a class has a single row, so that none can be left out.
+
+    Shapes: counts (n,).
     """
-    least = int(min((dual.signs > 0).sum(), (dual.signs < 0).sum()))
-    n_folds = min(_N_FOLDS, least)
+    copies = np.maximum(np.floor(counts + 1e-9), 1.0)
+    n_folds = int(min(_N_FOLDS, *(copies[dual.signs == sign].sum() for sign in (-1.0, 1.0))))
     if n_folds < 2:
         return None
     shuffle, *seeds = seed.spawn(1 + n_folds)
     rng = np.random.default_rng(shuffle)
-    folds = np.empty(len(dual), dtype=np.intp)
-    for sign in (-1.0, 1.0):
-        members = np.flatnonzero(dual.signs == sign)
-        folds[rng.permutation(members)] = np.arange(len(members)) % n_folds
-    decisions = np.empty(len(dual))
-    for fold, child in enumerate(seeds):
-        kept, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        part = Dual(
-            dual.kernel[np.ix_(kept, kept)], dual.signs[kept], dual.upper[kept], dual.equality
-        )
+    shares = _shares_left_out(dual.signs, copies, n_folds, rng)
+    decisions = np.zeros(len(dual))
+    for share, child in zip(shares.T, seeds, strict=True):
+        kept, left = np.flatnonzero(share < 1), np.flatnonzero(share > 0)
+        upper = dual.upper[kept] * (1.0 - share[kept])
+        part = Dual(dual.kernel[np.ix_(kept, kept)], dual.signs[kept], upper, dual.equality)
         alpha, bias = machine(part, child)
-        decisions[left] = dual.kernel[np.ix_(left, kept)] @ (alpha * part.signs) + bias
+        found = dual.kernel[np.ix_(left, kept)] @ (alpha * part.signs) + bias
+        decisions[left] += share[left] * found
     return decisions
+
+
+def _shares_left_out(signs: Array, copies: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Return which share of each row every fold leaves out; those of a row sum to 1.
+
+    Shapes: signs, copies (n,) -> (n, n_folds).
+    """
+    first = np.empty(len(signs), dtype=np.intp)
+    for sign in (-1.0, 1.0):
+        members = np.flatnonzero(signs == sign)
+        first[rng.permutation(members)] = np.arange(len(members)) % n_folds
+    parts = np.minimum(copies, n_folds)
+    steps = (np.arange(n_folds) - first[:, None]) % n_folds
+    shares: Array = np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)
+    return shares
