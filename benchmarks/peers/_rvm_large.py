@@ -75,7 +75,7 @@ def measure(n: int, n_centres: int | None) -> dict[str, Any]:
     from parsimon.rvm import RVC
 
     X, y, X_test, y_test = table(n, 0)
-    model = RVC(bias=False, centres=n_centres, random_state=0)
+    model = RVC(gamma="scale", bias=False, centres=n_centres, random_state=0)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Relevance vector classification against fastrvm 0.1.5 (fits) and SVC (predictions).
+"""Relevance vector classification against fastrvm 0.1.5, and SVC (predictions).
 
 Both fit a table of `make_classification` with an RBF kernel, gamma="scale" and no intercept,
 which is fastrvm's default: with one, it takes the last relevant column for the intercept even
@@ -72,9 +72,9 @@ def _compare(n: int, seed: int) -> Comparison:
 
     X, y, X_test, y_test = table(n, seed)
     # A first fit loads libraries and compiled code; at n = 2000 that would double a long run.
-    for model in (RVC(bias=False), FastRVC()):
+    for model in (RVC(gamma="scale", bias=False), FastRVC()):
         _fit(model, X[:200], y[:200])
-    ours, peer = RVC(bias=False), FastRVC()
+    ours, peer = RVC(gamma="scale", bias=False), FastRVC()
     seconds = [_seconds(partial(_fit, model, X, y)) for model in (ours, peer)]
     evidence, peer_evidence, distance = _evidences(ours, peer, X, y)
     return Comparison(
@@ -177,18 +177,33 @@ def _evidences(ours: Any, peer: Any, X: Array, y: Indices) -> tuple[float, float
 
 
 def _predictions(n: int) -> list[Row]:
+    from fastrvm import RVC as FastRVC
     from sklearn.svm import SVC
 
     X, y, X_test, _ = table(n, 0)
-    ours, machine = RVC(bias=False), SVC()
-    for model in (ours, machine):
+    ours, machine, peer = RVC(gamma="scale", bias=False), SVC(), FastRVC()
+    for model in (ours, machine, peer):
         _fit(model, X, y)
-    jobs = [partial(ours.predict, X_test), partial(ours.predict_proba, X_test)]
-    labels, probabilities, theirs = median_seconds([*jobs, partial(machine.predict, X_test)], 21)
+    jobs = [
+        partial(ours.predict, X_test),
+        partial(ours.predict_proba, X_test),
+        partial(machine.predict, X_test),
+        partial(peer.predict_proba, X_test),
+    ]
+    labels, probabilities, theirs, peers = median_seconds(jobs, 21)
     case = f"prediction of {N_TEST} rows after {n} x 10"
     sizes = f"{len(ours.relevance_)} vectors, theirs {len(machine.support_)}"
+    vectors = f"{len(ours.relevance_)} vectors, theirs {len(peer.relevance_)}"
     return [
         Row(case, "seconds of predict; SVC.predict", labels, theirs, bar=1.0, note=sizes),
+        Row(
+            case,
+            "seconds of predict_proba; fastrvm's",
+            probabilities,
+            peers,
+            bar=1.0,
+            note=vectors,
+        ),
         Row(
             case,
             "seconds of predict_proba; SVC.predict",
@@ -196,4 +211,20 @@ def _predictions(n: int) -> list[Row]:
             theirs,
             note="SVC has no probabilities of its own",
         ),
+        *_default(X, y, ours),
+    ]
+
+
+def _default(X: Array, y: Indices, given: Any) -> list[Row]:
+    """Return what the default's choice of a width costs beside one fit at a given width."""
+    default = RVC()
+    seconds, one = (_seconds(partial(_fit, model, X, y)) for model in (default, given))
+    return [
+        Row(
+            f"make_classification {len(X)} x 10",
+            "seconds of a default fit; ours at a given width",
+            seconds,
+            one,
+            note=f"{len(default.candidates_) - 1} widths compared",
+        )
     ]

@@ -120,7 +120,7 @@ def test_integer_weights_equal_repeated_rows(iris, multi_class, rng):
 @both
 def test_offsets_move_the_choice_of_class(iris, multi_class):
     X, y, new, _ = iris
-    model = RVC(multi_class=multi_class, cutoff=[0.0, 0.0, -2.0]).fit(X, y)
+    model = RVC(gamma="scale", multi_class=multi_class, cutoff=[0.0, 0.0, -2.0]).fit(X, y)
     shifted = (model.decision_function(new) - [0.0, 0.0, -2.0]).argmax(axis=1)
     np.testing.assert_array_equal(model.predict(new), model.classes_[shifted])
     plain = model.set_params(cutoff=0.0).predict(new)

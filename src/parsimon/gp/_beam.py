@@ -57,7 +57,7 @@ class BeamOptions:
 
     depth: int = 4
     beam: int = 2
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
     shortlist: int | None = 8
     patience: int = 1
     n_jobs: int | None = 1
@@ -134,7 +134,14 @@ class BeamState:
         """Return the kernels that are grown further; None is the empty kernel."""
         if not self.levels:
             return [None]
-        return [one for one in self.levels[-1] if not math.isnan(one.guide)][:beam]
+        alive = [one for one in self.levels[-1] if not math.isnan(one.guide) and self.rises(one)]
+        return alive[:beam]
+
+    def rises(self, candidate: Candidate) -> bool:
+        """Say whether the evidence of a kernel is greater than that of the one it grew from."""
+        above = [] if len(self.levels) < 2 else self.levels[-2]
+        parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
+        return candidate.log_evidence > parent.log_evidence
 
 
 class Beam:

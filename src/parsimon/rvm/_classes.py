@@ -37,11 +37,12 @@ from parsimon.rvm._dictionary import (
 )
 from parsimon.rvm._machine import (
     Column,
+    FarSummary,
     FarVariance,
     RelevanceMachine,
     Shared,
+    averaged_log_odds,
     make_machine,
-    moderated_probability,
 )
 from parsimon.rvm._setup import Dictionary, sparse_options
 
@@ -86,10 +87,7 @@ class OneVsRestMachines:
         mean = self.mean(design)
         if plug_in:
             return mean
-        # From the less probable side, which keeps its digits: 1 - p does not.
-        less = np.maximum(moderated_probability(-np.abs(mean), self.variance(X, design)), _TINY)
-        log_odds: Array = np.copysign(np.log1p(-less) - np.log(less), mean)
-        return log_odds
+        return averaged_log_odds(mean, self.variance(X, design))
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
         decision = self.decision(X, design, plug_in=plug_in)
@@ -123,7 +121,7 @@ class SoftmaxClasses:
 
     result: SparseSoftmax
     n_classes: int
-    far: tuple[FarVariance, ...] = ()
+    far: tuple[FarVariance | FarSummary, ...] = ()
 
     @classmethod
     def fit(
@@ -136,6 +134,7 @@ class SoftmaxClasses:
         X: Array,
         design: Array,
         row_weights: Array,
+        keep_rows: bool = False,
     ) -> Self:
         """Return the model of a result whose pairs count the columns of the whole dictionary.
 
@@ -148,23 +147,25 @@ class SoftmaxClasses:
             return cls(moved, n_classes)
         columns = design[:, shared.order]
         probability = softmax(softmax_scores(moved, columns, n_classes), axis=1)
-        far = []
+        far: list[FarVariance | FarSummary] = []
         for k in range(n_classes):
             own = np.flatnonzero(pairs[:, 0] == k)
             # The bias must lead for the far variance to know it.
             own = own[np.argsort(pairs[own, 1], kind="stable")]
             used = pairs[own, 1]
+            has_bias = shared.basis.has_bias and bool((used == 0).any())
+            exact = FarVariance.fit(
+                column,
+                X,
+                columns[:, used],
+                alpha=result.alpha[own],
+                mean=result.mean[own],
+                precision=probability[:, k] * (1.0 - probability[:, k]),
+                row_weights=row_weights,
+                has_bias=has_bias,
+            )
             far.append(
-                FarVariance.fit(
-                    column,
-                    X,
-                    columns[:, used],
-                    alpha=result.alpha[own],
-                    mean=result.mean[own],
-                    precision=probability[:, k] * (1.0 - probability[:, k]),
-                    row_weights=row_weights,
-                    has_bias=shared.basis.has_bias and bool((used == 0).any()),
-                )
+                exact if keep_rows else exact.summary(X, columns[:, used], has_bias=has_bias)
             )
         return cls(moved, n_classes, tuple(far))
 
@@ -215,24 +216,20 @@ def class_model(
     X: Array,
     design: Array,
     row_weights: Array,
+    keep_rows: bool = False,
 ) -> ClassModel:
     """Return the model of some fits: one of all classes, or one for each."""
+    rows: dict[str, Any] = {
+        "column": column,
+        "X": X,
+        "design": design,
+        "row_weights": row_weights,
+        "keep_rows": keep_rows,
+    }
     if isinstance(fits[0], SparseSoftmax):
-        return SoftmaxClasses.fit(
-            fits[0],
-            shared,
-            n_classes,
-            column=column,
-            X=X,
-            design=design,
-            row_weights=row_weights,
-        )
+        return SoftmaxClasses.fit(fits[0], shared, n_classes, **rows)
     return OneVsRestMachines(
-        tuple(
-            make_machine(shared, fit, column=column, X=X, design=design, row_weights=row_weights)
-            for fit in fits
-            if isinstance(fit, SparseBayes)
-        )
+        tuple(make_machine(shared, fit, **rows) for fit in fits if isinstance(fit, SparseBayes))
     )
 
 

@@ -60,6 +60,8 @@ class KernelColumns:
         return len(self.centres)
 
     def fill(self, X: Array, out: Array) -> None:
+        if not self.n_columns:
+            return
         if isinstance(self.kernel, Kernel) and X is self.centres and out.size <= _PIECE:
             # A symmetric matrix costs half.
             out[:] = finite(self.kernel.gram(X), self.kernel)

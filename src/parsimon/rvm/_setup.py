@@ -28,6 +28,8 @@ ALGORITHMS = ("fast", "em", "variational")
 Task: TypeAlias = Literal["regression", "classification"]
 # Functions among which a width is chosen; with more they sit at the rows it is chosen on.
 _MOST_CENTRES = 2000
+# Of fits that only compare widths.
+ROUGH_STEPS, ROUGH_TOLERANCE = 200, 0.1
 
 
 class Dictionary(NamedTuple):
@@ -52,6 +54,7 @@ def check_options(estimator: Any) -> None:
     check_choice("input_relevance", estimator.input_relevance, [True, False])
     check_choice("bias", estimator.bias, [True, False])
     check_choice("far_variance", estimator.far_variance, [True, False])
+    check_choice("keep_rows", estimator.keep_rows, [True, False])
     check_count("max_iter", estimator.max_iter)
     check_positive("tol", estimator.tol)
     check_seconds("time_limit", estimator.time_limit)
@@ -98,7 +101,7 @@ def make_dictionary(
     by_evidence = estimator.input_relevance or (
         isinstance(estimator.gamma, str) and estimator.gamma == "evidence"
     )
-    kernel = estimator.kernel
+    kernel = "rbf" if estimator.kernel is None else estimator.kernel
     common = {
         "degree": estimator.degree,
         "coef0": estimator.coef0,
@@ -125,7 +128,7 @@ def make_dictionary(
         row_weights=summed,
         random_state=seeds[0],
     )
-    widths, gamma = None, estimator.gamma
+    widths, gamma = None, "scale" if estimator.gamma is None else estimator.gamma
     starts: tuple[SparseBayes | None, ...] = ()
     if by_evidence:
         widths = _widths(estimator, rows, points, targets, task, deadline, options, seeds[1])
@@ -155,6 +158,7 @@ def _widths(
     seed: np.random.SeedSequence,
 ) -> WidthFit:
     limit = None if deadline is None else 0.5 * max(deadline - time.monotonic(), 0.0)
+    kernel = "rbf" if estimator.kernel is None else estimator.kernel
     common: dict[str, Any] = {
         "task": task,
         "bias": estimator.bias,
@@ -165,10 +169,10 @@ def _widths(
         "random_state": seed,
     }
     if estimator.input_relevance:
-        widths = input_widths(estimator.kernel, rows.X, targets, **common)
+        widths = input_widths(kernel, rows.X, targets, **common)
     else:
         shape = {"degree": estimator.degree, "coef0": estimator.coef0}
-        widths = best_gamma(estimator.kernel, rows.X, targets, **shape, **common)
+        widths = best_gamma(kernel, rows.X, targets, **shape, **common)
     if limit is not None and not widths.converged:
         warnings.warn(
             "The widths are those found in half of the time. Raise time_limit.",
@@ -189,3 +193,12 @@ def warn_unless_converged(fits: Sequence[Any]) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def rough_options(estimator: Any) -> dict[str, Any]:
+    """Return the options of fits that only compare widths: what gains less changes no choice."""
+    return {
+        "algorithm": "fast",
+        "max_iter": min(ROUGH_STEPS, estimator.max_iter),
+        "tol": max(ROUGH_TOLERANCE, estimator.tol),
+    }

@@ -233,7 +233,7 @@ def prepared(
     [1] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
     """
     rng = generator(random_state)
-    rows = _chosen_rows(targets, task, row_weights, max_rows, rng)
+    rows = chosen_rows(targets, task, row_weights, max_rows, rng)
     weights = None if row_weights is None else row_weights[rows]
     basis = make_basis(
         SquaredExponential(), X[rows], centres=centres, row_weights=weights, random_state=rng
@@ -259,7 +259,7 @@ def _price(price: float | str, n_rows: float) -> float:
     return check_positive('price is "bic" or a number; price', price, or_zero=True)
 
 
-def _chosen_rows(
+def chosen_rows(
     targets: Array,
     task: Task,
     row_weights: Array | None,

@@ -113,12 +113,12 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         The rule by which the default solution is chosen, as in `select`: "training_accuracy" or
         "accuracy", on the training rows or by the figures of the front; "one_se", the least
         complex within one standard error of the most accurate; "knee", that of the least error at
-        each complexity; or any other of `parsimon.pareto.choose`. None of them ends at the same
-        class for every row: where only that is left, `fit` keeps the most frequent class with a
-        warning. The default is the source's. On seven of its tables, ten splits each, it was not
-        to be told from "accuracy" on rows held out; "one_se" lost one point in a hundred and
-        needed half as many functions. The rules were compared on these very rows, so expect no
-        better of the default elsewhere.
+        each complexity, or "one_se" if the error there is larger than that allows; or any other
+        of `parsimon.pareto.choose`. None of them ends at the same class for every row: where only
+        that is left, `fit` keeps the most frequent class with a warning. The default is the
+        source's. On seven of its tables, ten splits each, it was not to be told from "accuracy"
+        on rows held out; "one_se" lost one point in a hundred and needed half as many functions.
+        The rules were compared on these very rows, so expect no better of the default elsewhere.
     max_iter : int, optional
         Iterations; if left out, 20,000 (5,000 with three classes or more), or 2,000 generations of
         NSGA-II.

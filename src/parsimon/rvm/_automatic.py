@@ -1,0 +1,295 @@
+"""Which functions a machine is given if no width is: scaled columns and a width, or a constant.
+
+Read `choose_width` first. The evidence of a relevance vector machine is a likelihood maximised over
+a precision for every function, and narrow functions have many to choose from: it prefers widths
+that overfit, on pure noise too. Widths are therefore compared by rows that took no part in a fit.
+The columns are divided by their standard deviations; the walk goes from wide functions, whose fits
+are fast, to narrow ones for as long as held-out rows gain; a constant is kept unless the best width
+is better than it beyond chance. The scores of the held-out rows serve a second time, to calibrate
+probabilities.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from parsimon._checks import finite_matrix
+from parsimon._data import Rows
+from parsimon._random import seed_sequence
+from parsimon._typing import Array, Indices
+from parsimon.kernels import Laplacian, SquaredExponential
+from parsimon.kernels.leaf import Leaf
+from parsimon.rvm._dictionary import BasisFunctions, KernelColumns, choose_centres, make_basis
+from parsimon.rvm._widths import chosen_rows
+
+N_FOLDS = 5
+# Of columns in units of their standard deviations; the lengthscale of "rbf" is so many times the
+# root of the number of columns, that of "laplacian" so many times the number.
+WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
+# Where there are too few rows to choose.
+USUAL_WIDTH = 2.0
+# Rows on which a width is chosen when there are more.
+MOST_ROWS = 1000
+# A function that leaves less than this at the nearest row is no function of the other rows.
+LEAST_REACH = 0.1
+_COMPARED = 300
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Which rows are held out in which fold, and how much of their weight.
+
+    Shapes: rows, weights, folds (u,).
+    """
+
+    rows: Indices
+    weights: Array
+    folds: Indices
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max(initial=-1)) + 1
+
+
+def held_out(groups: Indices, weights: Array, importance: Array | None = None) -> HeldOut:
+    """Deal the rows of each group out to folds; a row that counts three times is three rows.
+
+    A weight that is no whole number, or that is due to the row's class, makes a row important and
+    not several: it is held out at once. Too few rows in a group make fewer folds, and less than two
+    folds are none. The folds depend on the rows alone, so that a fit can be repeated.
+
+    Shapes: groups (n,), weights (n,), importance (n,): the factor that is due to the class.
+    """
+    rng = np.random.default_rng(0)
+    counts = weights if importance is None else weights / importance
+    is_whole = np.abs(counts - np.round(counts)) < 1e-6 * counts
+    copies = np.clip(np.where(is_whole, np.round(counts), 1), 1, N_FOLDS).astype(np.intp)
+    least = int(np.bincount(groups, copies)[np.unique(groups)].min())
+    n_folds = min(N_FOLDS, least)
+    if n_folds < 2:
+        empty = np.empty(0, dtype=np.intp)
+        return HeldOut(empty, np.empty(0), empty)
+    dealt = [rng.permutation(np.flatnonzero(groups == group)) for group in np.unique(groups)]
+    rows = np.concatenate([np.repeat(own, copies[own]) for own in dealt])
+    return HeldOut(rows, (weights / copies)[rows], np.arange(len(rows)) % n_folds)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """Rows with columns in units of their standard deviations, and where functions may sit.
+
+    Shapes: X (n, d), weights (n,), points (c, d), numbers (c,), scales (d,).
+
+    centres (c, d): The points in the units of the table.
+    place (n,): The function that sits at each row, if functions sit at rows.
+    """
+
+    X: Array
+    weights: Array
+    points: Array
+    centres: Array
+    numbers: Indices
+    place: Indices | None
+    scales: Array
+
+    @classmethod
+    def of(cls, estimator: Any, rows: Rows) -> "ScaledRows":
+        """Scale the rows of an estimator's fit and choose its centres among them."""
+        scales = column_scales(rows.X, rows.weights)
+        X, given = rows.X / scales, estimator.centres
+        is_count = given is None or isinstance(given, Integral)
+        if not is_count:
+            given = finite_matrix(given, "centres")
+        points, numbers = choose_centres(
+            given if is_count or given.shape[1] != len(scales) else given / scales,
+            X if rows.is_new.all() else X[rows.is_new],
+            places=rows.places[rows.is_new],
+            row_weights=np.add.reduceat(rows.weights, np.flatnonzero(rows.is_new)),
+            random_state=seed_sequence(estimator.random_state).spawn(1)[0],
+        )
+        at_rows = is_count and len(points) == int(rows.is_new.sum())
+        place = np.cumsum(rows.is_new) - 1 if at_rows else None
+        centres = rows.given[numbers] if is_count else given
+        return cls(X, rows.weights, points, centres, numbers, place, scales)
+
+    def sample(self, groups: Indices) -> tuple["ScaledRows", Indices]:
+        """Return the same with at most `MOST_ROWS` rows, of each group its share, and these rows.
+
+        Shapes: groups (n,).
+        """
+        rng = np.random.default_rng(0)
+        some = chosen_rows(
+            groups.astype(np.float64), "classification", self.weights, MOST_ROWS, rng
+        )
+        if len(some) == len(self.X):
+            return self, some
+        fewer = replace(self, X=self.X[some], weights=self.weights[some])
+        if self.place is None:
+            return fewer, some
+        used, place = np.unique(self.place[some], return_inverse=True)
+        return replace(fewer, points=self.points[used], place=place), some
+
+    def basis(self, kernel: Leaf | None, bias: bool) -> BasisFunctions:
+        """Return the functions of a chosen kernel in units of the table, or the bias alone."""
+        own = SquaredExponential() if kernel is None else kernel
+        lengthscale = own.numbers("lengthscale")[0] * self.scales
+        functions = KernelColumns(
+            own.replaced(lengthscale=tuple(lengthscale.tolist())), self.centres
+        )
+        made = BasisFunctions(functions, self.numbers, bias)
+        return made.columns(np.arange(int(bias))) if kernel is None else made
+
+
+# From a basis, its design at all rows, training weights of all rows and held-out rows to scores of
+# the latter, shape (h, k).
+Scorer: TypeAlias = Callable[[BasisFunctions, Array, Array, Indices], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Fits of all folds at any width; `scorer` fits a fold and predicts what it holds out."""
+
+    table: ScaledRows
+    bias: bool
+    parts: HeldOut
+    scorer: Scorer
+
+    def scores(self, kernel: Leaf) -> Array:
+        """Return the scores of all held-out parts, shape (u, k)."""
+        table = self.table
+        basis = make_basis(kernel, table.X, centres=table.points, bias=self.bias)
+        design = basis.design(table.X)
+        answers: list[Array] = []
+        order: list[Indices] = []
+        for fold in range(self.parts.n_folds):
+            own = np.flatnonzero(self.parts.folds == fold)
+            held, share = self.parts.rows[own], self.parts.weights[own]
+            left = table.weights - np.bincount(held, share, minlength=len(table.X))
+            left[left <= 1e-9 * table.weights] = 0.0
+            columns = self._columns(left)
+            answers.append(self.scorer(basis.columns(columns), design[:, columns], left, held))
+            order.append(own)
+        scores: Array = np.concatenate(answers)[np.argsort(np.concatenate(order))]
+        return scores
+
+    def _columns(self, left: Array) -> Indices:
+        """Return the columns of functions at training rows, the bias first."""
+        first = int(self.bias)
+        if self.table.place is None:
+            return np.arange(len(self.table.points) + first)
+        used = np.unique(self.table.place[left > 0.0])
+        return np.concatenate([np.arange(first), first + used])
+
+
+@dataclass(frozen=True, eq=False)
+class WidthChoice:
+    """The kernel of scaled columns, None for a constant, with the scores it was chosen by.
+
+    scores (u, k): Of the held-out parts; None if there were too few rows.
+    tried: Names, widths and mean losses of held-out rows; the constant has no width.
+    """
+
+    kernel: Leaf | None
+    scores: Array | None
+    tried: tuple[tuple[str, float, float], ...]
+
+
+def choose_width(
+    trials: Trials,
+    names: Sequence[str],
+    losses: Callable[[Array], Array],
+    constant: Array,
+    *,
+    deadline: float | None,
+) -> WidthChoice:
+    """Return the width that predicts held-out rows best, or the constant.
+
+    Shapes: constant (u,): the losses of a constant.
+
+    names: Of the kernels among which to choose.
+    losses: From scores (u, k) to the losses of the held-out parts, (u,).
+    """
+    weights, n_columns = trials.parts.weights, trials.table.X.shape[1]
+    if not trials.parts.n_folds:
+        return WidthChoice(_kernel(names[0], USUAL_WIDTH, n_columns), None, ())
+    tried = [("constant", np.inf, float(np.average(constant, weights=weights)))]
+    best: tuple[Leaf | None, Array | None, Array] = (None, None, constant)
+    nearest = _nearest(trials.table.X)
+    for name in names:
+        lowest: Array | None = None
+        for width in WIDTHS:
+            late = deadline is not None and time.monotonic() > deadline
+            kernel = _kernel(name, width, n_columns)
+            if len(tried) > 1 and (late or kernel.gram(*nearest)[0, 0] < LEAST_REACH):
+                break
+            scores = trials.scores(kernel)
+            found = losses(scores)
+            tried.append((name, width, float(np.average(found, weights=weights))))
+            if best[1] is None or np.average(found - best[2], weights=weights) < 0.0:
+                best = kernel, scores, found
+            if lowest is not None and np.average(found - lowest, weights=weights) > 0.0:
+                # Where nothing is found yet, narrower functions may: unless it is plain already.
+                if _is_better(constant - best[2], weights) or _is_better(found - lowest, weights):
+                    break
+            else:
+                lowest = found
+    chosen = best[0] if _is_better(constant - best[2], weights) else None
+    return WidthChoice(chosen, best[1], tuple(tried))
+
+
+def _kernel(name: str, width: float, n_columns: int) -> Leaf:
+    """Return a kernel of scaled columns; distances grow with their number."""
+    if name == "rbf":
+        return SquaredExponential(lengthscale=width * float(np.sqrt(n_columns)))
+    return Laplacian(lengthscale=width * n_columns)
+
+
+def _is_better(gains: Array, weights: Array) -> bool:
+    """Return whether the mean gain is above its standard error."""
+    mean = float(np.average(gains, weights=weights))
+    variance = float(np.average((gains - mean) ** 2, weights=weights))
+    return bool(mean > np.sqrt(variance / weights.sum()))
+
+
+def _nearest(X: Array) -> tuple[Array, Array]:
+    """Return two rows whose distance is the median of that of a row to the nearest other."""
+    some = np.linspace(0, len(X) - 1, min(len(X), _COMPARED)).astype(np.intp)
+    distances = cdist(X[some], X)
+    distances[np.arange(len(some)), some] = np.inf
+    least = distances.min(axis=1)
+    place = int(np.argsort(least)[len(some) // 2])
+    other = int(np.argmin(distances[place]))
+    return X[some[place]][None], X[other][None]
+
+
+def column_scales(X: Array, weights: Array) -> Array:
+    """Return the standard deviations of the columns, one for a constant column.
+
+    Shapes: X (n, d), weights (n,) -> (d,).
+    """
+    largest = np.abs(X).max(axis=0)
+    unit = X / np.where(largest > 0.0, largest, 1.0)
+    centred = unit - np.average(unit, axis=0, weights=weights)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
+    # What is left of a constant column is rounding.
+    return np.where(spread > 1e-13, spread * largest, np.where(largest > 0.0, largest, 1.0))
+
+
+def automatic_names(estimator: Any) -> tuple[str, ...]:
+    """Return the kernels among which an estimator's fit is to choose, none if it is not to."""
+    names = {None: ("rbf", "laplacian"), "rbf": ("rbf",), "laplacian": ("laplacian",)}
+    is_named = estimator.kernel is None or isinstance(estimator.kernel, str)
+    if estimator.gamma is not None or estimator.input_relevance or not is_named:
+        return ()
+    return names.get(estimator.kernel, ())
+
+
+def half_time(deadline: float | None) -> float | None:
+    """Return when half of the time until a deadline is over."""
+    return None if deadline is None else 0.5 * (time.monotonic() + deadline)

@@ -1,0 +1,222 @@
+"""What `RVC()` and `RVR()` do without a width: noise is not fitted, units do not matter, and
+probabilities hold on new rows."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from parsimon.kernels import Laplacian, SquaredExponential
+from parsimon.rvm import RVC, RVR
+from parsimon.rvm._automatic import held_out
+from parsimon.rvm._calibration import Calibration, fitted_calibration
+from parsimon.rvm._machine import averaged_log_odds, moderated_probability
+
+
+def rings(n, seed):
+    """A class inside the other, three columns of which one is noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    radius = np.hypot(X[:, 0], X[:, 1])
+    return X, (rng.random(n) < expit(4.0 * (radius - 1.2))).astype(int)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(200, 20)), (rng.random(200) < 0.3).astype(int)
+
+
+def test_pure_noise_gets_the_class_frequencies(noise):
+    X, y = noise
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RVC().fit(X, y)
+        found = model.predict_proba(100.0 * X)
+    assert len(model.relevance_) == 0
+    assert model.relevance_vectors_.shape == (0, 20)
+    assert model.calibration_.slope == 0.0
+    np.testing.assert_allclose(found, np.tile([1 - y.mean(), y.mean()], (200, 1)), rtol=1e-12)
+    assert (model.predict(X) == 0).all()
+    mean, sd = model.latent(X, return_std=True)
+    assert np.ptp(mean) == 0.0
+    assert np.isfinite(sd).all()
+
+
+def test_noise_of_three_classes_gets_their_frequencies():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1, 2], [30, 20, 10]))
+    model = RVC().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:2]), [[1 / 2, 1 / 3, 1 / 6]] * 2, rtol=1e-12)
+    assert model.decision_function(X).shape == (60, 3)
+    assert (model.predict(X) == 0).all()
+
+
+def test_noise_in_regression_gets_the_mean():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 8)), 5.0 + rng.normal(size=100)
+    model = RVR().fit(X, y)
+    assert len(model.relevance_) == 0
+    mean, sd = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, y.mean())
+    np.testing.assert_allclose(sd, y.std(), rtol=0.05)
+
+
+UNITS = np.array([1e-5, 1.0, 3e4])
+
+
+def test_units_of_the_columns_do_not_matter_to_classes():
+    X, y = rings(150, 0)
+    new, truth = rings(1000, 1)
+    plain, other = RVC().fit(X, y), RVC().fit(X * UNITS + 7 * UNITS, y)
+    expected = plain.predict_proba(new)
+    np.testing.assert_allclose(other.predict_proba(new * UNITS + 7 * UNITS), expected, atol=1e-4)
+    np.testing.assert_array_equal(other.relevance_, plain.relevance_)
+    np.testing.assert_allclose(other.relevance_vectors_, (X * UNITS + 7 * UNITS)[other.relevance_])
+    frequencies = np.tile([1 - y.mean(), y.mean()], (1000, 1))
+    assert log_loss(truth, expected) < log_loss(truth, frequencies) - 0.1
+    assert plain.score(new, truth) > RVC(gamma="scale").fit(X * UNITS, y).score(new * UNITS, truth)
+
+
+def test_units_of_the_columns_do_not_matter_to_numbers():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(120, 3)), rng.normal(size=(500, 3))
+    y = np.sin(1.5 * X[:, 0]) + X[:, 2] + 0.2 * rng.normal(size=120)
+    truth = np.sin(1.5 * new[:, 0]) + new[:, 2]
+    model = RVR().fit(X * UNITS, y)
+    assert model.score(new * UNITS, truth) > 0.9
+    assert RVR(gamma="scale").fit(X * UNITS, y).score(new * UNITS, truth) < 0.9
+    assert model.kernel_.lengthscale == pytest.approx(RVR().fit(X, y).kernel_.lengthscale * UNITS)
+
+
+def test_breast_cancer_in_its_own_units():
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:300], order[300:]
+    model = RVC().fit(X[train], y[train])
+    loss = log_loss(y[test], model.predict_proba(X[test]))
+    assert loss < 0.13
+    assert len(model.relevance_) < 20
+
+
+def test_the_default_is_as_accurate_as_the_scale_on_a_curved_border():
+    scores = []
+    for seed in range(3):
+        X, y = rings(100, seed)
+        new, truth = rings(2000, 100 + seed)
+        X, new = X[:, :2], new[:, :2]
+        given = RVC(gamma="scale").fit(X, y).score(new, truth)
+        scores.append((RVC().fit(X, y).score(new, truth), given))
+    default, given = np.mean(scores, axis=0)
+    assert default > given - 0.01
+
+
+def test_held_out_log_odds_have_a_slope_near_one():
+    rng = np.random.default_rng(1)
+    X, new = rng.normal(size=(250, 5)), rng.normal(size=(4000, 5))
+    latent = [1.5 * each[:, 0] - each[:, 1] * each[:, 2] for each in (X, new)]
+    y, truth = (rng.random(len(each)) < expit(each) for each in latent)
+    model = RVC().fit(X, y)
+    odds = model.decision_function(new)
+    slope = LogisticRegression(C=np.inf).fit(odds[:, None], truth).coef_[0, 0]
+    assert 0.7 < slope < 1.4
+    given = RVC(gamma=1.0).fit(X, y).decision_function(new)
+    overconfident = LogisticRegression(C=np.inf).fit(given[:, None], truth).coef_[0, 0]
+    assert abs(np.log(slope)) < abs(np.log(max(overconfident, 1e-9)))
+    np.testing.assert_allclose(expit(odds), model.predict_proba(new)[:, 1])
+    np.testing.assert_array_equal(model.predict(new), odds > 0)
+
+
+def test_several_classes_share_a_calibrated_model():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    model = RVC().fit(X[order[:100]], y[order[:100]])
+    found = model.predict_proba(X[order[100:]])
+    assert log_loss(y[order[100:]], found) < 0.25
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    np.testing.assert_allclose(np.exp(model.decision_function(X)), model.predict_proba(X))
+    assert model.calibration_.shift.shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_a_named_kernel_is_the_only_one_compared(name):
+    X, y = rings(60, 0)
+    model = RVC(name).fit(X, y)
+    assert {candidate[0] for candidate in model.candidates_} == {"constant", name}
+    given = RVC(name, gamma=0.5).fit(X, y)
+    assert given.calibration_ is None
+    assert not hasattr(given, "candidates_")
+
+
+def test_a_few_rows_are_fitted_without_a_choice():
+    model = RVC().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+    assert model.candidates_ == ()
+    assert model.calibration_ is None
+    assert isinstance(model.kernel_, SquaredExponential)
+
+
+def test_centres_are_kept_in_the_units_of_the_table():
+    X, y = rings(80, 0)
+    centres = X[:10] * UNITS
+    model = RVC("laplacian", centres=centres).fit(X * UNITS, y)
+    assert isinstance(model.kernel_, Laplacian)
+    np.testing.assert_array_equal(model.relevance_vectors_, centres[model.relevance_])
+    some = RVC(centres=12, random_state=0).fit(X * UNITS, y)
+    np.testing.assert_array_equal(some.relevance_vectors_, (X * UNITS)[some.relevance_])
+
+
+def test_a_pickle_has_no_training_rows_unless_asked():
+    X, y = rings(500, 0)
+    new, _ = rings(300, 1)
+    plain = RVC(gamma=0.5).fit(X, y)
+    kept = RVC(gamma=0.5, keep_rows=True).fit(X, y)
+    assert len(pickle.dumps(plain)) < 20_000 < len(pickle.dumps(kept))
+    assert X[-1].tobytes() not in pickle.dumps(plain) or 499 in plain.relevance_
+    apart = np.abs(plain.predict_proba(new) - kept.predict_proba(new))
+    assert apart.mean() < 0.005
+    assert apart.max() < 0.06
+    far = np.full((1, 3), 1e3)
+    np.testing.assert_allclose(
+        plain.latent(far, return_std=True)[1], kept.latent(far, return_std=True)[1], rtol=1e-6
+    )
+
+
+def test_fast_log_odds_are_those_of_the_integral():
+    mean, variance = np.meshgrid(np.linspace(-20, 20, 41), np.r_[0.0, np.geomspace(1e-3, 1e4, 15)])
+    found = averaged_log_odds(mean, variance)
+    less = moderated_probability(-np.abs(mean), variance)
+    np.testing.assert_allclose(np.abs(found), np.log1p(-less) - np.log(less), atol=3e-4)
+    np.testing.assert_array_equal(np.sign(found), np.sign(mean))
+
+
+def test_held_out_parts_are_all_of_the_weight_once():
+    groups = np.repeat([0, 1], [17, 8])
+    weights = np.ones(25)
+    weights[3], weights[20] = 7.0, 2.5
+    parts = held_out(groups, weights)
+    np.testing.assert_allclose(np.bincount(parts.rows, parts.weights), weights)
+    assert parts.n_folds == 5
+    for fold in range(5):
+        held = parts.rows[parts.folds == fold]
+        assert set(groups[held]) == {0, 1}
+    # Seven copies are in every fold; a weight that is no count stays whole.
+    assert (parts.rows == 3).sum() == 5
+    assert (parts.rows == 20).sum() == 1
+    assert held_out(np.array([0, 0, 1]), np.ones(3)).n_folds == 0
+
+
+def test_calibration_finds_the_slope_and_shift_that_were_there():
+    rng = np.random.default_rng(0)
+    scores = 3.0 * rng.normal(size=(4000, 1))
+    codes = (rng.random(4000) < expit(0.5 * scores[:, 0] - 1.0)).astype(int)
+    found = fitted_calibration(scores, codes, np.ones(4000))
+    assert found.slope == pytest.approx(0.5, abs=0.05)
+    assert found.shift == pytest.approx([-1.0], abs=0.15)
+    given = Calibration(1.0, np.zeros(1))
+    assert found.losses(scores, codes).mean() < given.losses(scores, codes).mean()
