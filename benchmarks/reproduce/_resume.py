@@ -6,11 +6,14 @@ belongs to a job's settings and to the source code they ran with, so that a chan
 the job again.
 """
 
+import ast
 import hashlib
+import importlib.util
 import json
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +35,11 @@ def run_all(
     """Return the result of every job; jobs are frozen dataclasses of plain values.
 
     With `file_name` results are kept there and those already there are not computed again;
-    without one everything runs. `code` are the files, besides the package, that results rest on.
+    without one everything runs. `code` are files that results rest on, besides the package and
+    the modules of ``benchmarks`` that `work` needs.
     """
     file = None if file_name is None else results_folder() / file_name
-    version = code_version(code)
+    version = code_version(work, code)
     known = {} if file is None else stored(file, version)
     found = {job: known[key(job)] for job in jobs if key(job) in known}
     waiting = [job for job in jobs if job not in found]
@@ -61,15 +65,54 @@ def key(job: Any) -> str:
     return json.dumps(asdict(job), sort_keys=True)
 
 
-def code_version(more: Sequence[Path] = ()) -> str:
-    """Return a digest of the package's source and of other files."""
+def code_version(work: Callable[..., Any], more: Sequence[Path] = ()) -> str:
+    """Return a digest of the whole package, of the benchmark's own modules and of other files.
+
+    The benchmark's own modules are that of `work` and all of ``benchmarks`` that it imports.
+    """
     package = Path(parsimon.__file__).parent
-    parts = ("inference", "kernels", "pareto", "roc", "rvm")
-    own = (file for part in parts for file in (package / part).rglob("*.py"))
+    names = {file: str(file.relative_to(package)) for file in package.rglob("*") if _counts(file)}
+    names |= {file: name for name, file in own_modules(work.__module__).items()}
+    names |= {file: file.name for file in more if file not in names}
     digest = hashlib.sha256()
-    for file in [*sorted(own), *sorted(more)]:
-        digest.update(file.read_bytes())
+    for file, name in sorted(names.items(), key=lambda pair: pair[1]):
+        content = file.read_bytes()
+        digest.update(f"{name}\n{len(content)}\n".encode())
+        digest.update(content)
     return digest.hexdigest()[:16]
+
+
+def own_modules(name: str) -> dict[str, Path]:
+    """Return the files of a module and of all modules of ``benchmarks`` that it needs, by name."""
+    found: dict[str, Path] = {}
+    waiting = [name]
+    while waiting:
+        module = waiting.pop()
+        spec = None if module in found else _spec(module)
+        if spec is None or spec.origin is None:
+            continue
+        found[module] = Path(spec.origin)
+        for node in ast.walk(ast.parse(found[module].read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                imported = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            elif isinstance(node, ast.Import):
+                imported = [one.name for one in node.names]
+            else:
+                continue
+            waiting += [one for one in imported if one.split(".")[0] == "benchmarks"]
+    return found
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    """Return where a module is; None for a name that is something in one."""
+    try:
+        return importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return None
+
+
+def _counts(file: Path) -> bool:
+    return file.is_file() and "__pycache__" not in file.parts
 
 
 def stored(file: Path, version: str) -> dict[str, dict[str, Any]]:
