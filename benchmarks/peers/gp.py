@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers._sparse_gp import sparse_rows
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
 from parsimon.datasets import load
@@ -32,7 +33,12 @@ def rows(*, quick: bool) -> list[Row]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        return [*_pima(quick), *_scikit_learn(300 if quick else 1000, quick), *_large(quick)]
+        return [
+            *_pima(quick),
+            *_scikit_learn(300 if quick else 1000, quick),
+            *_large(quick),
+            *sparse_rows(quick),
+        ]
 
 
 def _pima(quick: bool) -> list[Row]:
