@@ -310,3 +310,16 @@ def test_a_small_tree_from_end_to_end(folder):
     assert found["error"]["n_folds"] == 2
     assert [one["tip"] for one in found["predictions"]] == ["t3"]
     assert len(found["ancestors"]) == 15
+
+
+def test_a_mostly_empty_column_of_tiny_numbers_is_no_traceback(folder):
+    tree = yule_tree(12, random_state=0)
+    tree.write("tree.nwk")
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"tip": tree.tip_names, "x": rng.normal(size=12), "y": rng.normal(size=12)})
+    rows["rare"] = np.where(np.arange(12) < 5, 1e-200 * rng.normal(size=12), np.nan)
+    rows.to_csv("rows.csv", index=False)
+    result = usual("--features", "x,rare", "--folds", "0", "--jobs", "1")
+    assert result.exit_code == 1
+    assert "Column 'rare' of X varies by only" in result.stderr
+    assert result.stderr.strip().count("\n") == 0

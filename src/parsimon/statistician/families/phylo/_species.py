@@ -107,6 +107,8 @@ def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
         return ()
     flat = np.ptp(values, axis=0) == 0
     centred = np.where(flat, 0.0, values - values.mean(axis=0))
+    # In units of the largest entry: the square of a tiny one would be zero.
+    centred = centred / np.where(flat, 1.0, np.abs(centred).max(axis=0))
     norms = np.where(flat, 1.0, np.linalg.norm(centred, axis=0))
     upper, order = qr(centred / norms, mode="r", pivoting=True)
     gone = {int(place) for place in order[np.abs(np.diagonal(upper)) < _OWN]}
