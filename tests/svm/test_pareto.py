@@ -167,6 +167,7 @@ def test_a_machine_selected_under_a_condition_meets_it(search):
     assert np.isin(own.support_, search._machines.basis.rows.places).all()
 
 
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 @pytest.mark.parametrize("objectives", ["primal", "dual"])
 def test_a_search_without_a_seed_goes_on_from_its_checkpoint(table, objectives, tmp_path):
     options = {"n_points": 10, "checkpoint": tmp_path / "search.npz"}

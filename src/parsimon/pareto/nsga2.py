@@ -277,7 +277,7 @@ class NSGA2:
     def summary(self, state: NSGA2State) -> tuple[int, Array]:
         if state.violation[0] > 0:
             return 0, np.full(state.values.shape[1], np.nan)
-        front = state.values[: np.count_nonzero(state.levels == 0)]
+        front = state.values[self._front(state)]
         return len(front), front.min(axis=0)
 
     def mark(self, state: NSGA2State) -> Array:
