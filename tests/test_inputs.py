@@ -101,3 +101,45 @@ def test_an_analysis_takes_numbers_beyond_all_scales_for_empty_cells():
     frame["age"] *= 1e300
     found = analyse(frame, "outcome", fast=True, depth=1, n_jobs=1).findings
     assert [(one.kind, one.column) for one in found.table.treatments] == [("column_empty", "age")]
+
+
+SEARCHES = ["ParetoRVC", "ParetoSVC", "ParetoTransductiveSVC"]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("kneee", "There is no rule 'kneee'; the rules are knee, best"),
+        ("best:acuracy", "There is no column 'acuracy'"),
+        ("knee where siz<=3", "There is no column 'siz'"),
+        ("knee:elbow", "method must be"),
+        ("nearest:siz=3", "siz"),
+    ],
+)
+def test_a_mistyped_rule_is_refused_before_the_search(name, rule, said, tmp_path):
+    estimator, y = CASES[name]
+    search = clone(estimator).set_params(choose=rule, checkpoint=tmp_path / "search.npz")
+    with pytest.raises(InvalidInputError, match=said):
+        search.fit(X, y)
+    assert not list(tmp_path.iterdir()), "the search has begun"
+
+
+def test_a_rule_that_needs_rows_held_out_is_refused_before_the_search():
+    def ended(_):
+        raise AssertionError("the search has begun")
+
+    search = clone(CASES["ParetoSVC"][0])
+    search.set_params(choose="one_se", validation_fraction=0, callback=ended)
+    with pytest.raises(InvalidInputError, match="No rows were held out"):
+        search.fit(X, TWO)
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_column_of_a_front_is_a_rule(name):
+    estimator, y = CASES[name]
+    search = clone(estimator).fit(X, y)
+    for column in search.to_frame().columns:
+        again = clone(estimator).set_params(choose=f"best:{column} where {column}>=-1e9")
+        assert len(again.fit(X, y).front_) == len(search.front_)

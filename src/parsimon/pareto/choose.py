@@ -19,7 +19,8 @@ end at one that does not chooses among those alone, and says so if there are non
 any.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +107,39 @@ def choose(front: Front, rule: Rule = "knee", figures: Figures | None = None) ->
     if text.lstrip("-").isdigit():
         return _indexed(front, text)
     return _Choice.of(front, figures or Figures()).chosen(text)
+
+
+def check_rule(rule: Rule, names: Sequence[str], own: Sequence[str] = ()) -> None:
+    """Refuse a rule that no front with these columns knows, before one is searched for.
+
+    Parameters
+    ----------
+    rule : int, str or callable
+        As in `choose`. Of an index and of a function only the front can tell.
+    names : sequence of str
+        All columns that the front will have, its objectives among them.
+    own : sequence of str
+        Further rules that the search knows.
+
+    Examples
+    --------
+    >>> check_rule("best:auc where features<=10", ["auc", "features"])
+    >>> check_rule("kneee", ["auc", "features"])
+    Traceback (most recent call last):
+    ...
+    parsimon.exceptions.InvalidInputError: There is no rule 'kneee'; the rules are knee, ...
+    """
+    text = "" if callable(rule) else str(rule).strip()
+    if not text or text.lstrip("-").isdigit():
+        return
+    plain, where, conditions = text.partition(" where ")
+    if plain.strip().partition(":")[0] in own:
+        text = f"{names[0]}{where}{conditions}"
+    up = [name for name in names if name == "tpr"]
+    stand_in = Front(np.zeros((1, len(names))), names, maximise=up)
+    figures = Figures(error=names[0], size=(names[0],), n_rows=1.0)
+    with suppress(EmptyFrontError):
+        choose(stand_in, text, figures)
 
 
 def _indexed(front: Front, text: str) -> int:

@@ -215,6 +215,14 @@ def objectives_of(classes: AnyArray) -> Directions:
     return Directions.of([*rates, "complexity"], rates)
 
 
+def rule_names(classes: AnyArray) -> tuple[str, ...]:
+    """Return the columns that rules may refer to in a front for these classes."""
+    rates = objectives_of(classes).names
+    cutoffs = [f"cutoff_{label}" for label in classes.tolist()] if len(classes) > 2 else ["cutoff"]
+    training = [f"training_{name}" for name in rates if name != "complexity"]
+    return (*rates, "columns", "accuracy", "training_accuracy", *training, *cutoffs, "error")
+
+
 def objective_values(rates: Array) -> Array:
     """Return class rates, shape (k, n_classes), as objectives: tpr and fpr for two classes."""
     if rates.shape[1] > 2:

@@ -34,7 +34,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
 from parsimon.pareto import Checkpoint, Front
-from parsimon.pareto.choose import Rule
+from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import number
 from parsimon.roc import front_area
@@ -57,7 +57,7 @@ from parsimon.rvm._setup import (
     prepared_rows,
     sparse_options,
 )
-from parsimon.rvm._solutions import TrainingTable, front_of
+from parsimon.rvm._solutions import TrainingTable, front_of, rule_names
 from parsimon.rvm.classifier import RVC
 
 if TYPE_CHECKING:
@@ -251,6 +251,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         rows = prepared_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)
         self.classes_ = labels[present]
+        check_rule(self.choose, rule_names(self.classes_))
         options.multi_class = "one_vs_rest" if len(present) == 2 else "multinomial"
         made = make_dictionary(
             options,

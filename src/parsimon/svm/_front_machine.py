@@ -420,6 +420,12 @@ def _shown(is_dual: bool) -> tuple[str, ...]:
     return (*DUAL_NAMES, *PRIMAL_COLUMNS[1:]) if is_dual else PRIMAL_COLUMNS
 
 
+def rule_names(is_dual: bool) -> tuple[str, ...]:
+    """Return the columns that rules may refer to."""
+    more = ("margin_term", "margin", "C", "dual_objective", "holdout_error")
+    return tuple(dict.fromkeys((*_shown(is_dual), *more)))
+
+
 class Described(NamedTuple):
     """The machines that a search found, and what rules may refer to.
 

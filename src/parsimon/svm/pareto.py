@@ -28,7 +28,7 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import Checkpoint, SearchResult, choose
-from parsimon.pareto.choose import Rule
+from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._front import MarginProblem, evolve_front, evolve_printed, exact_path
 from parsimon.svm._front_machine import (
@@ -41,6 +41,7 @@ from parsimon.svm._front_machine import (
     loss_weights,
     machines_found,
     margin_problem,
+    rule_names,
     stratified_holdout,
     two_classes,
 )
@@ -246,6 +247,8 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
             basis = TrainedRows(gram_trained, repair, trained, self.classes_, X)
             # Before the search, so that rows that cannot be used are refused at once.
             holdout = holdout_of(self, basis, rows.of(held), X_val, y_val)
+            if isinstance(self.choose, str):
+                plain_rule(self.choose, has_holdout=holdout is not None)
             result = search(self, problem, seed, deadline)
             self._machines, figures, constant = machines_found(
                 result,
@@ -357,21 +360,9 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         return self.best_estimator_.decision_function(X)
 
     def _index(self, rule: Rule) -> int:
-        return super()._index(self._plain_rule(rule) if isinstance(rule, str) else rule)
-
-    def _plain_rule(self, text: str) -> str:
-        """Return a rule that every front knows instead of one of our own."""
-        rule, where, conditions = text.partition(" where ")
-        if rule.strip() == "auto":
-            rule = "holdout_error" if self.n_holdout_ else "knee"
-        if rule.strip() == "dual":
-            rule = "best:dual_objective"
-        if not self.n_holdout_ and (rule.startswith("one_se") or "holdout_error" in text):
-            raise InvalidInputError(
-                "No rows were held out; give validation_fraction, or X_val and y_val to fit, or "
-                "choose by another rule such as knee."
-            )
-        return rule + where + conditions
+        return super()._index(
+            plain_rule(rule, has_holdout=self.n_holdout_ > 0) if isinstance(rule, str) else rule
+        )
 
     def _solution(self, index: int) -> FrontSVC:
         return self._machine(index, self.choose)
@@ -408,11 +399,27 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         return True
 
 
+def plain_rule(text: str, *, has_holdout: bool) -> str:
+    """Return a rule that every front knows instead of one of our own."""
+    rule, where, conditions = text.partition(" where ")
+    if rule.strip() == "auto":
+        rule = "holdout_error" if has_holdout else "knee"
+    if rule.strip() == "dual":
+        rule = "best:dual_objective"
+    if not has_holdout and (rule.startswith("one_se") or "holdout_error" in text):
+        raise InvalidInputError(
+            "No rows were held out; give validation_fraction, or X_val and y_val to fit, or "
+            "choose by another rule such as knee."
+        )
+    return rule + where + conditions
+
+
 def check_options(options: ParetoSVC) -> None:
     """Refuse options that cannot be used."""
     check_choice("objectives", options.objectives, ("primal", "dual", "exact"))
     check_choice("indefinite", options.indefinite, REPAIRS)
     check_choice("refit", options.refit, (True, False))
+    check_rule(options.choose, rule_names(options.objectives == "dual"), ("auto", "dual"))
     check_count("n_points", options.n_points, least=2)
     check_seconds("time_limit", options.time_limit)
     fraction = options.validation_fraction

@@ -37,7 +37,7 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint, Front, SearchResult, choose
-from parsimon.pareto.choose import Figures, Rule
+from parsimon.pareto.choose import Figures, Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._transductive_front import (
     DUAL_NAMES,
@@ -269,6 +269,8 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
     def _search_options(self) -> dict[str, Any]:
         """Return the checked options of a search, but for its deadline."""
         check_choice("objectives", self.objectives, ("primal", "dual"))
+        names = PRIMAL_NAMES if self.objectives == "primal" else DUAL_NAMES
+        check_rule(self.choose, (*names, "n_support", "penalised"), ("penalised",))
         default = 30 if self.objectives == "primal" else 200
         return {
             "population_size": check_count("population_size", self.population_size, least=4),
