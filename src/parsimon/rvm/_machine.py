@@ -35,8 +35,8 @@ MOST_ANCHORS = 2000
 MOST_ENTRIES = 4_000_000
 # The least variance that one row leaves in a logit: 1 / (p (1 - p)) at even odds.
 LOGIT_VARIANCE = 4.0
-# Training rows that a `FarSummary` may choose from, and rows on which it is fitted.
-MOST_PLACES, MOST_COMPARED = 40, 400
+# Training rows that a `FarSummary` may choose from and keep, and rows on which it is fitted.
+MOST_PLACES, MOST_KEPT, MOST_COMPARED = 40, 6, 400
 # A prior wider than this, next to what the data say of a weight, is the same as none.
 _FLATTEST = 1e-24
 # The largest number below one half whose difference from one is not one half.
@@ -208,19 +208,29 @@ class FarVariance:
             wanted = np.maximum(reach / added, self.alpha)
             relative = features / wanted[:, None]
         usable = (reach > 0.0) & np.isfinite(relative).all(axis=1)
-        largest = np.sqrt((relative[usable] ** 2).sum(axis=0))
-        largest[largest == 0.0] = 1.0
-        target = 1.0 - self.alpha / wanted[usable]
-        weights = nnls(relative[usable] / largest, target)[0] / largest
-        own, others = np.split(weights, [design.shape[1] - int(has_bias)])
-        kept = others > 0.0
+        relative, target = relative[usable], 1.0 - self.alpha / wanted[usable]
+        n_own = design.shape[1] - int(has_bias)
+        # A second fit, with the places that matter most: each is one more function to predict.
+        gains = _positive_weights(relative, target) * relative.sum(axis=0)
+        kept = np.sort(np.argsort(-gains[n_own:], kind="stable")[:MOST_KEPT])
+        chosen = np.append(np.arange(n_own), n_own + kept)
+        weights = _positive_weights(relative[:, chosen], target)
+        own, others = np.split(weights, [n_own])
         return FarSummary(
             self.column,
-            places[kept],
+            places[kept[others > 0.0]],
             np.append(np.zeros(int(has_bias)), own),
-            others[kept],
+            others[others > 0.0],
             self.alpha,
         )
+
+
+def _positive_weights(columns: Array, target: Array) -> Array:
+    """Return weights, not negative, with which the columns come nearest to the target."""
+    size = np.sqrt(np.sum(columns**2, axis=0))
+    size[size == 0.0] = 1.0
+    weights: Array = nnls(columns / size, target)[0] / size
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,22 +402,35 @@ _PROBIT_SLOPES = np.array(
 _RARE = 1e-5
 
 
-def averaged_log_odds(mean: Array, variance: Array) -> Array:
-    """Return the log odds of `moderated_probability`, faster and to about 1e-4.
+def less_probable(mean: Array, variance: Array) -> Array:
+    """Return the averaged probability of the less probable class, fast.
 
-    Shapes: mean, variance (n,).
+    It is that of `moderated_probability` to 2e-9 and, relatively, to 2e-4: greater than zero, and
+    below one half unless the mean is zero.
+
+    Shapes: mean, variance (...,).
     """
     below = -np.abs(mean)
     slopes = _PROBIT_SLOPES[:, None]
     scaled = slopes * below.ravel() / np.sqrt(1.0 + slopes**2 * variance.ravel())
-    less = (_PROBIT_WEIGHTS @ ndtr(scaled)).reshape(mean.shape)
+    less: Array = (_PROBIT_WEIGHTS @ ndtr(scaled)).reshape(mean.shape)
     rare = less < _RARE
     if rare.any():
         less[rare] = moderated_probability(below[rare], variance[rare])
-    # From the less probable side, which keeps its digits: 1 - p does not.
     less = np.clip(less, np.finfo(np.float64).tiny, _BELOW_HALF)
+    less[mean == 0.0] = 0.5
+    return less
+
+
+def averaged_log_odds(mean: Array, variance: Array) -> Array:
+    """Return the log odds of the averaged probability, to about 2e-4.
+
+    Shapes: mean, variance (...,).
+    """
+    # From the less probable side, which keeps its digits: 1 - p does not.
+    less = less_probable(mean, variance)
     log_odds: Array = np.copysign(np.log1p(-less) - np.log(less), mean)
-    return np.where(mean == 0.0, 0.0, log_odds)
+    return log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,14 +448,18 @@ class RelevanceMachine:
 
     def mean(self, design: Array) -> Array:
         """Return the posterior mean at rows of the shared design, shape (n, n_shared)."""
-        mean: Array = design[:, self.columns] @ self.posterior.mean
+        mean: Array = self._own(design) @ self.posterior.mean
         return mean
 
     def variance(self, X: Array, design: Array) -> Array:
         """Return the posterior variance at the rows X of this shared design."""
-        own = design[:, self.columns]
+        own = self._own(design)
         variance = latent_variance(own, self.posterior.covariance)
         return variance if self.far is None else variance + self.far.added(X, own)
+
+    def _own(self, design: Array) -> Array:
+        is_whole = np.array_equal(self.columns, np.arange(design.shape[1]))
+        return design if is_whole else design[:, self.columns]
 
 
 class Shared(NamedTuple):
