@@ -390,6 +390,21 @@ def test_a_machine_of_its_own_is_a_support_vector_classifier(table):
         FrontSVC(C=0).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+@pytest.mark.parametrize("objectives", ["primal", "dual", "exact"])
+@pytest.mark.parametrize("limit", [1e-9, 1e-3])
+def test_a_search_that_time_cut_short_never_spoils_its_checkpoint(
+    table, objectives, limit, tmp_path
+):
+    options = {"n_points": 10, "random_state": 0, "checkpoint": tmp_path / "search.npz"}
+    ParetoSVC(objectives, **options, time_limit=limit).fit(*table)
+    resumed = ParetoSVC(objectives, **options, max_iter=2).fit(*table)
+    whole = ParetoSVC(objectives, **(options | {"checkpoint": None}), max_iter=2).fit(*table)
+    assert resumed.front_ == whole.front_
+    # Nor does one that has less time than before.
+    ParetoSVC(objectives, **options, max_iter=2, time_limit=limit).fit(*table)
+
+
 def mean_log_loss(model, X, y):
     own = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return -np.log(own).mean()
