@@ -63,7 +63,7 @@ WITHOUT_SCALE = [
 ]
 
 
-@pytest.mark.parametrize("scale", [1e-90, 1e90])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("name", WITHOUT_SCALE)
 def test_no_answer_depends_on_the_unit_of_the_inputs(name, scale):
     estimator, y = CASES[name]

@@ -18,7 +18,7 @@ from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
 # Squares, and sums of many squares, of numbers between these are neither infinite nor zero.
-LARGEST, SMALLEST = 1e100, 1e-100
+LARGEST, SMALLEST = 1e151, 1e-151
 
 
 def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **options: Any) -> Any:

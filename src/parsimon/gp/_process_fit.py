@@ -19,7 +19,7 @@ import numpy as np
 
 from parsimon._checks import check_choice, finite_matrix, finite_vector
 from parsimon._random import Seed
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
     LatentPosterior,
@@ -37,13 +37,13 @@ from parsimon.kernels import Kernel
 from parsimon.optimise import random_starts
 
 
-def stratified_rows(y_signs: Array, n_rows: int) -> Indices:
+def stratified_rows(labels: AnyArray, n_rows: int) -> Indices:
     """Return about `n_rows` rows with the classes in their proportions, always the same ones."""
-    order = np.random.default_rng(0).permutation(len(y_signs))
+    order = np.random.default_rng(0).permutation(len(labels))
     chosen = []
-    for sign in (-1.0, 1.0):
-        own = order[y_signs[order] == sign]
-        share = max(1, round(n_rows * len(own) / len(y_signs)))
+    for label in np.unique(labels):
+        own = order[labels[order] == label]
+        share = max(1, round(n_rows * len(own) / len(labels)))
         chosen.append(own[:share])
     return np.sort(np.concatenate(chosen))
 

@@ -241,7 +241,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
             made = training_matrix(self, X, rows.places, counts)
             self.C_ = box_size(self.C, made.matrix, counts)
             problem = PairwiseProblem(
-                made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave
+                made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave, counts
             )
             fits = fit_pairs(
                 problem,

@@ -63,7 +63,9 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
     one run [1]_. Some rows are held out: the errors on training and held-out rows along the front
     show where overfitting begins (`plot_overfitting`), and the machine with the fewest errors on
     the rows held out is the one that `predict` uses. `select` returns any other as an ordinary
-    fitted classifier.
+    fitted classifier. Probabilities are fitted to decisions about rows that a machine has not
+    seen: by five-fold cross-fitting at its C if it is solved anew, else on the rows held out;
+    without either there are none. The greater is always that of the class that `predict` returns.
 
     Two classes; for more, wrap it in `sklearn.multiclass.OneVsOneClassifier`.
 
