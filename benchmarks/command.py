@@ -1,6 +1,7 @@
 """The command line shared by `python -m benchmarks.peers` and `python -m benchmarks.reproduce`."""
 
 import importlib
+import inspect
 import pkgutil
 import sys
 from pathlib import Path
@@ -23,9 +24,23 @@ def run(package: str) -> None:
     @click.argument("name", type=click.Choice(names))
     @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write rows here.")
     @click.option("--quick", is_flag=True, help="A smaller version, under a minute.")
-    def command(name: str, json_file: Path | None, quick: bool) -> None:
+    @click.option("--tables", type=click.IntRange(min=1), help="Only so many simulated tables.")
+    @click.option("--resume", type=click.Path(path_type=Path), help="Folder of kept results.")
+    @click.option("--methods", help="Only these methods, with commas between.")
+    def command(
+        name: str,
+        json_file: Path | None,
+        quick: bool,
+        tables: int | None,
+        resume: Path | None,
+        methods: str | None,
+    ) -> None:
         module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
-        rows = module.rows(quick=quick)
+        given = {"tables": tables, "resume": resume, "methods": methods and methods.split(",")}
+        settings = {option: value for option, value in given.items() if value is not None}
+        for option in settings.keys() - inspect.signature(module.rows).parameters.keys():
+            raise click.UsageError(f"{name} has no --{option}; leave it out.")
+        rows = module.rows(quick=quick, **settings)
         show(rows, title=f"{package.split('.')[-1]} {name}{' (quick)' if quick else ''}")
         if json_file is not None:
             save(rows, json_file)

@@ -305,7 +305,7 @@ def one_variable():
 
     data = load("pima_cleaned")
     X = data.data[["glucose"]].to_numpy()
-    model = GPClassifier(n_restarts=0).fit(X, data.target)
+    model = GPClassifier("rbf", n_restarts=0).fit(X, data.target)
     points = ClassRows(X, data.target == "yes", names=["glucose"], class_names=["no", "yes"])
     return posterior_1d(latent_of(model), points)
 

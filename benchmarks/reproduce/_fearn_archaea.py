@@ -32,6 +32,8 @@ IVYWREL = ("Ile", "Val", "Tyr", "Trp", "Arg", "Glu", "Leu")
 MEAN, LINE, OLS = "mean", "IVYWREL line", "OLS"
 RVM, GAUSSIAN_RVM = "RVM", "Gaussian RVM"
 PGLS_NAME, PHYRVM, GAUSSIAN = "PGLS", "PhyRVM", "Gaussian PhyRVM"
+# With nothing set, where the others have the published prior.
+DEFAULTS = "PhyRVM with defaults"
 FORMS: dict[str, dict[str, Any]] = {
     f"{name} ({form})": {"analytic_sign": sign, "analytic_form": form}
     for form in ("5.49", "5.48")
@@ -78,13 +80,15 @@ def models(tree: Tree, *, gaussian: bool = True) -> dict[str, Any]:
 
     found = {
         OLS: LinearRegression(),
-        RVM: RVR("features"),
+        RVM: RVR("features", prior="ard"),
         PGLS_NAME: PGLS(tree),
-        PHYRVM: PhyRVM(tree),
+        PHYRVM: PhyRVM(tree, prior="ard"),
+        DEFAULTS: PhyRVM(tree),
         **{name: PhyRVM(tree, lambda_update="analytic", **form) for name, form in FORMS.items()},
     }
     if gaussian:
-        found |= {GAUSSIAN_RVM: RVR("rbf", gamma="scale"), GAUSSIAN: PhyRVM(tree, kernel="rbf")}
+        found[GAUSSIAN_RVM] = RVR("rbf", gamma="scale", prior="ard")
+        found[GAUSSIAN] = PhyRVM(tree, kernel="rbf", prior="ard")
     standardise = StandardScaler().set_output(transform="pandas")
     summed = make_column_transformer((FunctionTransformer(_row_sums), list(IVYWREL)))
     return {

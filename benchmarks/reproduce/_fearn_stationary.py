@@ -87,7 +87,7 @@ def _converged(number: int, share: float) -> Converged:
     tree = yule_tree(200, random_state=number)
     table = brownian_traits(tree, 11, pagel_lambda=0.5, random_state=number)
     X, y = table.iloc[:, 1:], table.iloc[:, 0]
-    model = PhyRVM(tree, pagel_lambda=share, tol=1e-10).fit(X, y)
+    model = PhyRVM(tree, prior="ard", pagel_lambda=share, tol=1e-10).fit(X, y)
     residuals = y.to_numpy() - model.fitted_values_
     squares = residuals @ np.linalg.solve(covariance(tree, pagel_lambda=share), residuals)
     return Converged(

@@ -1,207 +1,125 @@
-"""Tables 5.1, 5.3 and 6.2 of He (2016) beside ours, and peers on the same folds.
+"""Tables 5.1, 5.3 and 6.2 of He (2016) beside ours, and peers on equal terms.
 
 The published tables mix two kinds of number: some NLMLs belong to one training part of a
 5-fold partition, others to all rows, and three "cross-validated" errors are those of the training
 rows. Here every NLML says which rows it belongs to and every error is cross-validated: the mean
 over several shuffled 5-fold partitions, without a choice made on them.
+
+A published kernel was found with all rows in sight. The last rows are free of that: our search,
+with the source's settings and with its defaults, and other classifiers with a grid of their
+settings are run inside each training part of the same partitions (`_autogpc_nested`). These jobs
+run on two processes, and a run that was stopped goes on where it was.
 """
 
-import os
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
 
+import parsimon
+from benchmarks.reproduce import _autogpc_data, _autogpc_jobs, _autogpc_tables
+from benchmarks.reproduce._autogpc_data import data_set
+from benchmarks.reproduce._autogpc_jobs import (
+    DEFAULTS,
+    N_FOLDS,
+    PEERS,
+    PUBLISHED,
+    SOURCE,
+    Job,
+    JudgedKernel,
+    Search,
+    Trained,
+    kernels_of,
+    work,
+)
+from benchmarks.reproduce._autogpc_tables import TABLE_5_1, TABLE_5_3, TABLE_6_2
+from benchmarks.reproduce._resume import N_PROCESSES, run_all
 from benchmarks.rows import Row
 from parsimon._typing import Array
-from parsimon.datasets import load
 from parsimon.exceptions import DatasetNotFoundError
-from parsimon.gp._kernel_evaluation import (
-    FitStart,
-    FoldFits,
-    KernelProblem,
-    WholeFit,
-    cross_validate,
-    fit_whole,
-)
-from parsimon.gp.search import KernelSearch
-from parsimon.kernels import Constant, Kernel, SquaredExponential, plain
+from parsimon.kernels import Kernel, SquaredExponential, plain
 
 SE = SquaredExponential
 
-
-@dataclass(frozen=True)
-class Published:
-    """A row of table 6.2: the best one-variable model and the best of all.
-
-    `full_error` is the least of a search, on the very folds that guided it. What the kernel does
-    on fresh partitions, `repeated_error`, was measured with another implementation of expectation
-    propagation (ten partitions; two for Wisconsin).
-    """
-
-    variable: int
-    nlml: float
-    error: float
-    kernel: Kernel
-    full_nlml: float
-    full_error: float
-    repeated_error: float
-
-
-TABLE_6_2 = {
-    "Iris": Published(4, 21.31, 6.00, SE(3), 21.31, 6.00, 6.10),
-    "Pima": Published(1, 308.93, 24.45, SE(0) + SE(2) * SE(3), 280.45, 21.83, 22.82),
-    "BUPA": Published(3, 150.17, 21.74, SE(0) * SE(2) + SE(1) * SE(4), 138.13, 18.84, 20.20),
-    "Wisconsin": Published(2, 96.80, 7.61, (SE(1) + SE(2)) * (SE(3) + SE(4)), 62.52, 2.63, 3.05),
-    "Cleveland": Published(6, 139.92, 25.57, SE(3) * SE(5) + SE(4), 120.95, 22.88, 24.33),
-}
-# Kernel, NLML, error, whether the published NLML belongs to all rows.
-TABLE_5_1: tuple[tuple[Kernel, float, float, bool], ...] = (
-    (SE(0), 381.22, 25.00, True),
-    (SE(1), 347.18, 33.71, False),
-    (SE(2), 366.12, 33.71, False),
-    (Constant(), 373.79, 34.39, False),
-    (SE(3), 344.69, 34.54, False),
-)
-TABLE_5_3: tuple[tuple[Kernel, float, float, bool], ...] = (
-    (SE(0) + SE(2) * SE(3), 280.45, 21.83, False),
-    (SE(2) * SE(3), 422.79, 30.80, True),
-)
 # The components' text, not the table, has the NLML of the whole model on all rows.
 FULL_PIMA_NLML = 353.28
 ALLOWED_NLML, ALLOWED_POINTS = 0.5, 1.5
 # Between two means over ten partitions of the same kernel.
 ALLOWED_BETWEEN_MEANS = 0.7
+# Shuffled partitions for kernels, and for searches and peers inside their training parts.
+N_PARTITIONS, N_NESTED, QUICK_PARTITIONS = 10, 2, 2
+# Of the searches on all rows.
+SEEDS = (0, 1)
+QUICK_SETS = ("Iris", "Pima")
+
+Found = Mapping[Any, Mapping[str, Any]]
 
 
 def rows(*, quick: bool) -> list[Row]:
-    """Return the rows of all data sets that can be loaded."""
-    n_repeats = 2 if quick else 10
-    made: list[Row] = []
-    for name, published in TABLE_6_2.items():
-        if quick and name not in {"Iris", "Pima"}:
-            continue
+    """Return the rows of all data sets that can be loaded; `quick` searches on Iris alone."""
+    columns = {}
+    for name in QUICK_SETS if quick else TABLE_6_2:
         try:
-            X, y = data_set(name)
+            columns[name] = data_set(name)[0].shape[1]
         except DatasetNotFoundError as error:
             print(f"{name} is left out: {error}")
-            continue
-        judge = Judge(X, y, n_repeats)
-        if name == "Pima":
-            made += pima_tables(judge)
-        made += table_6_2(name, published, judge)
-        if not quick or name == "Iris":
-            made += search_rows(name, published, X, y, seeds=(0,) if quick else (0, 1))
-            made += peer_rows(name, published, judge)
-    return made
+    jobs = [job for name in columns for job in all_jobs(name, columns[name], quick=quick)]
+    own = Path(parsimon.__file__).parent
+    modules = (_autogpc_data, _autogpc_jobs, _autogpc_tables)
+    found = run_all(
+        jobs,
+        work,
+        title="autogpc",
+        file_name=None if quick else "autogpc.jsonl",
+        code=[*(Path(one.__file__ or "") for one in modules), *(own / "gp").rglob("*.py")],
+    )
+    made: list[Row] = []
+    for name, n_columns in columns.items():
+        judge = Judge(name, n_columns, QUICK_PARTITIONS if quick else N_PARTITIONS, found)
+        made += [*(pima_tables(judge) if name == "Pima" else ()), *table_6_2(judge)]
+        made += [*search_rows(name, found), *nested_rows(name, found)]
+    return [*made, _time_row(found)]
 
 
-def data_set(name: str) -> tuple[Array, Array]:
-    """Return inputs and labels -1 and 1 by the source's recipe (table 6.1)."""
-    default = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if default.is_dir():
-        os.environ.setdefault("PARSIMON_DATA", str(default))
-    frame, positive = _RECIPES[name]()
-    X = frame.to_numpy(dtype=np.float64)
-    return X, np.where(np.asarray(positive), 1.0, -1.0)
-
-
-def _iris() -> tuple[Any, Any]:
-    iris = load("iris")
-    kept = iris.target != "setosa"
-    return iris.data[kept], iris.target[kept] == "virginica"
-
-
-def _pima() -> tuple[Any, Any]:
-    pima = load("pima_cleaned")
-    return pima.data, pima.target == "yes"
-
-
-def _bupa() -> tuple[Any, Any]:
-    bupa = load("bupa", target="drinks")
-    return bupa.data.drop(columns="selector"), bupa.target > 5
-
-
-def _wisconsin() -> tuple[Any, Any]:
-    whole = load("wisconsin")
-    complete = whole.data.notna().all(axis=1)
-    columns = [
-        "clump_thickness",
-        "cell_size_uniformity",
-        "epithelial_cell_size",
-        "bare_nuclei",
-        "normal_nucleoli",
+def all_jobs(name: str, n_columns: int, *, quick: bool) -> list[Job]:
+    """Return the jobs of a data set, the searches first, which take longest."""
+    n_partitions = QUICK_PARTITIONS if quick else N_PARTITIONS
+    judged = [JudgedKernel(name, text, n_partitions) for text in kernels_of(name, n_columns)]
+    if quick and name != "Iris":
+        return [*judged]
+    searches = [Search(name, seed) for seed in (SEEDS[:1] if quick else SEEDS)]
+    nested = [
+        Trained(name, method, number, fold)
+        for method in (SOURCE, DEFAULTS, PUBLISHED, *PEERS)
+        for number in range(1 if quick else N_NESTED)
+        for fold in range(N_FOLDS)
     ]
-    return whole.data.loc[complete, columns], whole.target[complete] == "malignant"
-
-
-def _cleveland() -> tuple[Any, Any]:
-    heart = load("heart_cleveland")
-    complete = heart.data.notna().all(axis=1)
-    columns = ["age", "trestbps", "chol", "thalach", "oldpeak", "ca"]
-    return heart.data.loc[complete, columns], heart.target[complete] == 1
-
-
-_RECIPES = {
-    "Iris": _iris,
-    "Pima": _pima,
-    "BUPA": _bupa,
-    "Wisconsin": _wisconsin,
-    "Cleveland": _cleveland,
-}
+    return [*searches, *nested, *judged]
 
 
 class Judge:
-    """Measures kernels and peers on the same shuffled partitions, each kernel once."""
+    """What was measured of the kernels of one data set."""
 
-    def __init__(self, X: Array, y: Array, n_repeats: int) -> None:
-        self.X, self.y = X, y
-        self.partitions = [
-            tuple(KFold(5, shuffle=True, random_state=seed).split(X)) for seed in range(n_repeats)
-        ]
-        self._known: dict[Kernel, tuple[WholeFit, list[FoldFits]]] = {}
+    def __init__(self, name: str, n_columns: int, n_partitions: int, found: Found) -> None:
+        self.name, self.n_columns, self.n_partitions = name, n_columns, n_partitions
+        self._found = found
 
-    def __call__(self, kernel: Kernel) -> tuple[WholeFit, list[FoldFits]]:
-        """Return the fit to all rows, from three starts, and each partition's folds."""
-        if kernel not in self._known:
-            problems = [
-                KernelProblem(self.X, self.y, "classification", partition, n_restarts=2)
-                for partition in self.partitions
-            ]
-            seed = np.random.SeedSequence(0)
-            whole = fit_whole(problems[0], kernel.start(self.X), FitStart(), seed)
-            self._known[kernel] = whole, [cross_validate(one, whole) for one in problems]
-        return self._known[kernel]
+    def __call__(self, kernel: Kernel) -> Mapping[str, float]:
+        """Return all figures of a kernel."""
+        return self._found[JudgedKernel(self.name, plain(kernel), self.n_partitions)]
 
     def error(self, kernel: Kernel) -> float:
         """Return the error in per cent, mean over partitions."""
-        return 100 * float(np.mean([folded.errors for folded in self(kernel)[1]]))
+        return self(kernel)["error"]
 
     def fold_nlml(self, kernel: Kernel) -> float:
         """Return the mean NLML of the training parts."""
-        return -float(np.mean([folded.log_evidences for folded in self(kernel)[1]]))
+        return self(kernel)["fold_nlml"]
 
     def nlml(self, kernel: Kernel) -> float:
         """Return the NLML of all rows."""
-        return -self(kernel)[0].log_evidence
-
-    def peer_error(self, model: Any, n_repeats: int | None = None) -> float:
-        """Return a scikit-learn model's error in per cent on the same partitions."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.model_selection import cross_val_score
-
-        with warnings.catch_warnings():
-            # A lengthscale at its bound switches a column off, which is what it is there for.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            scores = [
-                cross_val_score(model, self.X, self.y, cv=list(partition))
-                for partition in self.partitions[:n_repeats]
-            ]
-        return 100 * (1 - float(np.mean(scores)))
+        return self(kernel)["nlml"]
 
 
 def distance_row(case: str, metric: str, ours: float, published: float, allowed: float) -> Row:
@@ -237,10 +155,11 @@ def pima_tables(judge: Judge) -> list[Row]:
     return made
 
 
-def table_6_2(name: str, published: Published, judge: Judge) -> list[Row]:
+def table_6_2(judge: Judge) -> list[Row]:
     """Return the best variable, and NLML and error of the published kernels."""
-    errors = [judge.error(SE(column)) for column in range(judge.X.shape[1])]
-    evidence = [judge.nlml(SE(column)) for column in range(judge.X.shape[1])]
+    name, published = judge.name, TABLE_6_2[judge.name]
+    errors = [judge.error(SE(column)) for column in range(judge.n_columns)]
+    evidence = [judge.nlml(SE(column)) for column in range(judge.n_columns)]
     best = min(range(len(errors)), key=lambda column: (round(errors[column], 2), evidence[column]))
     case = f"Table 6.2 {name}"
     made = [
@@ -261,22 +180,21 @@ def table_6_2(name: str, published: Published, judge: Judge) -> list[Row]:
     own = f"{case} {plain(full)}"
     made.append(Row(own, "NLML of a training part", judge.fold_nlml(full), published.full_nlml))
     made.append(Row(own, "error %", judge.error(full), published.full_error))
-    few = len(judge.partitions) < 10
+    few = judge.n_partitions < 10
     allowed = ALLOWED_POINTS if few else ALLOWED_BETWEEN_MEANS
     repeated = f"repeated error %, {'few' if few else 'ten'} partitions"
     made.append(distance_row(own, repeated, judge.error(full), published.repeated_error, allowed))
     return made
 
 
-def search_rows(
-    name: str, published: Published, X: Array, y: Array, *, seeds: Sequence[int]
-) -> list[Row]:
+def search_rows(name: str, found: Found) -> list[Row]:
     """Return what our search finds with the source's settings; its guide is its own fold error."""
-    found = [
-        KernelSearch(new_dimension=True, patience=0, depth=4, random_state=seed).fit(X, y)
-        for seed in seeds
+    searched = [
+        one for job, one in found.items() if isinstance(job, Search) and job.data_set == name
     ]
-    error = 100 * float(np.mean([search.best_candidate_.error for search in found]))
+    if not searched:
+        return []
+    error, published = float(np.mean([one["error"] for one in searched])), TABLE_6_2[name]
     return [
         Row(
             f"Table 6.2 {name} searched",
@@ -284,45 +202,56 @@ def search_rows(
             error,
             published.full_error,
             bar=published.full_error / (published.full_error + ALLOWED_POINTS),
-            note="; ".join(plain(search.best_kernel_) for search in found),
+            note="; ".join(one["chosen"] for one in searched),
         )
     ]
 
 
-def peer_rows(name: str, published: Published, judge: Judge) -> list[Row]:
-    """Return the published kernel's error beside other classifiers' on the same folds."""
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
-    ours = judge.error(published.kernel)
-    peers = {
-        "logistic regression": LogisticRegression(),
-        "RBF-SVM": SVC(),
-        "random forest": RandomForestClassifier(200, random_state=0),
+def nested_rows(name: str, found: Found) -> list[Row]:
+    """Return nested searches beside tuned peers, and the published kernel beside ours."""
+    errors = {
+        method: nested_errors(name, method, found)
+        for method in (SOURCE, DEFAULTS, PUBLISHED, *PEERS)
     }
-    made = [
-        Row(
-            f"{name} {plain(published.kernel)}",
-            f"error %, peer {peer}",
-            ours,
-            judge.peer_error(make_pipeline(StandardScaler(), model)),
-        )
-        for peer, model in peers.items()
-    ]
-    # Cubic in the rows at every step of the optimiser, so the first partition has to do.
-    shape = ConstantKernel(1.0) * RBF(np.ones(judge.X.shape[1]), (0.1, 100.0))
-    model = make_pipeline(StandardScaler(), GaussianProcessClassifier(shape, random_state=0))
-    made.append(
-        Row(
-            f"{name} {plain(published.kernel)}",
-            "error %, peer scikit-learn GPC (first partition)",
-            100 * float(np.mean(judge(published.kernel)[1][0].errors)),
-            judge.peer_error(model, n_repeats=1),
-        )
+    if not len(errors[SOURCE]):
+        return []
+
+    def beside(case: str, method: str, peer: str) -> Row:
+        ours, theirs = errors[method], errors[peer]
+        spread = corrected_error(theirs - ours)
+        note = f"peer less ours {np.mean(theirs - ours):.2f}, standard error {spread:.2f}"
+        metric = f"nested error %, {peer}"
+        return Row(case, metric, float(ours.mean()), float(theirs.mean()), note=note)
+
+    made = [beside(f"{name} {own}", own, peer) for own in (DEFAULTS, SOURCE) for peer in PEERS]
+    # Not on equal terms: the rows left out were seen when this kernel was found.
+    case = f"{name} {PUBLISHED} {plain(TABLE_6_2[name].kernel)}"
+    return [*made, beside(case, PUBLISHED, DEFAULTS)]
+
+
+def nested_errors(name: str, method: str, found: Found) -> Array:
+    """Return a method's errors in per cent, one a fold, in the order of the folds."""
+    jobs = [job for job in found if isinstance(job, Trained)]
+    own = [job for job in jobs if (job.data_set, job.method) == (name, method)]
+    own.sort(key=lambda job: (job.partition, job.fold))
+    return np.array([found[job]["error"] for job in own])
+
+
+def corrected_error(differences: Array) -> float:
+    """Return the standard error of a mean over folds that share training rows.
+
+    Nadeau and Bengio (2003): the variance counts 1 / k + test rows / training rows.
+    """
+    share = 1.0 / len(differences) + 1.0 / (N_FOLDS - 1)
+    return float(np.sqrt(share) * differences.std(ddof=1))
+
+
+def _time_row(found: Found) -> Row:
+    minutes = sum(float(one["seconds"]) for one in found.values()) / N_PROCESSES / 60.0
+    return Row(
+        f"all {len(found)} jobs",
+        "minutes on two cores; peer: none",
+        minutes,
+        0.0,
+        note="half of the jobs' processor time: a resumed run counts them all",
     )
-    return made

@@ -5,6 +5,7 @@ the same data; after `merged_rows` they are the same arrays, and so is every num
 them.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,62 @@ import numpy as np
 from parsimon._checks import finite_vector, shorten
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+
+# Squares, and sums of many squares, of numbers between these are neither infinite nor zero.
+LARGEST, SMALLEST = 1e151, 1e-151
+
+
+def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **options: Any) -> Any:
+    """Return what scikit-learn's function of this name returns, for tables that can be used.
+
+    Repeated names of columns are refused, and so are numbers whose squares no computer holds: in
+    a fit, columns that hardly vary as well.
+    """
+    from sklearn.utils.validation import validate_data as checked
+
+    _refuse_repeated_names(X)
+    found = checked(estimator, X, *target, reset=reset, **options)
+    numbers, y = found if isinstance(found, tuple) else (found, None)
+    names = getattr(X, "columns", None)
+    refuse_scale(numbers, "X", names, is_fit=reset)
+    if y is not None and y.dtype.kind == "f":
+        refuse_scale(y.reshape(len(y), -1), "y", is_fit=reset)
+    return found
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    """Refuse a data frame with two columns of one name."""
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        name, n = Counter(names).most_common(1)[0]
+        raise InvalidInputError(f"X has {n} columns called {name!r}; rename all but one.")
+
+
+def refuse_scale(values: Array, called: str, names: Any = None, *, is_fit: bool = True) -> None:
+    """Refuse columns whose numbers, or in a fit whose differences, have no square.
+
+    Shapes: values (n, d), NaN where a cell is empty; names (d,).
+    """
+    top, bottom = np.fmax.reduce(values), np.fmin.reduce(values)
+    for place in np.flatnonzero(np.fmax(np.abs(top), np.abs(bottom)) > LARGEST):
+        which = _column(called, names, int(place), values.shape[1])
+        raise InvalidInputError(
+            f"{which} reaches {max(top[place], -bottom[place]):.3g}, which is too large to be "
+            "squared; give it in a larger unit or leave it out."
+        )
+    spread = top - bottom
+    for place in np.flatnonzero((spread > 0) & (spread < SMALLEST) & is_fit):
+        which = _column(called, names, int(place), values.shape[1])
+        raise InvalidInputError(
+            f"{which} varies by only {spread[place]:.3g}, which is too little to be squared; give "
+            "it in a smaller unit or leave it out."
+        )
+
+
+def _column(called: str, names: Any, place: int, n_columns: int) -> str:
+    if names is not None and len(names) == n_columns:
+        return f"Column {str(names[place])!r} of {called}"
+    return called if n_columns == 1 else f"Column {place} of {called}"
 
 
 @dataclass(frozen=True, eq=False)

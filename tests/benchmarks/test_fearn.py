@@ -10,7 +10,7 @@ def test_the_slope_of_the_evidence_is_that_of_differences(share):
     tree = yule_tree(30, random_state=1)
     table = brownian_traits(tree, 3, random_state=2)
     y = table["trait1"] + brownian_traits(tree, pagel_lambda=0.5, random_state=3)["trait1"]
-    model = PhyRVM(tree, pagel_lambda=share).fit(table, y)
+    model = PhyRVM(tree, prior="ard", pagel_lambda=share).fit(table, y)
     posterior, V = model.posterior_, covariance(tree)
     design = np.column_stack([np.ones(30), table])[:, posterior.active]
 

@@ -1,6 +1,9 @@
 """`parsimon predict`: columns that are added, and what each mistake is told."""
 
 import io
+import json
+import zipfile
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -158,3 +161,28 @@ def test_missing_columns_are_named():
 def test_a_model_of_arrays_is_refused():
     save_model(GPClassifier(SE(0), n_restarts=0).fit(TABLE[["age"]], SIGN), "bare.skops")
     failed(run("bare.skops", "new.csv"), "holds a GPClassifier, which takes numbers, not tables")
+
+
+def test_a_model_whose_parts_do_not_fit_is_one_line():
+    """Any two arrays may be swapped, with or without the digest that notices it."""
+    with zipfile.ZipFile("two.skops") as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    arrays = [member for member in members if member.endswith(".npy")]
+    shapes = {member: np.load(io.BytesIO(members[member])).shape for member in arrays}
+    pairs = [pair for pair in combinations(arrays, 2) if shapes[pair[0]] != shapes[pair[1]]]
+    about = json.loads(members["parsimon.json"])
+    del about["digest"]
+    refused = 0
+    for first, second in pairs[:: len(pairs) // 12]:
+        changed = {**members, first: members[second], second: members[first]}
+        for digest in (members["parsimon.json"], json.dumps(about).encode()):
+            with zipfile.ZipFile("swapped.skops", "w") as archive:
+                for member, content in (changed | {"parsimon.json": digest}).items():
+                    archive.writestr(member, content)
+            result = run("swapped.skops", "new.csv")
+            assert not isinstance(result.exception, Exception), result.exception
+            if result.exit_code:
+                refused += 1
+                failed(result, "Error: ")
+    # Every file with the digest, and some without one.
+    assert refused > len(pairs[:: len(pairs) // 12])

@@ -24,7 +24,8 @@ REAL = inspect.signature(STATISTICIAN.analyse)
 
 OPTIONS = (
     "patients.csv --target ill --positive yes --task classification --depth 3 --beam 4 "
-    "--base se,lin --guide bic --outer 3 --seed 9 --jobs 2 --time-limit 7.5 --fast --quiet"
+    "--base se,lin --guide bic --choose least-error --outer 3 --seed 9 --jobs 2 --time-limit 7.5 "
+    "--fast --quiet"
 )
 
 
@@ -143,6 +144,7 @@ def test_options_reach_the_analysis(calls, csv):
         "beam": 4,
         "base": "se,lin",
         "guide": "bic",
+        "choose": "least_error",
         "outer": 3,
         "seed": 9,
         "n_jobs": 2,
@@ -153,7 +155,8 @@ def test_options_reach_the_analysis(calls, csv):
     assert {name: call[name] for name in expected} == expected
     assert call["command"] == (
         "parsimon report patients.csv --target ill --positive yes --task classification --depth 3 "
-        "--beam 4 --base se,lin --guide bic --outer 3 --seed 9 --time-limit 7.5 --fast"
+        "--beam 4 --base se,lin --guide bic --choose least_error --outer 3 --seed 9 "
+        "--time-limit 7.5 --fast"
     )
 
 
@@ -161,7 +164,18 @@ def test_defaults_are_those_of_the_analysis(calls):
     run("iris")
     real = REAL.parameters
     given = {name: value for name, value in calls[0].items() if name in real}
-    for name in ("positive", "task", "depth", "beam", "guide", "outer", "seed", "n_jobs", "fast"):
+    for name in (
+        "positive",
+        "task",
+        "depth",
+        "beam",
+        "guide",
+        "choose",
+        "outer",
+        "seed",
+        "n_jobs",
+        "fast",
+    ):
         assert given[name] == real[name].default, name
     assert given["base"] == ",".join(real["base"].default)
     assert set(calls[0]) <= set(real)
@@ -285,6 +299,12 @@ def test_an_unknown_guide_is_a_usage_error(calls):
     result = run("iris", "--guide", "luck")
     assert result.exit_code == 2
     assert "luck" in result.stderr
+
+
+def test_an_unknown_rule_is_a_usage_error(calls):
+    result = run("iris", "--choose", "best")
+    assert result.exit_code == 2
+    assert "'supported', 'one_se', 'least_error'" in result.stderr
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

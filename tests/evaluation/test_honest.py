@@ -92,8 +92,9 @@ def test_on_pure_noise_the_guide_is_optimistic_and_the_honest_score_is_chance(se
 
 def test_the_corrected_interval_is_its_formula(table):
     X, y = table
-    wide = honest_score(LogisticRegression(C=1e-3), X, y, outer=4, random_state=0, confidence=0.99)
-    narrow = honest_score(LogisticRegression(C=1e-3), X, y, outer=4, random_state=0)
+    options = {"outer": 4, "random_state": 0, "interval": "corrected_t"}
+    wide = honest_score(LogisticRegression(C=1e-3), X, y, confidence=0.99, **options)
+    narrow = honest_score(LogisticRegression(C=1e-3), X, y, **options)
     low, high = narrow.interval
     # t(0.975, 3 df) = 3.182446, variance factor 1/4 + 15/45.
     half = 3.182446 * np.sqrt((1 / 4 + 15 / 45) * narrow.scores.var(ddof=1))
@@ -109,9 +110,10 @@ def test_the_corrected_interval_is_its_formula(table):
 def test_an_interval_does_not_leave_the_range_of_the_score(table):
     X, y = table
     y = np.where(X[:, 0] > 0, "yes", "no")
-    result = honest_score(LogisticRegression(), X, y, random_state=0)
+    result = honest_score(LogisticRegression(), X, y, random_state=0, interval="corrected_t")
     assert result.scores.std() > 0
     assert result.interval[1] == 1
+    assert result.mean < honest_score(LogisticRegression(), X, y, random_state=0).interval[1] < 1
     unbounded = honest_score(
         LogisticRegression(),
         X,
@@ -305,6 +307,9 @@ def test_a_search_that_does_worse_than_the_baseline_is_told_so():
         def predict(self, X):
             return 1 - super().predict(X)
 
-    result = honest_score(Contrary(), np.zeros((40, 1)), np.tile([0, 0, 0, 1], 10))
+    rows, y = np.zeros((40, 1)), np.tile([0, 0, 0, 1], 10)
+    result = honest_score(Contrary(), rows, y)
     assert "above the interval: the search does worse than no model" in result.describe()
+    assert 0 < result.interval[0] < 0.25 < result.interval[1] < 0.75
+    result = honest_score(Contrary(), rows, y, interval="corrected_t")
     assert "All scores are equal, so the interval has no width" in result.describe()

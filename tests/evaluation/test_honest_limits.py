@@ -142,8 +142,9 @@ def test_progress_is_shown_on_stderr_only_when_asked(table, capfd):
         ({"repeats": 1.5}, r"repeats must be an integer of at least 1, got 1\.5"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
         ({"time_limit": -1}, "time_limit must be seconds, not below 0; got -1"),
-        ({"interval": "normal"}, 'interval must be "corrected_t" or "bootstrap"'),
-        ({"interval": "bootstrap", "scoring": "roc_auc"}, "mean over rows .*; got roc_auc"),
+        ({"interval": "normal"}, 'interval must be "rows" or "corrected_t" or "bootstrap"'),
+        ({"interval": "bootstrap", "scoring": "roc_auc"}, "made of rows .*; got roc_auc"),
+        ({"interval": "rows", "scoring": "f1_macro"}, "made of rows .*; got f1_macro"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message, table):

@@ -22,7 +22,7 @@ def labelled():
 
 @pytest.fixture(scope="module")
 def searched(labelled):
-    return KernelSearch(depth=1, cv=3, random_state=0).fit(*labelled)
+    return KernelSearch(depth=1, cv=3, guide="cv_error", random_state=0).fit(*labelled)
 
 
 def test_a_judged_kernel_has_the_numbers_of_a_cross_validation_by_hand(labelled, searched):

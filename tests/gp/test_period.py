@@ -3,8 +3,9 @@ import pytest
 from scipy.signal import lombscargle
 
 from parsimon.gp import KernelSearch
-from parsimon.gp._grammar import likely_period, with_likely_periods
+from parsimon.gp._grammar import with_likely_periods
 from parsimon.kernels import Linear, Periodic, SquaredExponential
+from parsimon.structures.blocks import likely_period
 
 
 def test_the_period_is_where_scipy_has_the_peak_of_its_periodogram(rng):

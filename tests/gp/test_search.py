@@ -11,7 +11,15 @@ from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.gp.classifier import GPClassifier
 from parsimon.gp.regressor import GPRegressor
 from parsimon.gp.search import KernelSearch
-from parsimon.kernels import Constant, Epanechnikov, Linear, Matern, SquaredExponential, plain
+from parsimon.kernels import (
+    Constant,
+    Epanechnikov,
+    Linear,
+    Matern,
+    SquaredExponential,
+    plain,
+    structure,
+)
 from parsimon.kernels.form import same_structure
 from parsimon.pareto import Checkpoint
 from tests.contract import contract
@@ -38,7 +46,8 @@ def planted():
 
 @pytest.fixture(scope="module")
 def searched(planted):
-    return KernelSearch(depth=3, random_state=0).fit(*planted)
+    options = {"guide": "cv_error", "choose": "least_error"}
+    return KernelSearch(depth=3, random_state=0, **options).fit(*planted)
 
 
 def test_a_planted_sum_and_interaction_of_a_number_are_found():
@@ -119,7 +128,7 @@ def test_no_rule_ends_at_the_constant_where_there_is_a_structure(searched):
     front = searched.front_
     assert front.values[-1, 1] == 0
     assert searched.select() is searched.best_estimator_
-    assert searched.select("best").kernel_ == searched.best_kernel_
+    assert searched.select("least_error").kernel_ == searched.best_kernel_
     for price in ("kernels", "variables"):
         for rule in ("best:standard_error", f"best:{price}", f"error where {price}<=1"):
             assert not isinstance(searched.select(rule, price=price).kernel_, Constant)
@@ -170,16 +179,19 @@ def test_the_picture_marks_the_best_kernel_if_the_front_has_it(searched, planted
     assert on_front[searched.best_index_] is searched.best_candidate_
     assert searched.plot() is not None
     assert searched.plot(chosen="knee") is not None
-    assert searched.plot(chosen="best") is not None
+    assert searched.plot(chosen="least_error") is not None
     X, y = planted
     # The evidence of sixty rows prefers another kernel than their folds do.
-    other = KernelSearch(depth=1, guide="nlml", random_state=0).fit(X[:60], y[:60])
+    other = KernelSearch(depth=1, guide="nlml", choose="least_error", random_state=0)
+    other.fit(X[:60], y[:60])
     assert other.structure_found_
     assert other.best_candidate_ not in other.history_.on(other.front_)
     assert other.best_index_ is None
     assert other.plot() is not None
-    with pytest.raises(InvalidInputError, match="'best' takes is not on the front of errors"):
-        other.plot(chosen="best")
+    with pytest.raises(
+        InvalidInputError, match="'least_error' takes is not on the front of errors"
+    ):
+        other.plot(chosen="least_error")
 
 
 def test_leave_one_out_agrees_with_the_estimator(searched, planted):
@@ -216,27 +228,30 @@ def test_balanced_noise_yields_no_structure_in_nine_of_ten_tables(guide):
 
 def test_the_crescent_needs_both_columns():
     X, y = make_crescent(200, random_state=0)
-    search = KernelSearch(random_state=0).fit(X, y)
+    search = KernelSearch(choose="least_error", guide="cv_error", random_state=0).fit(X, y)
     assert search.best_candidate_.columns == (0, 1)
     assert search.best_candidate_.error < search.first_layer_[0].error
 
 
-def test_patience_finds_a_pure_interaction():
+def test_a_look_at_all_pairs_finds_a_pure_interaction():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, size=(150, 2))
     y = X[:, 0] * X[:, 1] > 0
-    greedy = KernelSearch(depth=2, patience=0, random_state=0).fit(X, y)
+    greedy = KernelSearch(depth=2, patience=0, choose="least_error", random_state=0).fit(X, y)
     assert not greedy.structure_found_
-    assert "interactions of variables that say nothing alone were not tried" in greedy.describe()
-    patient = KernelSearch(depth=2, random_state=0).fit(X, y)
-    assert same_structure(patient.best_kernel_, SE(0) * SE(1))
+    supported = KernelSearch(depth=2, patience=0, random_state=0).fit(X, y)
+    assert same_structure(supported.best_kernel_, SE(0) * SE(1))
+    assert [one.kind for one in supported.claims_] == ["variable", "variable", "interaction"]
+    assert all(one.certain for one in supported.claims_)
+    tried = {str(structure(one.kernel)) for one in supported.history_.cross_validated}
+    assert str(structure(SE(0) + SE(1))) in tried
 
 
 def test_one_standard_error_prefers_the_smaller_kernel():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 2))
     y = X[:, 0] + 0.2 * X[:, 1] + 0.4 * rng.normal(size=80) > 0
-    best = KernelSearch(depth=2, guide="cv_logloss", random_state=0).fit(X, y)
+    best = KernelSearch(depth=2, choose="least_error", random_state=0).fit(X, y)
     simple = clone(best).set_params(choose="one_se").fit(X, y)
     top, chosen = best.best_candidate_, simple.best_candidate_
     assert best.history_.path == simple.history_.path
@@ -291,7 +306,8 @@ def test_periods_are_found():
 
 def test_any_kernel_can_be_a_base_kernel(planted):
     X, y = planted
-    search = KernelSearch((Matern(nu=1.5), SE((1, 2))), depth=1, random_state=0).fit(X, y)
+    base = (Matern(nu=1.5), SE((1, 2)))
+    search = KernelSearch(base, depth=1, choose="least_error", random_state=0).fit(X, y)
     names = {str(one.kernel) for one in search.first_layer_}
     assert len(names) == 5
     assert same_structure(search.best_kernel_, SE((1, 2)))
@@ -301,7 +317,9 @@ def test_inference_and_guides_are_used(planted):
     X, y = planted
     errors = {}
     for inference in ("ep", "laplace"):
-        search = KernelSearch(depth=1, inference=inference, random_state=0).fit(X, y)
+        search = KernelSearch(
+            depth=1, inference=inference, choose="least_error", random_state=0
+        ).fit(X, y)
         assert search.best_estimator_.inference == inference
         errors[inference] = search.best_candidate_.log_evidence
     assert errors["ep"] != pytest.approx(errors["laplace"], abs=1e-3)

@@ -1,5 +1,6 @@
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,10 +65,22 @@ def test_children_grow_from_the_beam(history):
         assert {one.n_base for one in level} <= {level[0].depth, level[0].depth - 1, 2}
 
 
-def test_a_wider_beam_sees_more(problem, grammar, history):
-    wide = beam_search(problem, grammar, BeamOptions(depth=2, beam=3))
-    narrow = beam_search(problem, grammar, BeamOptions(depth=2, beam=1))
-    assert len(narrow.levels[1]) < len(history.levels[1]) < len(wide.levels[1])
+def test_a_wider_beam_sees_more(problem, grammar):
+    # Evidence that falls ends a branch, so that all three columns must say something.
+    y = np.where(problem.X.sum(axis=1) > 0, 1.0, -1.0)
+    told = replace(problem, y=y)
+    found = [beam_search(told, grammar, BeamOptions(depth=2, beam=beam)) for beam in (1, 2, 3)]
+    narrow, middle, wide = (len(history.levels[1]) for history in found)
+    assert narrow < middle < wide
+
+
+def test_a_branch_ends_where_the_evidence_falls(problem, grammar):
+    rng = np.random.default_rng(4)
+    target = np.where(problem.X[:, 0] + rng.normal(size=len(problem.y)) > 0, 1.0, -1.0)
+    found = beam_search(replace(problem, y=target), grammar, BeamOptions(depth=2, beam=3))
+    grown = {structure(one.parent) for one in found.levels[1]}
+    rising = [one for one in found.levels[0] if one.log_evidence > found.baseline.log_evidence]
+    assert grown == {structure(one.kernel) for one in rising}
 
 
 def test_the_shortlist_decides_who_is_cross_validated(problem, grammar):

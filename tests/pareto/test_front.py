@@ -285,12 +285,17 @@ def test_descriptions_read_aloud(front):
     )
 
 
-def test_a_front_survives_pickle_and_skops():
-    front = Front([[1, 3], [2, 2], [3, 4]], ["a", "b"], solutions=["x", "y", "z"])
+FIRST = Front([[1, 3], [2, 2], [3, 4]], ["a", "b"], solutions=["x", "y", "z"])
+SECOND = Front([[0, 9], [4, 1]], ["a", "b"], solutions=["v", "w"])
+
+
+@pytest.mark.parametrize("front", [FIRST, FIRST.union(SECOND), FIRST.union(SECOND).union(FIRST)])
+def test_a_front_survives_pickle_and_skops(front):
     stored = skops.io.dumps(front)
     types = skops.io.get_untrusted_types(data=stored)
     for again in (pickle.loads(pickle.dumps(front)), skops.io.loads(stored, trusted=types)):
         assert again == front
         assert again.rows.tolist() == front.rows.tolist()
-        assert again.solution(1) == front.solution(1)
+        for place in range(len(front)):
+            assert again.solution(place) == front.solution(place)
         assert not again.values.flags.writeable

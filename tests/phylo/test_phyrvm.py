@@ -45,6 +45,12 @@ def model(tree, table):
     return PhyRVM(tree).fit(table[FEATURES], table["y"])
 
 
+@pytest.fixture(scope="module")
+def ard(tree, table):
+    """Return the published prior, under which nothing but the evidence is maximised."""
+    return PhyRVM(tree, prior="ard").fit(table[FEATURES], table["y"])
+
+
 def dense_evidence(V, design, y, alpha, noise):
     """Return the log density of y with its whole covariance matrix."""
     C = noise * V + (design / alpha) @ design.T
@@ -73,7 +79,8 @@ def test_the_evidence_is_the_density_of_y(tree, table, share):
     np.testing.assert_allclose(found.mean, spread @ design.T @ inverse @ y, atol=1e-8)
 
 
-def test_lambda_is_a_stationary_point_of_the_evidence(tree, table, model):
+def test_lambda_is_a_stationary_point_of_the_evidence(tree, table, ard):
+    model = ard
     found, y = model.posterior_, (table["y"] - table["y"].mean()).to_numpy()
     design = with_ones(table)[:, found.active]
 
@@ -93,7 +100,7 @@ def test_lambda_is_a_stationary_point_of_the_evidence(tree, table, model):
             other[column] *= factor
             assert height(model.lambda_, other, model.noise_variance_) < top + 1e-6
     for share in np.linspace(0, 1, 11):
-        fixed = PhyRVM(tree, pagel_lambda=share).fit(table[FEATURES], table["y"])
+        fixed = PhyRVM(tree, prior="ard", pagel_lambda=share).fit(table[FEATURES], table["y"])
         assert fixed.log_evidence_ <= model.log_evidence_ + 1e-6
 
 
@@ -136,7 +143,7 @@ def test_the_ranking_is_a_table(tree, table, model):
 
 def test_without_a_tree_it_is_sparse_regression(table):
     X, y = table[FEATURES].to_numpy(), table["y"].to_numpy()
-    ours = PhyRVM().fit(X, y)
+    ours = PhyRVM(prior="ard").fit(X, y)
     plain = sparse_regression(with_ones(table), y - y.mean(), max_iter=5000)
     np.testing.assert_array_equal(ours.posterior_.active, plain.active)
     np.testing.assert_allclose(ours.posterior_.mean, plain.mean)
@@ -147,7 +154,7 @@ def test_without_a_tree_it_is_sparse_regression(table):
     np.testing.assert_allclose(mean, y.mean() + design @ plain.mean)
     variance = plain.noise_variance + np.diag(design @ plain.covariance @ design.T)
     np.testing.assert_allclose(sd**2, variance)
-    through = PhyRVM(fit_intercept=False).fit(X, y)
+    through = PhyRVM(prior="ard", fit_intercept=False).fit(X, y)
     same = sparse_regression(X, y, max_iter=5000)
     np.testing.assert_array_equal(through.posterior_.active, same.active)
     assert through.intercept_ == 0.0
@@ -165,7 +172,7 @@ def unit_tree(names):
 def test_unit_tips_at_lambda_zero_are_the_relevance_vector_machine(table, kernel):
     X, y = table[FEATURES[:4]], table["y"]
     tree = unit_tree(table.index)
-    ours = PhyRVM(tree, kernel=kernel, gamma=0.1, pagel_lambda=0.0).fit(X, y)
+    ours = PhyRVM(tree, kernel=kernel, gamma=0.1, prior="ard", pagel_lambda=0.0).fit(X, y)
     if kernel == "features":
         columns = X.to_numpy()
     elif kernel == "linear":
@@ -305,10 +312,12 @@ def test_the_posterior_of_lambda_is_an_integral(tree, table, model):
     assert found.mode == model.lambda_
 
 
-def test_profile_and_posterior_are_drawn(model):
+def test_profile_and_posterior_are_drawn(tree, table, model):
     axes = model.plot_profile()
     assert axes.get_ylabel() == "log evidence"
     assert axes.get_lines()[0].get_ydata().max() == pytest.approx(model.log_evidence_)
+    smooth = PhyRVM(tree, prior="smooth").fit(table[FEATURES], table["y"])
+    assert smooth.profile(n_points=3).scale == "log evidence less penalty"
     low, high = model.profile(n_points=5, level=0.9).interval
     assert low < model.lambda_ < high
     found = model.lambda_posterior(n_points=16)

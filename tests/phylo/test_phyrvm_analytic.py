@@ -28,7 +28,7 @@ FEATURES = [f"trait{j}" for j in range(1, 5)]
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_one_step_multiplies_lambda_by_a_number_without_the_tree(tree, table, share, sign, form):
     # Exact evidence at fixed lambda: precisions and noise have converged there.
-    model = PhyRVM(tree, pagel_lambda=share, tol=1e-9)
+    model = PhyRVM(tree, prior="ard", pagel_lambda=share, tol=1e-9)
     model.fit(table[FEATURES], table["y"])
     found = model.posterior_
     white = model._problem.whiten(share)
@@ -72,7 +72,7 @@ def test_sweeps_return_a_posterior_whose_evidence_is_exact(tree, table, sign):
 
 
 def test_signs_and_forms_pull_lambda_as_the_algebra_says(tree, table):
-    exact = PhyRVM(tree).fit(table[FEATURES], table["y"])
+    exact = PhyRVM(tree, prior="ard").fit(table[FEATURES], table["y"])
 
     def printed(sign, form):
         return PhyRVM(tree, lambda_update="analytic", analytic_sign=sign, analytic_form=form).fit(

@@ -26,13 +26,54 @@ def target(tree, wide):
 
 
 def test_a_smooth_prior_is_sparse_where_columns_outnumber_rows(tree, wide, target):
-    plain = PhyRVM(tree).fit(wide, target)
+    plain = PhyRVM(tree, prior="ard").fit(wide, target)
     assert plain.degrees_of_freedom_ > 50
     smooth = PhyRVM(tree, prior="smooth").fit(wide, target)
     assert smooth.degrees_of_freedom_ < 6
     assert smooth.ranking().names[0] == "trait1"
     sparser = PhyRVM(tree, prior="smooth", smoothness="ric").fit(wide, target)
     assert sparser.degrees_of_freedom_ < smooth.degrees_of_freedom_
+
+
+def test_the_default_keeps_few_columns_that_tell_nothing(tree):
+    kept = {"auto": 0, "ard": 0}
+    for seed in range(5):
+        table = brownian_traits(tree, 11, pagel_lambda=0.5, random_state=seed)
+        for prior in kept:
+            model = PhyRVM(tree, prior=prior, pagel_lambda=0.5).fit(
+                table.iloc[:, 1:], table["trait1"]
+            )
+            kept[prior] += np.count_nonzero(np.isfinite(model.alpha_))
+    assert kept["ard"] > 0.2 * 50
+    assert kept["auto"] < 0.1 * 50
+
+
+def test_a_column_stays_if_it_is_worth_its_price(tree, wide, target):
+    few = wide.iloc[:, :8]
+    model = PhyRVM(tree, prior="priced").fit(few, target)
+    ranking = model.ranking()
+    assert ranking.names[0] == "trait1"
+    assert (ranking.loss >= 2.0).all()
+    # What is left is the published machine of the columns that are left.
+    alone = PhyRVM(tree, prior="ard").fit(few[list(ranking.names)], target)
+    assert model.log_evidence_ == pytest.approx(alone.log_evidence_, abs=1e-3)
+    assert model.lambda_ == pytest.approx(alone.lambda_, abs=1e-3)
+    np.testing.assert_allclose(model.predict(few), alone.predict(few[list(ranking.names)]))
+    whole = PhyRVM(tree, prior="ard").fit(few, target)
+    assert np.isfinite(model.alpha_).sum() < np.isfinite(whole.alpha_).sum()
+    assert model.profile(n_points=3).maximum == pytest.approx(model.log_evidence_)
+
+
+def test_what_auto_is(tree, wide, target):
+    few = wide.iloc[:, :4]
+    options = {"pagel_lambda": 0.5}
+    auto = PhyRVM(tree, **options).fit(few, target)
+    priced = PhyRVM(tree, prior="priced", **options).fit(few, target)
+    assert auto.prior_ == priced.prior_ == "priced"
+    np.testing.assert_array_equal(auto.coef_, priced.coef_)
+    assert PhyRVM(tree, **options).fit(wide, target).prior_ == "smooth"
+    assert PhyRVM(tree, kernel="rbf", **options).fit(few, target).prior_ == "ard"
+    assert PhyRVM(tree, lambda_update="analytic").fit(few, target).prior_ == "ard"
 
 
 def test_lambda_maximises_evidence_less_the_penalty(tree, wide, target):
@@ -59,5 +100,7 @@ def test_options_of_the_prior_are_checked(tree, wide, target):
         PhyRVM(tree, prior="flat").fit(wide, target)
     with pytest.raises(InvalidInputError, match="smoothness must be"):
         PhyRVM(tree, prior="smooth", smoothness="least").fit(wide, target)
+    with pytest.raises(InvalidInputError, match='for prior="ard" alone'):
+        PhyRVM(tree, prior="priced", lambda_update="analytic").fit(wide, target)
     with pytest.raises(InvalidInputError, match='for prior="ard" alone'):
         PhyRVM(tree, prior="smooth", lambda_update="analytic").fit(wide, target)

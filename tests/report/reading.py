@@ -30,6 +30,11 @@ def with_run(found: Findings, **changes) -> Findings:
     return replace(found, run=replace(found.run, **changes))
 
 
+def chosen_by(found: Findings, rule: str) -> Findings:
+    """Return the findings with their structure chosen by another rule."""
+    return with_study(found, search=replace(found.studies[0].search, choose=rule))
+
+
 def with_table(found: Findings, **changes) -> Findings:
     return replace(found, table=replace(found.table, **changes))
 

@@ -6,6 +6,7 @@ from parsimon.report.findings import (
     CalibrationBin,
     Checks,
     ComponentFinding,
+    Decision,
     Findings,
     Honest,
     InteractionFinding,
@@ -24,9 +25,32 @@ from parsimon.report.findings import (
     Variable,
     VariableFinding,
 )
+from parsimon.structures import Claim
 
 HOSTILE = "<script>alert(1)</script> \"q\" 'a' & $x$ #let 年龄"
 NAMES = ("plasma glucose", "body mass index", "pedigree", "age")
+
+
+def claim(kind: str, variables: tuple[str, ...], probability: float, words: str) -> Claim:
+    return Claim(
+        kind=kind,
+        variables=variables,
+        probability=probability,
+        certain=probability >= 0.97,
+        words=words,
+        shape="smooth" if kind == "shape" else "",
+    )
+
+
+def claims(names: tuple[str, ...] = NAMES, target: str = "diabetes") -> tuple[Claim, ...]:
+    glucose, _, pedigree, age = names
+    return (
+        claim("variable", (glucose,), 0.99996, f"{glucose} matters"),
+        claim("variable", (age,), 0.991, f"{age} matters"),
+        claim("shape", (glucose,), 0.982, f"{target} follows {glucose} in a curve"),
+        claim("variable", (pedigree,), 0.872, f"{pedigree} matters"),
+        claim("interaction", (pedigree, age), 0.641, f"{pedigree} and {age} interact"),
+    )
 
 
 def interval(estimate: float, half: float) -> Interval:
@@ -95,8 +119,9 @@ def variables(names: tuple[str, ...] = NAMES) -> tuple[VariableFinding, ...]:
             ratio=errors[place] / 0.3439,
             band=bands[place],
             log_bayes_factor=(87.4, 36.8, 10.1, -0.7)[place],
-            rising=(0.98, 0.05, 0.55, 0.3)[place],
-            falling=(0.0, 0.02, 0.01, 0.2)[place],
+            rising=(0.98, 0.55, 0.55, 0.3)[place],
+            falling=(0.02, 0.45, 0.45, 0.7)[place],
+            turning=(0.01, 0.97, 0.3, 0.1)[place],
             shape=shapes[place],
             in_model=place != 1,
             picture="study-1-variable-1",
@@ -226,8 +251,10 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
             stopped_by="depth",
             inference="expectation propagation",
             n_rows=724,
+            choose="supported",
             picture="study-1-search",
         ),
+        claims=claims(names),
         front_picture="study-1-front",
     )
 
@@ -276,6 +303,7 @@ def findings(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Find
             fingerprint="c0ffee" * 10,
             libraries=(("numpy", "2.0.0"),),
         ),
+        claims=one.claims,
         pictures=(picture("data"), *(picture(f"study-1-{part}") for part in parts)),
     )
 
@@ -296,8 +324,10 @@ def no_structure() -> Findings:
         front_variables=found.studies[0].front[:1],
         components=(),
         interactions=(),
+        checks=replace(found.studies[0].checks, calibration_picture="", roc_picture=""),
+        claims=(),
     )
-    return replace(found, studies=(flat,))
+    return replace(found, studies=(flat,), claims=())
 
 
 def fast() -> Findings:
@@ -353,6 +383,48 @@ def regression() -> Findings:
             root_mean_square=54.1,
         ),
         checks=Checks(source="leave-one-out", coverage=0.947, surprising=one.checks.surprising[:1]),
+        claims=claims(target="progression"),
     )
     table = replace(found.table, task="regression", classes=(), target="progression")
-    return replace(found, table=table, studies=(numeric,))
+    return replace(found, table=table, studies=(numeric,), claims=numeric.claims)
+
+
+def rare() -> Findings:
+    """Ten of 510 rows are of the class asked for."""
+    found = findings()
+    at = Decision(
+        threshold=0.0196,
+        n_called=120,
+        error=interval(0.22, 0.03),
+        balanced_error=interval(0.26, 0.1),
+        precision=interval(0.058, 0.03),
+        recall=interval(0.7, 0.25),
+    )
+    curve = roc()
+    curve = replace(
+        curve,
+        thresholds=tuple(one / 10 for one in curve.thresholds),
+        n_positive=10,
+        n_negative=500,
+    )
+    one = replace(
+        found.studies[0],
+        n_positive=10,
+        n_negative=500,
+        claims=claims()[:1],
+        checks=replace(found.studies[0].checks, roc=curve),
+        honest=replace(
+            found.studies[0].honest,
+            error=interval(0.0196, 0.01),
+            baseline_error=interval(0.0196, 0.01),
+            gain=interval(0.0, 0.01),
+            log_loss=0.081,
+            baseline_log_loss=0.097,
+            log_loss_gain=interval(0.016, 0.009),
+            average_precision=interval(0.12, 0.08),
+            at_half=replace(at, n_called=0, precision=None, error=interval(0.0196, 0.01)),
+            at_base_rate=at,
+        ),
+    )
+    table = replace(found.table, classes=((one.negative, 500), (one.positive, 10)))
+    return replace(found, table=table, studies=(one,), claims=one.claims)

@@ -20,6 +20,7 @@ from tests.report import samples
         samples.fast,
         samples.three_classes,
         samples.regression,
+        samples.rare,
     ],
 )
 def test_every_kind_of_findings_is_valid_json(make):
@@ -44,6 +45,22 @@ def test_values_are_those_of_the_findings():
     assert data["table"]["classes"] == [["not diabetic", 475], ["diabetic", 249]]
     assert data["studies"][0]["honest"]["error"]["low"] == found.studies[0].honest.error.low
     assert data["joint"] is None
+
+
+def test_claims_are_there_for_each_question_and_for_all():
+    data = json.loads(to_json(samples.findings()))
+    first = {
+        "kind": "variable",
+        "variables": ["plasma glucose"],
+        "probability": 0.99996,
+        "certain": True,
+        "words": "plasma glucose matters",
+        "shape": "",
+    }
+    assert data["claims"][0] == first
+    assert data["claims"] == data["studies"][0]["claims"]
+    assert [one["certain"] for one in data["claims"]] == [True, True, True, False, False]
+    assert json.loads(to_json(samples.no_structure()))["claims"] == []
 
 
 def test_numbers_that_do_not_exist_are_null():

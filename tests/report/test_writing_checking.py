@@ -255,7 +255,8 @@ def test_the_golden_stability():
         "tested on that part. Table 7 lists what it found. The error outside ranged from 22.0 % "
         "to 26.0 %. Inside, the searches believed 22.5 % on average, which was 0.8 percentage "
         "points too optimistic.",
-        "All 5 folds used plasma glucose, pedigree and age. The structure of the whole table was "
+        "Of what is beyond doubt, plasma glucose and age came back on all 5 parts. Of the "
+        "suggestions, pedigree came back on all 5 parts. The structure of the whole table was "
         "found again on every part.",
     ]
 
@@ -275,28 +276,102 @@ def folds(*variables: tuple[str, ...], words: str = "other"):
     return honest(found, folds=made, n_planned=len(made))
 
 
+GLUCOSE, _, PEDIGREE, AGE = samples.NAMES
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        ((("a", "b"), ("a",)), "Both folds used a. Less often used was b (1 of 2)."),
         (
-            (("a",), ("b",), ("a",)),
-            "No variable was used in all 3 folds; used were a (2 of 3) and b (1 of 3).",
+            ((GLUCOSE, AGE), (AGE,)),
+            "Of what is beyond doubt, age came back on both parts and plasma glucose on 1 of 2 "
+            "parts. Of the suggestions, pedigree came back on none of 2 parts. The whole",
         ),
-        (((), ()), "No fold used a variable."),
+        (
+            ((GLUCOSE, "b"), (GLUCOSE, "b", "c"), ()),
+            "Of what is beyond doubt, plasma glucose came back on 2 of 3 parts and age on none of "
+            "3 parts. Of the suggestions, pedigree came back on none of 3 parts. Not claimed, but "
+            "used on some parts, were b (2 of 3) and c (1 of 3).",
+        ),
     ],
 )
-def test_how_often_variables_are_used(variables, said):
+def test_on_how_many_parts_claims_came_back(variables, said):
     assert said in text(folds(*variables), "stability")
 
 
+def test_what_parts_claim_counts_more_than_what_they_use():
+    found = folds((GLUCOSE, AGE, PEDIGREE), (GLUCOSE, AGE, PEDIGREE), (GLUCOSE, AGE, PEDIGREE))
+    product = samples.claim("interaction", (AGE, PEDIGREE), 0.9, "age and pedigree interact")
+    first, *others = found.studies[0].honest.folds
+    first = replace(first, claims=(*samples.claims()[:3:2], product))
+    others = [replace(one, claims=samples.claims()[:1]) for one in others]
+    said = text(honest(found, folds=(first, *others)), "stability")
+    assert "plasma glucose came back on all 3 parts and age on none of 3 parts." in said
+    assert "pedigree with age came back on 1 of 3 parts and pedigree on none of 3 parts." in said
+    assert (
+        "Of the shapes, that diabetes follows plasma glucose in a curve came back on 1 of 3 parts."
+    ) in said
+
+
+def test_a_level_of_a_part_belongs_to_its_column():
+    found = folds(("ward = north",), ("ward = other",), ("ward is missing",))
+    ward = replace(found.table.variables[0], name="ward = south", column="ward", kind="indicator")
+    found = reading.with_table(found, variables=(ward, *found.table.variables))
+    found = reading.with_study(
+        found, claims=(samples.claim("variable", ("ward",), 0.99, "ward matters"),)
+    )
+    assert "Of what is beyond doubt, ward came back on all 3 parts." in text(found, "stability")
+
+
+def test_a_claim_that_parts_do_not_bear_out_is_said_so_everywhere():
+    found = folds((AGE,), (AGE,))
+    held = replace(samples.claims()[0], certain=False)
+    found = reading.with_study(found, claims=(held,))
+    assert (
+        "plasma glucose matters (more than 99.9 % on all rows, but parts of the table do not bear "
+        "it out: section 6)."
+    ) in text(found, "summary")
+    assert (
+        "a suggestion that plasma glucose matters (probability more than 99.9 % beside the other "
+        "columns); parts of the table do not bear it out."
+    ) in text(found, "variables")
+    assert "Of the suggestions, plasma glucose came back on none of 2 parts." in text(
+        found, "stability"
+    )
+    assert "beyond doubt" not in text(found, "variables")
+
+
 def test_how_often_the_structure_is_found_again():
-    assert "was found on no part: take its form with care." in text(folds((), ()), "stability")
+    said = text(folds((), ()), "stability")
+    assert "was found on no part: rely on what came back, not on the form." in said
     mixed = folds(("a",), ("a",), ("a",))
     model = mixed.studies[0].model
     first, *others = mixed.studies[0].honest.folds
     mixed = honest(mixed, folds=(replace(first, words=f" {model.words} "), *others))
     assert "was found again on 1 of 3 parts." in text(mixed, "stability")
+
+
+def test_a_constant_has_nothing_to_check():
+    assert text(samples.no_structure(), "checking") == (
+        "The model is a constant: all rows get the same probability, and there is nothing to check."
+    )
+    number = reading.with_study(samples.regression(), structure_found=False)
+    assert "all rows get the same number" in text(number, "checking")
+
+
+def test_a_rare_class_is_called_from_its_share_on():
+    assert (
+        "If rows are called “diabetic” from a probability of 0.02 on, 9 of 10 such rows are found "
+        "(90.0 %), and 400 of 500 other rows are false alarms (80.0 %). Of the 409 rows that are "
+        "called so, 2.2 % are “diabetic” (precision). Table 4 has the counts."
+    ) in text(samples.rare(), "roc")
+    said = text(samples.rare(), "use")
+    assert (
+        "With so uneven classes few rows get there or nearly all do; from 2.0 % on, the share of "
+        "“diabetic”, both classes weigh the same (--threshold 0.02)."
+    ) in said
+    table = reading.tables(write(samples.rare()))["table-costs"]
+    assert reading.rows(table)[-1][:2] == ["50 false alarms", "0.02"]
 
 
 @pytest.mark.parametrize(

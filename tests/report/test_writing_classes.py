@@ -26,6 +26,12 @@ def lines(found) -> list[str]:
 
 def test_all_classes_together():
     assert text(samples.three_classes()).split("\n") == [
+        "What predicts diabetes? These rows show beyond doubt, each with its probability:",
+        "plasma glucose matters (more than 99.9 %).",
+        "age matters (99.1 %).",
+        "Suggestions, more probable than not, but not certain:",
+        "pedigree matters (87.2 %).",
+        "pedigree and age interact (64.1 %).",
         "On rows that were new to the searches, the most probable of three classes was wrong in "
         "4.0 % of cases (95 % interval 1.0 to 7.0 %). Calling every row by the commonest class is "
         "wrong in 66.7 %. In all, 6 of 150 rows got the wrong class. The commonest slip was to "
@@ -37,7 +43,7 @@ def test_all_classes_together():
 
 def test_left_out_rows_are_called_optimistic():
     said = text(joint(source="leave-one-out"))
-    assert said.startswith("With each row left out in turn, the most probable")
+    assert "With each row left out in turn, the most probable" in said
     assert "This is a little optimistic, since the structures were chosen with all rows." in said
 
 
@@ -53,50 +59,64 @@ def test_slips():
 def test_no_joint_error():
     found = replace(samples.three_classes(), joint=None)
     found = reading.with_run(found, skipped=("outer folds",))
-    assert text(found).startswith(
-        "No honest error was measured, because the outer folds were skipped."
+    assert "No honest error was measured, because the outer folds were skipped." in text(found)
+
+
+def test_classes_of_which_nothing_is_shown():
+    found = replace(samples.three_classes(), claims=())
+    assert text(found).startswith("These rows do not show that any column predicts diabetes.")
+    nothing = replace(found.studies[0], claims=(), structure_found=False)
+    found = replace(found, studies=(nothing, *found.studies[1:]))
+    assert text(found, "study-1-summary").startswith(
+        "These rows do not show that any column tells “setosa” from the others."
     )
+    assert lines(found)[1] == "These rows do not show that any column predicts diabetes."
 
 
 def test_confusion_and_overview():
     tables = reading.tables(write(samples.three_classes()))
     assert reading.rows(tables["table-joint"])[1] == ["versicolor", "0", "47", "3"]
     row = reading.rows(tables["table-classes"])[0]
-    assert row[:4] == ["setosa", "249", f"23.34{THIN}%", f"34.39{THIN}%"]
+    assert row == [
+        *("setosa", "249", f"23.34{THIN}%", f"34.39{THIN}%"),
+        *("plasma glucose, age", "pedigree, pedigree with age"),
+    ]
 
 
 def test_overview_without_structure_or_honest_error():
     found = samples.three_classes()
-    study = replace(found.studies[0], honest=None, structure_found=False, components=())
+    study = replace(found.studies[0], honest=None, structure_found=False, claims=())
     tables = reading.tables(write(replace(found, studies=(study, *found.studies[1:]))))
     row = reading.rows(tables["table-classes"])[0]
-    assert row[2:] == ["–", f"34.39{THIN}%", "none found"]
+    assert row[2:] == ["–", f"34.39{THIN}%", "–", "–"]
 
 
 def test_the_golden_lines():
     assert lines(samples.findings()) == [
         "pima: 724 of 768 rows, 4 variables, target diabetes: “not diabetic” 475, “diabetic” 249.",
-        "Best structure: plasma glucose alone, plus an interaction of pedigree and age.",
+        "Beyond doubt: plasma glucose matters (more than 99.9 %); age matters (99.1 %); diabetes "
+        "follows plasma glucose in a curve (98.2 %).",
+        "Suggestions, not certain: pedigree matters (87.2 %); pedigree and age interact (64.1 %).",
+        "Structure: plasma glucose alone, plus an interaction of pedigree and age.",
         "On rows that it had never seen, the whole search misclassified 23.3 % (95 % interval 20.7 "
         "to 25.9 %). The search itself believed 22.4 %; that number guided the search, so it is "
         "too good to be quoted.",
-        "The baseline, which calls every row “not diabetic”, misclassified 34.4 %.",
-        "The gain over the baseline is 11.1 percentage points; the 95 % interval of the gain, 8.1 "
-        "to 14.1, does not include zero.",
-        "Error of single variables on the search's own folds: plasma glucose 25.0 %, body mass "
-        "index 33.7 %, pedigree 34.1 % (1 more in the report).",
+        "The baseline, which calls every row “not diabetic”, misclassified 34.4 %. The gain over "
+        "the baseline is 11.1 percentage points; the 95 % interval of the gain, 8.1 to 14.1, does "
+        "not include zero.",
         "The knee of the front, after which a term buys less, is at one term (plasma glucose "
-        "alone, 25.0 %). The two further terms of the best structure lower the error by 2.6 "
+        "alone, 25.0 %). The two further terms of the chosen structure lower the error by 2.6 "
         "percentage points more.",
         "The probabilities are neither too bold nor too timid (calibration slope 0.94, where 1 is "
         "right).",
-        "All 5 folds used plasma glucose, pedigree and age.",
+        "Of what is beyond doubt, plasma glucose and age came back on all 5 parts. Of the "
+        "suggestions, pedigree came back on all 5 parts.",
     ]
 
 
 def test_lines_without_an_honest_error():
     found = lines(samples.fast())
-    assert found[2:4] == [
+    assert found[4:6] == [
         "No honest error was measured; the search's own 22.4 % is optimistic.",
         "The baseline, a constant, has an error of 34.4 %.",
     ]
@@ -105,10 +125,31 @@ def test_lines_without_an_honest_error():
 
 def test_lines_without_structure():
     found = reading.with_study(samples.no_structure(), honest=None)
-    assert lines(found)[1:3] == [
-        "No structure was found: none of 72 kernels beats a constant by more than chance.",
+    assert lines(found)[1:4] == [
+        "These rows do not show that any column predicts diabetes.",
+        "The search tried 72 kernels on all 724 rows; a constant does as well.",
         "No honest error was measured.",
     ]
+
+
+def test_lines_with_suggestions_only():
+    found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
+    assert lines(found)[1:3] == [
+        "Nothing is beyond doubt.",
+        "Suggestions, not certain: pedigree matters (87.2 %); pedigree and age interact (64.1 %).",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("one-se", "Structure, the simplest within one standard error of the least cross-valid"),
+        ("least_error", "Structure, that of the least cross-validated error: plasma"),
+    ],
+)
+def test_lines_say_which_rule_chose(rule, said):
+    found = reading.chosen_by(samples.findings(), rule)
+    assert lines(found)[3].startswith(said)
 
 
 def test_lines_of_a_number():
@@ -139,12 +180,13 @@ def test_lines_leave_out_what_was_not_measured():
 
 
 def test_lines_of_several_classes():
-    assert lines(samples.three_classes())[1:4] == [
+    assert lines(samples.three_classes())[1:5] == [
+        "Beyond doubt: plasma glucose matters (more than 99.9 %); age matters (99.1 %).",
+        "Suggestions, not certain: pedigree matters (87.2 %); pedigree and age interact (64.1 %).",
         "On rows that were new to the searches, the most probable of three classes was wrong in "
-        "4.0 % of cases (95 % interval 1.0 to 7.0 %).",
-        "Calling every row by the commonest class is wrong in 66.7 %.",
-        "“setosa” against all others: plasma glucose alone, plus an interaction of pedigree and "
-        "age, honest error 23.3 %.",
+        "4.0 % of cases (95 % interval 1.0 to 7.0 %). Calling every row by the commonest class is "
+        "wrong in 66.7 %.",
+        "“setosa” against all others: plasma glucose, age beyond doubt; honest error 23.3 %.",
     ]
 
 
@@ -152,14 +194,14 @@ def test_lines_of_several_classes():
 def test_lines_of_many_classes(n):
     found = samples.three_classes()
     studies = tuple(
-        replace(found.studies[0], positive=f"c{k}", honest=None, structure_found=False)
-        for k in range(n)
+        replace(found.studies[0], positive=f"c{k}", honest=None, claims=()) for k in range(n)
     )
     classes = tuple((f"c{k}", 10) for k in range(n))
-    found = replace(found, studies=studies, joint=None)
+    found = replace(found, studies=studies, joint=None, claims=())
     said = lines(reading.with_table(found, classes=classes))
     assert said[0].endswith("“c0” 10, “c1” 10, “c2” 10, “c3” 10, ….")
-    assert said[1] == "No honest error was measured for all classes together."
-    assert said[2] == "“c0” against all others: no structure found."
+    assert said[1] == "These rows do not show that any column predicts diabetes."
+    assert said[2] == "No honest error was measured for all classes together."
+    assert said[3] == "“c0” against all others: nothing beyond doubt."
     further = "1 further class" if n == 5 else "8 further classes"
     assert said[-1] == f"The report has {further}."

@@ -29,19 +29,30 @@ def interaction(found, **changes):
 
 def test_the_golden_components():
     assert text(samples.findings(), "components").split("\n") == [
-        "The best structure is a sum of two parts. Each part adds its own contribution, whatever "
-        "the others say, and is described in the order in which the parts help most. The "
-        "contributions are exact shares of the full model's posterior, not separate fits. Table 3 "
-        "sets the whole, with an error of 22.4 % on the folds of the search, beside its parts.",
-        "This part is plasma glucose alone. Alone it brings the error from the baseline's 34.4 % "
-        "down to 25.0 %, by 9.4 percentage points. In the full model its contribution varies by "
-        "0.92 over the rows (standard deviation, on the latent scale), the most of all parts. In "
-        "it the probability of “diabetic” rises with plasma glucose. Figure 4 shows this part.",
-        "This part is an interaction of pedigree and age. Alone it has an error of 32.0 %. When "
-        "it joins the part before it, the error falls by 2.6 percentage points to 22.4 %. In the "
-        "full model its contribution varies by 0.41 over the rows (standard deviation, on the "
-        "latent scale), 0.45 of what the strongest part does. Figure 5 shows this part.",
+        "The structure is a sum of two parts. Each part adds its own contribution, whatever the "
+        "others say, and is described in the order in which the parts help most. The "
+        "contributions are exact shares of the full model's posterior, not separate fits. What "
+        "else the search tried is less probable than not. Table 3 sets the whole, with an error of "
+        "22.4 % on the folds of the search, beside its parts.",
+        "This part is plasma glucose alone. It is beyond doubt that plasma glucose matters "
+        "(probability more than 99.9 %). Alone it brings the error from the baseline's 34.4 % down "
+        "to 25.0 %, by 9.4 percentage points. In the full model its contribution varies by 0.92 "
+        "over the rows (standard deviation, on the latent scale), the most of all parts. In it the "
+        "probability of “diabetic” rises with plasma glucose. Figure 4 shows this part.",
+        "This part is an interaction of pedigree and age. It is a suggestion, not certain, that "
+        "pedigree and age interact (probability 64.1 %). Alone it has an error of 32.0 %. When it "
+        "joins the part before it, the error falls by 2.6 percentage points to 22.4 %. In the full "
+        "model its contribution varies by 0.41 over the rows (standard deviation, on the latent "
+        "scale), 0.45 of what the strongest part does. Figure 5 shows this part.",
     ]
+
+
+def test_a_part_that_is_not_claimed():
+    found = reading.with_study(samples.findings(), claims=())
+    assert "These rows do not show that plasma glucose matters." in text(found, "component-1")
+    assert "These rows do not show that pedigree and age interact." in text(found, "component-2")
+    alone = replace(found.studies[0].components[1].alone, variables=samples.NAMES[:3])
+    assert "do not show" not in text(part(found, 1, alone=alone), "component-2")
 
 
 def test_titles():
@@ -80,17 +91,16 @@ def test_one_part():
         found, model=found.studies[0].front[1], components=found.studies[0].components[:1]
     )
     said = text(one, "components")
-    assert said.startswith("The best structure has only one part: plasma glucose alone. Table 3")
+    assert said.startswith("The structure has only one part: plasma glucose alone. What else")
     assert "(standard deviation, on the latent scale). In it" in said
     assert "of all parts" not in said
 
 
-def test_what_the_search_tried_further():
-    found = samples.findings()
-    search = replace(found.studies[0].search, stopped_by="no_improvement")
-    said = "The search tried further parts, and none was better."
-    assert said in text(reading.with_study(found, search=search), "components")
-    assert said not in text(found, "components")
+def test_a_structure_that_another_rule_chose():
+    found = reading.chosen_by(samples.findings(), "least-error")
+    said = text(found, "components")
+    assert "Being a part of it is no claim; the verdict on each part is." in said
+    assert "less probable than not" not in said
 
 
 @pytest.mark.parametrize(
@@ -146,7 +156,25 @@ def test_what_a_first_part_does(changes, said):
     ],
 )
 def test_directions(direction, said):
-    assert said in text(part(samples.findings(), 0, direction=direction), "component-1")
+    found = reading.with_study(samples.findings(), claims=samples.claims()[:2])
+    assert said in text(part(found, 0, direction=direction), "component-1")
+
+
+@pytest.mark.parametrize(
+    ("shape", "direction", "is_said"),
+    [
+        ("smooth", "linear", False),
+        ("smooth", "turning", True),
+        ("linear", "turning", False),
+        ("linear", "rising", True),
+        ("periodic", "falling", False),
+    ],
+)
+def test_no_part_goes_against_a_shape_that_is_claimed(shape, direction, is_said):
+    found = samples.findings()
+    claims = (samples.claims()[0], replace(samples.claims()[2], shape=shape))
+    found = part(reading.with_study(found, claims=claims), 0, direction=direction)
+    assert ("In it the probability" in text(found, "component-1")) is is_said
 
 
 @pytest.mark.parametrize("direction", ["unclear", "flat"])
@@ -183,23 +211,80 @@ def test_the_picture_of_the_sum():
 
 def test_the_golden_interaction():
     assert text(samples.findings(), "interactions").split("\n") == [
-        "The best structure has one interaction: variables whose effects depend on each other. It "
-        "is compared with the same structure in which a sum stands in place of the product, on "
-        "the same folds and rows.",
-        "How the probability of “diabetic” changes with pedigree depends on age, and the other "
-        "way round. With a sum in its place the error is 23.9 %; the product lowers it by 1.5 "
-        "percentage points to 22.4 %. The data are about 67 times more probable under the product "
-        "than under the sum (log Bayes factor 4.2), which is strong evidence. Figure 6 shows how "
-        "they act together.",
+        "Variables interact if what one of them does depends on another, so that no sum of their "
+        "effects describes it. The structure has one product that may say so: below is the "
+        "verdict, and under it how the structure compares with one in which a sum stands in place "
+        "of the product, on the same folds and rows.",
+        "Verdict: a suggestion, not certain, that pedigree and age interact (probability 64.1 %): "
+        "how the probability of “diabetic” changes with pedigree may depend on age, and the other "
+        "way round.",
+        "With a sum in its place the error is 23.9 %; the product lowers it by 1.5 percentage "
+        "points to 22.4 %. The data are about 67 times more probable under the product than under "
+        "the sum (log Bayes factor 4.2). Figure 6 shows how they act together.",
     ]
+
+
+def acting(*claims, **changes):
+    """Return what is said of the interaction, with other claims."""
+    found = interaction(samples.findings(), **changes)
+    return text(reading.with_study(found, claims=claims), "interactions")
+
+
+def together(probability: float):
+    return samples.claim(
+        "interaction", ("age", "pedigree"), probability, "age and pedigree interact"
+    )
+
+
+def test_a_certain_interaction_is_called_so():
+    said = acting(together(0.993))
+    assert (
+        "Verdict: age and pedigree interact, beyond doubt (probability 99.3 %): how the "
+        "probability of “diabetic” changes with pedigree depends on age, and the other way round."
+    ) in said
+
+
+@pytest.mark.parametrize(
+    ("claims", "known"), [((), ""), ((together(0.2),), " (probability 20.0 %)")]
+)
+def test_a_product_that_is_not_claimed(claims, known):
+    said = acting(*claims)
+    assert f"Verdict: these rows do not show that pedigree and age interact{known}." in said
+    assert "depend on" not in said
+    assert "This compares two structures only; the verdict weighs all that were tried" in said
+
+
+def test_a_product_of_three():
+    names = ("plasma glucose", "pedigree", "age")
+    said = acting(together(0.993), variables=names)
+    assert "Verdict: beyond doubt, age and pedigree interact (99.3 %)." in said
+    said = acting(together(0.6), variables=names)
+    assert "Verdict: nothing beyond doubt. It is a suggestion, not certain, that age" in said
+    said = acting(variables=names)
+    assert "do not show that any two of plasma glucose, pedigree and age interact." in said
+
+
+def test_two_levels_of_a_column_do_not_interact():
+    found = samples.findings()
+    levels = tuple(replace(one, column="ward") for one in found.table.variables)
+    said = text(reading.with_table(found, variables=levels), "interactions")
+    assert "Both come from the column ward, so that no interaction is meant." in said
+
+
+def test_a_claim_without_a_product_in_the_structure():
+    found = samples.findings()
+    other = samples.claim("interaction", ("age", "plasma glucose"), 0.99, "age and it interact")
+    perhaps = samples.claim("interaction", ("pedigree", "plasma glucose"), 0.7, "they may")
+    said = text(reading.with_study(found, claims=(other, perhaps)), "interactions")
+    assert "Beyond doubt, age and it interact (99.0 %)." in said
+    assert "It is a suggestion, not certain, that they may (70.0 %)." in said
 
 
 def test_two_interactions():
     found = samples.findings()
     [one] = found.studies[0].interactions
     said = text(reading.with_study(found, interactions=(one, one)), "interactions")
-    assert said.startswith("The best structure has two interactions: variables whose effects")
-    assert "Each is compared" in said
+    assert "The structure has two products that may say so:" in said
 
 
 @pytest.mark.parametrize(
@@ -218,16 +303,13 @@ def test_two_interactions():
         (
             {"log_bayes_factor": -2.0},
             "The data are about 7.4 times more probable under the sum than under the product (log "
-            "Bayes factor −2.0), which is moderate evidence. Error and evidence disagree, so take "
-            "this interaction as a suggestion.",
+            "Bayes factor −2.0). This compares two structures only; the verdict weighs all that "
+            "were tried, and holds.",
         ),
         (
-            {"gain": -0.01, "log_bayes_factor": 2.0},
-            "Error and evidence disagree, so take this interaction as a suggestion.",
-        ),
-        (
-            {"gain": -0.01, "log_bayes_factor": -2.0},
-            "Neither speaks for the product: a sum would do.",
+            {"log_bayes_factor": 0.4},
+            "The data are about as probable under the product as under the sum (log Bayes factor "
+            "0.4).",
         ),
     ],
 )
@@ -235,29 +317,45 @@ def test_what_a_product_buys(changes, said):
     assert said in text(interaction(samples.findings(), **changes), "interaction-1")
 
 
-def test_error_and_evidence_agree():
-    said = text(samples.findings(), "interaction-1")
-    assert "disagree" not in said
-    assert "Neither" not in said
+def test_the_comparison_agrees_with_the_verdict():
+    assert "This compares" not in text(samples.findings(), "interaction-1")
 
 
 def without(**changes):
+    changes = {"claims": samples.claims()[:4], **changes}
     return reading.with_study(samples.findings(), interactions=(), **changes)
 
 
-def test_no_interaction_is_needed():
+def test_no_interaction_is_shown():
     found = samples.findings()
     said = text(without(model=found.studies[0].front[2]), "interactions")
     assert said == (
-        "The best structure has no interaction: a sum suffices. The search tried products as "
-        "well, and none was better."
+        "These rows do not show that any two columns interact. The search tried products as well "
+        "as sums, and a sum suffices."
     )
 
 
-def test_one_variable_has_nothing_to_interact_with():
+def test_pairs_that_were_not_looked_at_are_said():
     found = samples.findings()
-    assert text(without(model=found.studies[0].front[1]), "interactions") == (
-        "The best structure uses one variable, so that there is nothing to interact with."
+    search = replace(found.studies[0].search, n_pairs=780, n_pairs_seen=120)
+    said = (
+        "The time allowed a look at 120 of 780 pairs of variables only; an interaction of the "
+        "others may have been missed."
+    )
+    assert said in text(reading.with_study(found, search=search), "interactions")
+    assert said in text(without(model=found.studies[0].front[2], search=search), "interactions")
+    assert said in text(reading.with_study(found, search=search), "methods")
+    whole = replace(search, n_pairs_seen=780)
+    assert "pairs" not in text(reading.with_study(found, search=whole), "interactions")
+
+
+def test_one_column_has_nothing_to_interact_with():
+    found = reading.with_table(
+        without(model=samples.findings().studies[0].front[1]),
+        variables=samples.findings().table.variables[:1],
+    )
+    assert text(found, "interactions") == (
+        "There is one column only, so that there is nothing to interact with."
     )
 
 
@@ -271,10 +369,10 @@ def test_a_shallow_search_finds_no_interaction():
 
 def test_an_interaction_that_was_not_compared():
     assert text(without(), "interactions") == (
-        "The best structure has a product, but it could not be compared with a sum."
+        "The structure has a product, but it could not be compared with a sum."
     )
-    fast = reading.with_run(without(), skipped=("interactions",))
+    fast = reading.with_run(without(claims=samples.claims()), skipped=("interactions",))
     assert text(fast, "interactions") == (
-        "The best structure has an interaction, but what it buys over a sum was not measured, to "
-        "save time."
+        "What a product buys over a sum was not measured, to save time. It is a suggestion, not "
+        "certain, that pedigree and age interact (64.1 %)."
     )

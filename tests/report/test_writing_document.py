@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from parsimon.report.document import Explorer, Paragraph, Reference
+from parsimon.report.document import Explorer, Paragraph, Reference, Strong
 from parsimon.report.findings import Findings
 from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
 
-SAMPLES = ("findings", "hostile", "no_structure", "fast", "three_classes", "regression")
+SAMPLES = ("findings", "hostile", "no_structure", "fast", "three_classes", "regression", "rare")
 NAN = float("nan")
 
 
@@ -264,3 +264,38 @@ def test_texts_of_the_table_stay_as_they_are():
     paragraph = write(samples.hostile()).lead[0]
     assert isinstance(paragraph, Paragraph)
     assert samples.HOSTILE in "".join(map(str, paragraph.parts))
+
+
+WEAKER = [(), samples.claims()[3:], samples.claims()[:1]]
+
+
+@pytest.mark.parametrize("claims", WEAKER, ids=["nothing", "suggestions", "one"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_sentence_is_stronger_than_the_claims(name, claims):
+    found = made(name)
+    names = [one.name for one in found.table.variables]
+    known = [one for one in claims if set(one.variables) <= set(names)]
+    studies = tuple(replace(one, claims=tuple(known)) for one in found.studies)
+    document = write(replace(found, studies=studies, claims=tuple(known)))
+    sure = {one.words for one in known if one.certain}
+    strong = {
+        part.text
+        for paragraph in reading.paragraphs(tuple(reading.blocks(document)))
+        for part in paragraph.parts
+        if isinstance(part, Strong)
+    }
+    assert {text for text in strong if text.endswith(("matters", "interact", "curve"))} == sure
+    said = " ".join(
+        reading.plain(one, document.numbers())
+        for section in reading.sections(document)
+        if section.anchor != "methods"
+        for one in reading.paragraphs(section.blocks)
+    )
+    for word in ("evidence", "judged by", "best structure", "proves"):
+        assert word not in said
+    if not sure:
+        assert "beyond doubt (" not in said
+        assert "is beyond doubt" not in said
+    if not known:
+        assert "a suggestion" not in said
+        assert "Alone it predicts" not in said

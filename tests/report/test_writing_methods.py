@@ -8,6 +8,7 @@ from parsimon.report.document import Bullets
 from parsimon.report.findings import Variable
 from parsimon.report.sections import write
 from parsimon.report.sections.table.methods import cited, references
+from parsimon.structures.claims import CERTAIN
 from tests.report import reading, samples
 
 THIN = "\u202f"
@@ -158,8 +159,8 @@ def test_use_of_a_number():
 
 def test_use_without_structure():
     assert text(samples.no_structure(), "use").startswith(
-        "No structure was found, so that the saved model is a constant: for every row it predicts "
-        "the shares of the classes."
+        "These rows do not show that any column predicts it, so that the saved model is a "
+        "constant: for every row it predicts the shares of the classes."
     )
     assert "table-costs" not in reading.tables(write(samples.no_structure()))
     number = reading.with_study(samples.regression(), structure_found=False)
@@ -199,16 +200,23 @@ def test_the_golden_methods():
         "The structure was found by a search over kernels (Duvenaud et al. 2013; He 2016): it "
         "starts with smooth functions (SE) of single variables and joins further ones by sum or "
         "product, at most four in all, keeping the best two of each size. It minimised the "
-        "cross-validated error, with 5 folds that all kernels shared. A structure counts only if "
-        "its evidence beats that of a constant by more than the number of kernels tried explains.",
+        "cross-validated error, with 5 folds that all kernels shared.",
+        "What is claimed has a probability: that of all structures tried which hold it, each "
+        "weighed by its evidence and by a prior that pays for its size and for the number of "
+        f"others of that size. From {100 * CERTAIN:.0f} % on it is called beyond doubt, from one "
+        "half on a suggestion, and below that it is not said. Two variables interact only if "
+        "products of them win against sums. What the outer folds do not bear out is called a "
+        "suggestion, however probable. The structure that is described holds the variables and "
+        "interactions that are more probable than not.",
         "The honest error comes from outer folds: everything, from filling cells to the search, is "
-        "done again without the rows that are then predicted. Its interval is the corrected t "
-        "interval of Nadeau and Bengio (2003). Differences of log evidence are read on the scale "
-        "of Kass and Raftery (1995). How surely a function rises or falls throughout is the share "
-        "of posterior draws that do. The four grades of evidence for a variable alone are those "
-        "of He (2016). Curves and their hull follow Fawcett (2006), the interval of their area "
-        "DeLong et al. (1988) on the logit scale, and slope and intercept of calibration Cox "
-        "(1958).",
+        "done again without the rows that are then predicted. Intervals come from the losses of "
+        "these rows one by one, wider than if the rows were independent, since they have helped to "
+        "fit each other's models (Bates et al. 2023). A log Bayes factor (Kass and Raftery 1995) "
+        "is a difference of log evidence. How surely a function rises or falls is the posterior "
+        "probability of the sign of its average slope along the ranks of the rows; a turn is said "
+        "if 95 of 100 posterior draws make it. Curves and their hull follow Fawcett (2006), the "
+        "interval of their area DeLong et al. (1988) on the logit scale, and slope and intercept "
+        "of calibration Cox (1958).",
         "The search judged 72 kernels on all 724 rows, cross-validated 24 of them, and ended "
         "because the greatest number of terms was reached. Figure 9 shows its course.",
         "Options: depth 4; beam 2; outer 5. It was computed by Parsimon 0.0.0 with numpy 2.0.0.",
@@ -236,7 +244,7 @@ def test_the_golden_methods():
         ({"guide": "loo_logloss"}, "It minimised the leave-one-out log loss,"),
         ({"guide": "nlml"}, "It minimised the negative log marginal likelihood,"),
         ({"guide": "bic"}, "It minimised the Bayesian information criterion,"),
-        ({"guide": "other"}, "It minimised other,"),
+        ({"guide": "other"}, "It minimised the other,"),
         ({"stopped_by": "no_improvement"}, "ended because no larger structure was better."),
         ({"stopped_by": "exhausted"}, "ended because there was nothing left to try."),
         ({"stopped_by": "time_limit"}, "ended because the time was up."),
@@ -292,9 +300,16 @@ def test_a_sparse_model_is_said_and_cited():
 
 
 def test_the_one_standard_error_rule_is_said_and_cited():
-    found = reading.with_run(samples.findings(), options=(("choose", "one-se"),))
-    assert "the simplest was taken (Breiman et al. 1984)." in text(found, "methods")
+    found = reading.chosen_by(samples.findings(), "one-se")
+    said = "one standard error of the least cross-validated error (Breiman et al. 1984)."
+    assert said in text(found, "methods")
     assert "Breiman et al. 1984" in cited(found)
+
+
+def test_the_rule_of_least_error_is_said():
+    found = reading.chosen_by(samples.findings(), "least-error")
+    assert "described is that of the least cross-validated error." in text(found, "methods")
+    assert "Breiman et al. 1984" not in cited(found)
 
 
 @pytest.mark.parametrize("name", ["findings", "fast", "regression", "three_classes"])
@@ -312,7 +327,7 @@ def test_references_are_in_order():
     assert names == sorted(names)
     laplace = searching(samples.findings(), inference="Laplace's method")
     assert "Minka 2001" not in cited(laplace)
-    assert "Nadeau and Bengio 2003" not in cited(samples.fast())
+    assert "Bates et al. 2023" not in cited(samples.fast())
 
 
 def test_three_lines_of_python():

@@ -36,6 +36,11 @@ ONE = {
         {"column": "sex", "count": 1},
         "1 missing cell counts as a level of its own in sex.",
     ),
+    "missing_as_level": (
+        {"column": "port", "count": 1, "value": "S"},
+        "1 missing cell is too rare for a level of its own and counts as the commonest level: "
+        "port (1 as “S”).",
+    ),
     "infinite_cells": (
         {"column": "age", "count": 1},
         "1 infinite cell in age was taken as missing.",
@@ -56,7 +61,13 @@ ONE = {
     ),
     "rare_levels": (
         {"column": "town", "count": 5},
-        "Rare levels were put together as “other”: town (5 levels).",
+        "Levels in few rows, and those beyond the commonest, were put together as “other”: town "
+        "(5 levels).",
+    ),
+    "levels_unsupported": (
+        {"column": "town", "count": 1, "value": "Oslo"},
+        "Levels in so few rows that nothing can be learned about them count as the commonest "
+        "level: town (1 level as “Oslo”).",
     ),
     "column_date": (
         {"column": "seen", "count": 9, "value": "2021-03-04"},
@@ -82,6 +93,16 @@ ONE = {
     "column_identifier": (
         {"column": "id"},
         "One column differs in every row, as names and running numbers do, and was left out: id.",
+    ),
+    "column_names": (
+        {"column": "ticket", "count": 681},
+        "One column holds names, identifiers or free text, most of it in too few rows to learn "
+        "from, and was left out: ticket (681 different cells).",
+    ),
+    "column_rare": (
+        {"column": "smoker", "count": 1, "value": "no"},
+        "One column is the same in nearly every row and was left out: smoker (all but 1 cell "
+        "“no”).",
     ),
     "unseen_levels": (
         {"column": "sex", "count": 2, "value": "male"},
@@ -116,13 +137,18 @@ TWO = {
     "missing_indicated": "A further variable, 0 or 1, says where cells were missing in two "
     "columns: a and b.",
     "missing_level": "8 missing cells count as a level of their own in a (4) and b (4).",
+    "missing_as_level": "8 missing cells are too few for a level of their own and count as the "
+    "commonest level: a (4 as “v”) and b (4 as “v”).",
     "infinite_cells": "8 infinite cells in a and b were taken as missing.",
     "text_numbers": "Two columns hold numbers that are written as text, such as “v”, and were "
     "read as numbers: a and b.",
     "column_boolean": "Two columns with two values became 0 and 1: a (1 is “v”) and b (1 is “v”).",
     "column_category": "Two columns hold categories and became variables that are 0 or 1, one for "
     "each level: a (4 levels, without one for “v”) and b (4 levels, without one for “v”).",
-    "rare_levels": "Rare levels were put together as “other”: a (4 levels) and b (4 levels).",
+    "rare_levels": "Levels in few rows, and those beyond the commonest, were put together as "
+    "“other”: a (4 levels) and b (4 levels).",
+    "levels_unsupported": "Levels in so few rows that nothing can be learned about them count as "
+    "the commonest level: a (4 levels as “v”) and b (4 levels as “v”).",
     "column_date": "Two columns hold dates and became a number of days: a (since v) and b (since "
     "v).",
     "column_ambiguous_date": "Two columns hold dates in which day and month cannot be told apart, "
@@ -134,6 +160,10 @@ TWO = {
     "(equal to v).",
     "column_identifier": "Two columns differ in every row, as names and running numbers do, and "
     "were left out: a and b.",
+    "column_names": "Two columns hold names, identifiers or free text, most of it in too few rows "
+    "to learn from, and were left out: a (4 different cells) and b (4 different cells).",
+    "column_rare": "Two columns are the same in nearly every row and were left out: a (all but 4 "
+    "cells “v”) and b (all but 4 cells “v”).",
     "unseen_levels": "Levels occur that no fitted row had: a (4 cells, taken as “v”) and b (4 "
     "cells, taken as “v”).",
     "suspicious_value": "Two columns have values that lie far from the others and may stand for "

@@ -120,6 +120,27 @@ def test_the_error_knee_forgets_what_is_dominated_in_error_and_complexity():
     assert error_knee(error, complexity) == 1
 
 
+def test_a_knee_that_the_rows_tell_from_the_best_gives_way_to_one_standard_error():
+    # As on iris: the first function takes off most errors, the third nearly all of the rest.
+    error = np.array([0.667, 0.2, 0.12, 0.04, 0.033])
+    complexity = np.arange(5.0)
+    two = Front(np.column_stack([error, complexity]), ["error", "complexity"])
+    assert two.values[two.knee()].tolist() == [0.2, 1.0]
+    assert error_knee(error, complexity) == 3
+    assert chosen_by("one_se", 1 - error, complexity, complexity) == 3
+    # With few rows the first is as good as any.
+    assert chosen_by("knee", 1 - error, complexity, complexity, n_rows=4) == 1
+
+
+@given(solutions, st.integers(2, 500), st.sampled_from(["chord", "gain", "tradeoff"]))
+def test_no_knee_is_further_than_a_standard_error_from_the_least_error(rows, n_rows, method):
+    accuracy, complexity, n_columns = columns_of(rows)
+    chosen = chosen_by(f"knee:{method}", accuracy, complexity, n_columns, n_rows)
+    p = (n_rows * accuracy.max() + 1) / (n_rows + 2)
+    allowed = accuracy.max() - np.sqrt(p * (1 - p) / n_rows)
+    assert accuracy[chosen] >= allowed - 1e-9
+
+
 @pytest.fixture(scope="module")
 def front():
     return Front(

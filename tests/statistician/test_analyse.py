@@ -96,11 +96,13 @@ def test_several_classes_are_asked_for_one_by_one():
 
 def test_a_number_is_measured_as_a_share_of_its_variance():
     table = rows()
-    table["died"] = np.sin(table["dose of drug"]) + 0.1 * table["noise"]
+    errors = np.random.default_rng(7).normal(size=len(table))
+    table["died"] = np.sin(table["dose of drug"]) + 0.1 * errors
     analysis = analyse(table, "died", depth=1, outer=2, n_jobs=1)
     (study,) = analysis.findings.studies
     assert (study.task, study.positive) == ("regression", "")
     assert study.model.variables == ("dose of drug",)
+    assert {one.variables for one in analysis.claims if one.certain} == {("dose of drug",)}
     assert study.honest.error.estimate < 0.3
     assert study.honest.baseline_error.estimate == pytest.approx(1)
     assert analysis.model().predict_deviation(table).min() > 0.05
@@ -156,7 +158,7 @@ def test_five_rows_are_enough_to_say_something():
 
 def test_a_time_limit_is_kept_and_something_is_found(clock):
     clock.tick = 1.0
-    study = analyse(rows(120), "died", outer=0, time_limit=30, n_jobs=1).findings.studies[0]
+    study = analyse(rows(120), "died", outer=0, time_limit=12, n_jobs=1).findings.studies[0]
     assert study.search.stopped_by == "time_limit"
     assert 0 < study.search.n_candidates < 30
     assert study.structure_found
@@ -177,3 +179,11 @@ def test_a_table_without_columns_is_refused():
 def test_no_workers_at_all_is_refused_in_one_sentence():
     with pytest.raises(InvalidInputError, match="n_jobs must not be 0; use 1"):
         analyse(rows(), "died", fast=True, n_jobs=0)
+
+
+def test_claims_do_not_depend_on_the_search_for_a_model(small):
+    deeper = analyse(rows(), "died", depth=2, base="se,lin", guide="bic", outer=0, n_jobs=1)
+    shallow = analyse(rows(), "died", depth=1, outer=0, n_jobs=1)
+    assert shallow.claims == deeper.claims != ()
+    # Outer folds may make a claim less certain, never more probable.
+    assert [one.about for one in small.claims] == [one.about for one in shallow.claims]

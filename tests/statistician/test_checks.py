@@ -9,11 +9,13 @@ from sklearn.linear_model import LogisticRegression
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc
+from parsimon.statistician.families import OwnPredictions
 from parsimon.statistician.measure import (
     OutsidePredictions,
     calibration_line,
     calibration_table,
     check_findings,
+    surprise,
 )
 from tests.statistician.questions import result_of, table
 
@@ -38,7 +40,8 @@ def test_without_outer_folds_rows_are_left_out_one_at_a_time(classes):
     probability = classes.model.leave_one_out().probability[:, 1]
     assert found.source == "leave-one-out"
     assert found.brier == pytest.approx(np.mean((probability - classes.question.y) ** 2))
-    assert found.roc.auc.estimate == pytest.approx(auc(classes.question.y, probability))
+    ranking = classes.own_predictions().ranking
+    assert found.roc.auc.estimate == pytest.approx(auc(classes.question.y, ranking))
     assert sum(one.n_rows for one in found.calibration) == 70
     assert found.coverage is None
     assert found.hull[0] == (0.0, 0.0)
@@ -80,6 +83,15 @@ def test_numbers_have_coverage_and_no_curve(numbers):
     assert found.coverage == inside.mean()
     assert 0.85 < found.coverage <= 1
     assert (found.roc, found.brier, found.calibration, found.hull) == (None, None, (), ())
+
+
+def test_a_model_without_doubt_is_not_divided_by_zero(numbers):
+    value = numbers.question.y.copy()
+    value[3] += 1
+    own = OwnPredictions(value=value, deviation=np.zeros(len(value)), source="training rows")
+    scores = surprise(numbers.question, own)
+    assert np.isfinite(scores).all()
+    assert np.flatnonzero(scores).tolist() == [3]
 
 
 def test_a_model_of_some_rows_predicts_the_others_as_it_is():

@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, rankdata, spearmanr
 
+from parsimon.datasets import load
 from parsimon.gp import fit_classifier, fit_regressor
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential
 from parsimon.statistician.families.gp._variables import (
     Direction,
     direction_of,
-    drawn_direction,
     line_of,
-    step_direction,
+    slope_direction,
+    turning_share,
 )
 
 SEED = np.random.SeedSequence(5)
@@ -22,51 +23,75 @@ def straight_line(slope, deviation, places):
 
 
 @pytest.mark.parametrize(("slope", "deviation"), [(0.5, 1.0), (-1.0, 0.8), (2.0, 1.0)])
-def test_the_draws_of_a_line_rise_as_often_as_its_slope_is_positive(slope, deviation):
+def test_a_line_rises_as_surely_as_its_slope_is_positive_wherever_the_rows_are(slope, deviation):
     latent = straight_line(slope, deviation, np.linspace(1, 4, 40))
-    found = drawn_direction(latent, np.random.default_rng(1), n_draws=4000)
-    assert found.rising == pytest.approx(norm.cdf(slope / deviation), abs=0.025)
-    assert found.falling == pytest.approx(norm.cdf(-slope / deviation), abs=0.025)
+    for counts in (np.ones(40), np.arange(1, 41)):
+        found = slope_direction(latent, counts)
+        assert found.rising == pytest.approx(norm.cdf(slope / deviation))
+        assert found.rising + found.falling == pytest.approx(1.0)
+    assert turning_share(latent, np.random.default_rng(0)) == 0.0
 
 
-def test_a_response_that_is_increasing_changes_no_line_but_hides_what_it_flattens():
+def test_the_slope_is_that_of_least_squares_over_the_ranks_of_the_rows():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 12, 60)
+    mean, root = rng.normal(size=12), rng.normal(size=(12, 12))
+    places, counts = np.unique(values, return_counts=True)
+    latent = Latent(mean[places], (root @ root.T)[np.ix_(places, places)])
+    found = slope_direction(latent, counts)
+    paths = mean + np.random.default_rng(1).normal(size=(20_000, 12)) @ root.T
+    slopes = np.polyfit(rankdata(values), paths[:, values].T, 1)[0]
+    assert found.rising == pytest.approx(np.mean(slopes > 0), abs=0.012)
+
+
+def test_the_slope_of_a_certain_function_is_certain():
+    nothing = np.zeros((2, 2))
+    assert slope_direction(Latent(np.array([1.0, 0.0]), nothing), np.ones(2))[:2] == (0.0, 1.0)
+    assert slope_direction(Latent(np.ones(2), nothing), np.ones(2))[:2] == (0.0, 0.0)
+
+
+def test_a_turn_must_be_one_that_all_draws_share():
     places = np.linspace(-1, 1, 40)
-    line = straight_line(0.7, 1.0, places)
-    plain = drawn_direction(line, np.random.default_rng(1))
-    assert drawn_direction(line, np.random.default_rng(1), response=norm.cdf) == plain
-    turning = Latent(8 * places - 12 * np.maximum(places - 0.6, 0), np.zeros((40, 40)))
-    assert drawn_direction(turning, np.random.default_rng(1)).shape == "turning"
-    assert drawn_direction(turning, np.random.default_rng(1), response=norm.cdf).shape == "rising"
+    rough = np.exp(-0.5 * (places - places[:, None]) ** 2 / 0.1**2)
+    rng = np.random.default_rng
+    # Every draw of noise turns somewhere; nothing says where.
+    assert turning_share(Latent(0 * places, rough), rng(1)) < 0.5
+    assert turning_share(Latent(4 * places**2, 0.1 * rough), rng(1)) > 0.99
+    assert turning_share(Latent(4 * places, 0.1 * rough), rng(1)) < 0.01
+    # A fall by less than a fifth of the range is no turn.
+    dip = np.where(places > 0.8, 0.8 - (places - 0.8), places)
+    assert turning_share(Latent(dip, 1e-9 * rough), rng(1)) == 0.0
+
+
+def test_a_response_hides_what_it_flattens():
+    places = np.linspace(-1, 1, 40)
+    turning = Latent(8 * places - 16 * np.maximum(places - 0.6, 0), np.zeros((40, 40)))
+    assert turning_share(turning, np.random.default_rng(1)) == 1.0
+    assert turning_share(turning, np.random.default_rng(1), response=norm.cdf) == 0.0
 
 
 def test_draws_depend_on_the_generator_and_on_nothing_else():
-    latent = straight_line(0.5, 1.0, np.linspace(1, 4, 40))
-    again = [drawn_direction(latent, np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    places = np.linspace(-1, 1, 40)
+    rough = np.exp(-0.5 * (places - places[:, None]) ** 2 / 0.1**2)
+    latent = Latent(places**2, 0.1 * rough)
+    again = [turning_share(latent, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert again[0] == again[1] != again[2]
 
 
-def test_the_step_between_two_values_is_a_normal_distribution_function():
-    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
-    found = step_direction(Latent(np.array([1.0, 1.7]), covariance))
-    assert found.rising == pytest.approx(norm.cdf(0.7 / np.sqrt(2.0)))
-    assert found.rising + found.falling == pytest.approx(1.0)
-    assert step_direction(Latent(np.array([1.0, 0.0]), np.zeros((2, 2)))) == (0.0, 1.0)
-    assert step_direction(Latent(np.ones(2), np.zeros((2, 2)))) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize(
-    ("rising", "falling", "shape"),
+    ("rising", "turning", "shape"),
     [
-        (0.9, 0.0, "rising"),
-        (0.0, 0.9, "falling"),
-        (0.899, 0.05, "unclear"),
-        (0.0999, 0.0, "turning"),
-        (0.1, 0.0, "unclear"),
-        (0.0, 0.1, "unclear"),
+        (0.95, 0.0, "rising"),
+        (0.05, 0.0, "falling"),
+        (0.949, 0.0, "unclear"),
+        (0.06, 0.9, "unclear"),
+        (0.99, 0.949, "rising"),
+        (0.99, 0.95, "turning"),
+        (0.5, 0.95, "turning"),
     ],
 )
-def test_shapes_change_at_the_thresholds(rising, falling, shape):
-    assert Direction(rising, falling).shape == shape
+def test_shapes_change_at_the_thresholds(rising, turning, shape):
+    assert Direction(rising, 1 - rising, turning).shape == shape
 
 
 def test_an_indicator_is_exact_and_ignores_the_seed():
@@ -96,39 +121,65 @@ def test_the_slope_of_a_linear_regression_has_the_textbook_posterior():
     assert found.rising == pytest.approx(norm.cdf(x @ y / noise / np.sqrt(precision)))
 
 
-def test_draws_of_a_posterior_agree_with_the_closed_form_of_its_line():
-    """The sum of a line and a constant, drawn at many places, is the exact line."""
+@pytest.mark.parametrize("classes", [True, False])
+def test_the_average_slope_of_a_curve_is_that_of_its_posterior(classes):
+    """Joint draws at all rows, each with its line of least squares over the ranks."""
     rng = np.random.default_rng(3)
-    x = rng.normal(size=30)
-    y = np.where(x + 2 * rng.normal(size=30) > 0, 1.0, -1.0)
-    kernel = Constant() + Linear(0)
-    posterior = fit_classifier(kernel, x[:, None], y, optimise=False).posterior
-    exact = direction_of(posterior, kernel, 0, x, seed=SEED)
-    places = np.linspace(x.min(), x.max(), 40)[:, None]
-    drawn = drawn_direction(
-        posterior.latent(places, covariance=True), np.random.default_rng(0), n_draws=4000
-    )
-    assert 0.5 < exact.rising < 0.999
-    assert drawn.rising == pytest.approx(exact.rising, abs=0.02)
+    x = rng.lognormal(size=60)
+    y = x**0.3 + 0.8 * rng.normal(size=60) - 1
+    kernel = SquaredExponential(0, lengthscale=2.0)
+    if classes:
+        posterior = fit_classifier(kernel, x[:, None], np.sign(y), optimise=False).posterior
+    else:
+        fit = fit_regressor(kernel, x[:, None], y, noise_variance=5.0, optimise=False)
+        posterior = fit.posterior
+    found = direction_of(posterior, posterior.kernel, 0, x, seed=SEED)
+    mean, covariance = posterior.latent(x[:, None], covariance=True)
+    paths = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000)
+    slopes = np.polyfit(rankdata(x), paths.T, 1)[0]
+    assert 0.6 < found.rising < 0.9999
+    assert found.rising == pytest.approx(np.mean(slopes > 0), abs=0.012)
 
 
-def test_the_outer_parts_of_the_range_are_not_judged():
-    """The function turns back in the outer tenth at each end."""
-    x = np.linspace(0, 10, 81)
-    y = np.where(x < 1, 2 - x, np.where(x > 9, 18 - x, x)) - 5
+def test_outlying_rows_decide_neither_direction_nor_turn():
+    """The function falls in a tenth of the range that holds 4 % of the rows."""
+    rng = np.random.default_rng(1)
+    x = np.append(rng.uniform(0, 1, 240), rng.uniform(8, 10, 10))
+    y = np.where(x < 2, 3 * x, 0.0) + 0.3 * rng.normal(size=250)
     posterior = fit_regressor(
-        SquaredExponential(0, lengthscale=0.7, variance=9.0),
+        SquaredExponential(0, lengthscale=0.7, variance=4.0),
         x[:, None],
         y,
-        noise_variance=1e-3,
+        noise_variance=0.1,
         optimise=False,
     ).posterior
-    everywhere = drawn_direction(
-        posterior.latent(x[:, None], covariance=True), np.random.default_rng(0)
-    )
-    inside = direction_of(posterior, posterior.kernel, 0, x, seed=SEED)
-    assert everywhere.shape == "turning"
-    assert inside.shape == "rising"
+    found = direction_of(posterior, posterior.kernel, 0, x, seed=SEED)
+    assert found.shape == "rising"
+    assert found.turning < 0.05
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda u: 2.5 * u, "rising"),
+        (lambda u: np.minimum(3 * u, 1.2), "rising"),
+        (lambda u: 1.5 * (u > 0.5), "rising"),
+        (lambda u: 14 * (u - 0.5) ** 2, "turning"),
+        (lambda u: 4 * np.maximum(u - 0.6, 0) - 3 * np.maximum(0.2 - u, 0) + u, "rising"),
+    ],
+    ids=["line", "saturation", "step", "valley", "kinks"],
+)
+def test_shapes_of_known_truths(function, shape, sign):
+    rng = np.random.default_rng(2)
+    x = rng.lognormal(size=300)
+    u = (rankdata(x) - 0.5) / 300
+    g = sign * (function(u) - function(u).mean())
+    y = np.where(g + 0.7 * rng.normal(size=300) > 0, 1.0, -1.0)
+    posterior = fit_classifier(SquaredExponential(0), np.log(x)[:, None], y).posterior
+    found = direction_of(posterior, posterior.kernel, 0, np.log(x), seed=SEED)
+    expected = "falling" if shape == "rising" and sign < 0 else shape
+    assert found.shape == expected
 
 
 def test_the_draws_belong_to_the_seed_and_the_column():
@@ -153,12 +204,12 @@ def test_the_level_of_the_other_parts_decides_what_is_flat():
     x = np.linspace(-1, 1, 80)
     kernel = SquaredExponential(0, lengthscale=0.4, variance=4.0)
     signs = np.where(x > -0.3, 1.0, -1.0)
-    signs[(x > 0.3) & (np.arange(80) % 3 == 0)] = -1.0
+    signs[(x > 0.3) & (np.arange(80) % 2 > 0)] = -1.0
     posterior = fit_classifier(kernel, x[:, None], signs, optimise=False).posterior
-    rises = [
-        direction_of(posterior, kernel, 0, x, seed=SEED, level=level).rising for level in (0.0, 4.0)
+    shapes = [
+        direction_of(posterior, kernel, 0, x, seed=SEED, level=level).shape for level in (0.0, 4.0)
     ]
-    assert rises[0] < 0.1 < 0.8 < rises[1]
+    assert shapes == ["turning", "rising"]
 
 
 def test_a_line_is_told_from_other_kernels():
@@ -167,3 +218,25 @@ def test_a_line_is_told_from_other_kernels():
     assert line_of(Linear(0) + Linear(1)) is None
     assert line_of(Constant() + Periodic(0)) is None
     assert line_of(Constant()) is None
+
+
+def test_variables_of_real_tables_that_go_one_way_get_that_direction():
+    """Each numeric column with a rank correlation of p < 1e-4, in a model of its own."""
+    said, n_turning = [], 0
+    for name in ("pima", "bupa", "wisconsin", "iris", "crabs"):
+        data = load(name)
+        frame = data.data.assign(target=list(data.target)).dropna()
+        frame = frame.sample(min(len(frame), 300), random_state=0)
+        signs = np.where(frame["target"] == frame["target"].iloc[0], 1.0, -1.0)
+        for column in data.data.select_dtypes("number"):
+            x = frame[column].to_numpy(dtype=float)
+            correlation, p = spearmanr(x, signs)
+            if p < 1e-4:
+                kernel = SquaredExponential(0, lengthscale=float(x.std()))
+                posterior = fit_classifier(kernel, x[:, None], signs).posterior
+                found = direction_of(posterior, posterior.kernel, 0, x, seed=SEED)
+                said.append((found.rising if correlation > 0 else found.falling) >= 0.95)
+                n_turning += found.shape == "turning"
+    assert len(said) >= 15
+    assert all(said)
+    assert n_turning <= 1

@@ -14,7 +14,7 @@ from parsimon.report.html import to_html
 from parsimon.report.sections import summary_lines, write
 from parsimon.statistician import analyse
 from parsimon.statistician.families import FamilyResult, ModelCandidate, ModelFamily
-from parsimon.statistician.measure import honest_findings
+from parsimon.statistician.outer_folds import honest_findings
 from parsimon.statistician.question import plan_folds, run_searches
 from parsimon.statistician.study import study_of
 

@@ -89,6 +89,7 @@ def test_without_structure_there_is_nothing_to_compare():
 
 def test_a_sum_that_cannot_be_fitted_is_left_out(exclusive, monkeypatch):
     subject = result_of(exclusive.question.X, exclusive.question.y, depth=1, cv=2)
+    subject.search._evaluate._known.clear()
     subject.search.best_candidate_ = subject.search.judge(SE(0) * SE(1))
     subject.search.structure_found_ = True
     monkeypatch.setattr("parsimon.gp._beam.measure_folds", lambda *_: FailedFit("It broke."))

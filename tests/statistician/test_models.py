@@ -162,9 +162,11 @@ def test_the_front_grows_from_the_baseline_to_the_chosen_model(labelled):
 
 def test_curves_of_the_front_come_from_leave_one_out(labelled):
     found = front_models(labelled)
-    probability = labelled.model.leave_one_out().probability[:, 1]
+    probability = labelled.own_predictions().ranking
     roc = found.front[found.chosen].roc
     assert roc.auc.estimate == pytest.approx(auc(labelled.question.y, probability), abs=1e-9)
+    left_out = labelled.model.leave_one_out().probability[:, 1]
+    np.testing.assert_allclose(probability.mean(), left_out.mean())
     assert found.front_variables[-1].roc == roc
 
 

@@ -1,8 +1,12 @@
+import dataclasses
+
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
-from parsimon.evaluation import corrected_t_interval
-from parsimon.statistician.measure import (
+from parsimon.evaluation.row_intervals import difference_bounds, share_bounds
+from parsimon.report.findings import Interval
+from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
     joint_findings,
@@ -31,12 +35,16 @@ def fold(number, test, prediction, *, n=8, question=0, baseline=0.25, **more):
 LABELS = np.array([0, 0, 1, 1, 0, 0, 1, 0.0])
 
 
-def test_honest_error_is_the_mean_over_folds_with_the_corrected_interval():
+def test_honest_error_is_the_share_of_tested_rows_with_their_interval():
     folds = [fold(0, [0, 1, 2, 3], [0.1, 0.6, 0.9, 0.8]), fold(1, [4, 5, 6, 7], [0.1, 0.2, 0.9, 0])]
     honest = honest_findings(LABELS, folds, "classification")
     assert honest.error.estimate == pytest.approx(0.125)
-    low, high = corrected_t_interval(np.array([0.25, 0.0]), n_train=4, n_test=4)
-    assert (honest.error.low, honest.error.high) == (max(0, low), min(1, high))
+    wrong = np.array([0, 1, 0, 0, 0, 0, 0, 0.0])
+    expected = share_bounds(wrong)
+    assert (honest.error.low, honest.error.high) == expected[1:]
+    gain = difference_bounds((LABELS == 1) - wrong)
+    assert (honest.gain.low, honest.gain.high) == gain[1:]
+    assert [one.error for one in honest.folds] == [0.25, 0.0]
     assert honest.baseline_error.estimate == pytest.approx((0.5 + 0.25) / 2)
     assert honest.gain.estimate == pytest.approx(0.375 - 0.125)
     assert honest.brier == pytest.approx(
@@ -93,3 +101,104 @@ def test_the_classes_together_count_the_most_probable_one():
     assert joint.error.estimate == pytest.approx(1 / 3)
     assert joint.baseline_error.estimate == pytest.approx(2 / 3)
     assert joint_findings(codes, ("a", "b", "c"), measured[:5]) is None
+
+
+def rare(n=500, n_rare=10, seed=0):
+    """Labels of a rare class and five folds of probabilities that rank it well below one half."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n)
+    y[rng.permutation(n)[:n_rare]] = 1
+    chance = np.clip(0.02 * np.exp(rng.normal(size=n) + 2 * y), 0, 0.4)
+    order = np.concatenate([rng.permutation(np.flatnonzero(y == code)) for code in (0, 1)])
+    parts = [np.sort(order[number::5]) for number in range(5)]
+    return (
+        y,
+        [
+            fold(number, test, chance[test], n=n, baseline=n_rare / n)
+            for number, test in enumerate(parts)
+        ],
+        chance,
+    )
+
+
+def test_a_rare_class_is_judged_by_more_than_the_error_at_one_half():
+    y, folds, chance = rare()
+    honest = honest_findings(y, folds, "classification")
+    half, base = honest.at_half, honest.at_base_rate
+    assert honest.error.estimate == honest.baseline_error.estimate == half.error.estimate == 0.02
+    assert (half.n_called, half.precision, half.recall.estimate) == (0, None, 0)
+    assert half.balanced_error.estimate == 0.5
+    assert base.threshold == pytest.approx(0.02)
+    called = chance >= 0.02
+    assert base.n_called == called.sum()
+    assert base.precision.estimate == pytest.approx(y[called].mean())
+    assert base.recall.estimate == pytest.approx(called[y == 1].mean())
+    assert base.balanced_error.estimate == pytest.approx(
+        1 - balanced_accuracy_score(y, called.astype(float))
+    )
+    assert base.balanced_error.high < 0.5
+    assert honest.average_precision.estimate == pytest.approx(average_precision_score(y, chance))
+    assert honest.average_precision.low > 0.02
+    gain = honest.log_loss_gain
+    assert gain.estimate == pytest.approx(honest.baseline_log_loss - honest.log_loss)
+    assert gain.low < 0 < gain.estimate
+    y, folds, _ = rare(n_rare=40)
+    assert honest_findings(y, folds, "classification").log_loss_gain.low > 0
+
+
+def every_interval(honest):
+    found = [getattr(honest, one.name) for one in dataclasses.fields(honest)]
+    for one in (honest.at_half, honest.at_base_rate):
+        if one is not None:
+            found += [one.error, one.balanced_error, one.precision, one.recall]
+    return [one for one in found if isinstance(one, Interval)]
+
+
+@pytest.mark.parametrize(
+    ("y", "prediction"),
+    [
+        (rare()[0], rare()[0]),
+        (rare(n_rare=5)[0], 1 - rare(n_rare=5)[0]),
+        (np.array([0, 1, 1, 0, 1.0]), np.array([0.2, 0.4, 0.9, 0.1, 1.0])),
+        (np.array([0, 1, 1, 0, 1.0]), np.full(5, 0.6)),
+        (np.zeros(10), np.full(10, 0.1)),
+        (np.ones(10), np.zeros(10)),
+    ],
+    ids=["perfect", "upside down", "five rows", "five rows, constant", "one class", "all wrong"],
+)
+def test_intervals_of_classes_are_proper_whatever_was_predicted(y, prediction):
+    n = len(y)
+    folds = [
+        fold(number, np.arange(n)[number::5], prediction[number::5], n=n, baseline=y.mean())
+        for number in range(5)
+    ]
+    honest = honest_findings(y, folds, "classification")
+    for one in every_interval(honest):
+        assert np.isfinite([one.low, one.high]).all()
+        assert one.low <= one.estimate <= one.high
+        assert one.low < one.high
+        if one is not honest.gain and one is not honest.log_loss_gain:
+            assert 0 <= one.low < one.high <= 1
+    assert -1 <= honest.gain.low < honest.gain.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("y", "off"),
+    [(np.arange(5.0), 0.0), (np.arange(5.0), 1.0), (np.full(6, 2.0), 0.0), (np.arange(50.0), 9e9)],
+    ids=["perfect", "five rows", "constant", "far off"],
+)
+def test_intervals_of_numbers_are_proper_whatever_was_predicted(y, off):
+    n = len(y)
+    folds = [
+        fold(number, np.arange(n)[number::5], y[number::5] + off, n=n, baseline=y.mean())
+        for number in range(5)
+    ]
+    honest = honest_findings(y, folds, "regression")
+    for one in (honest.error, honest.gain):
+        assert np.isfinite([one.low, one.high]).all()
+        assert one.low <= one.estimate <= one.high
+        assert one.low < one.high
+    assert honest.error.low >= 0
+    assert honest.gain.high <= 1
+    assert np.isfinite([each.error for each in honest.folds]).all()
+    assert honest.at_half is None

@@ -264,8 +264,10 @@ def test_the_tree_follows_parents_to_the_result(classes):
 
 def test_kernels_other_than_smooth_ones_keep_their_kind(classes):
     history = classes.search.history_
-    first = replace(history.levels[0][0], kernel=Constant() + Linear(0))
-    mixed = replace(history, levels=((first, *history.levels[0][1:]),), path=(first,))
+    own = history.best_by_column[0]
+    first = replace(own, kernel=Constant() + Linear(0))
+    others = [one for one in history.levels[0] if one is not own]
+    mixed = replace(history, levels=((first, *others),), path=(first,))
     labels = [node.label for node in search_nodes(mixed, first, ["SE(a)", "b", "c"])]
     assert "C + LIN(SE(a))" in labels
     assert "SE(b)" in labels

@@ -281,7 +281,21 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
         info = archive.getinfo("schema.json")
     data[info.header_offset + 200 : info.header_offset + 260] = b"\xff" * 60
     place.write_bytes(bytes(data))
-    with pytest.raises(InvalidInputError, match="cannot be read: it is damaged"):
+    with pytest.raises(InvalidInputError, match="was changed after it was saved, or is damaged"):
+        load_model(place)
+
+
+def test_a_file_with_swapped_arrays_is_refused(tmp_path):
+    place = tmp_path / "model.skops"
+    save_model(GPClassifier(SE(0), n_restarts=0).fit(X, LABELS), place)
+    with zipfile.ZipFile(place) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    first, second, *_ = [member for member in members if member.endswith(".npy")]
+    members[first], members[second] = members[second], members[first]
+    with zipfile.ZipFile(place, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    with pytest.raises(InvalidInputError, match="was changed after it was saved, or is damaged"):
         load_model(place)
 
 

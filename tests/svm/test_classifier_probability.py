@@ -30,26 +30,44 @@ def test_a_probability_is_above_half_exactly_where_the_decision_is_above_zero(
     assert (np.diff(p[order]) >= 0).all()
 
 
-@given(seeds)
-def test_slopes_have_the_greatest_likelihood(seed):
+@given(seeds, st.floats(0.0, 4.0))
+def test_slopes_have_the_greatest_likelihood_for_their_number(seed, steepness):
     rng = np.random.default_rng(seed)
     decisions = rng.normal(0.4, 1.5, size=60)
-    signs = np.where(rng.random(60) < expit(1.5 * decisions), 1.0, -1.0)
+    signs = np.where(rng.random(60) < expit(steepness * decisions), 1.0, -1.0)
     weights = rng.uniform(0.5, 2, size=60)
     if np.unique(signs).size < 2:
         return
     n_positive, n_negative = weights[signs > 0].sum(), weights[signs < 0].sum()
     targets = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     found = fit_slopes(decisions, signs, weights)
-    for side, slope in ((decisions > 0, found.above), (decisions < 0, found.below)):
-        f, t, w = decisions[side], targets[side], weights[side]
 
-        def loss(log_slope, f=f, t=t, w=w):
-            score = np.exp(log_slope) * f
-            return float(w @ (np.logaddexp(0, score) - t * score))
+    def loss(log_above, log_below):
+        score = np.exp(np.where(decisions > 0, log_above, log_below)) * decisions
+        return float(weights @ (np.logaddexp(0, score) - targets * score))
 
-        best = minimize_scalar(loss, bounds=(-8, 8), method="bounded", options={"xatol": 1e-9})
-        assert loss(np.log(slope)) <= best.fun + 1e-6
+    def least(function):
+        return minimize_scalar(
+            function, bounds=(-8, 8), method="bounded", options={"xatol": 1e-9}
+        ).fun
+
+    none = float(np.log(2) * weights.sum())
+    one = least(lambda slope: loss(slope, slope))
+    two = least(lambda slope: loss(slope, 0.0)) + least(lambda slope: loss(0.0, slope))
+    two -= loss(0.0, 0.0)
+    best = min(none, one + 1, two + 2)
+    n_slopes = len({*found}) if max(found) > 0.01 else 0
+    assert loss(*np.log(found)) + n_slopes <= best + 0.02
+
+
+def test_decisions_that_say_nothing_are_not_believed():
+    rng = np.random.default_rng(0)
+    flat = 0
+    for _ in range(50):
+        signs = np.where(np.arange(100) < 50, 1.0, -1.0)
+        found = fit_slopes(rng.normal(size=100), signs, np.ones(100))
+        flat += max(found) < 0.01
+    assert flat > 35
 
 
 def test_a_side_without_rows_takes_the_slope_of_the_other():
@@ -189,7 +207,7 @@ def test_there_are_none_unless_asked_for():
 def test_decisions_for_calibration_come_from_machines_that_have_not_seen_the_row():
     dual = random_dual(0, n=30, C=1e6)
     seen = dual.scores(cross_alpha(dual))
-    held_out = cross_fitted(dual, EvolutionOptions(), True, np.random.SeedSequence(0))
+    held_out = cross_fitted(dual, np.ones(30), EvolutionOptions(), True, np.random.SeedSequence(0))
     # Labels are random here: a machine with a large C has learnt them by heart.
     assert (np.sign(seen) == dual.signs).mean() > 0.95
     assert (np.sign(held_out) == dual.signs).mean() < 0.8
@@ -206,3 +224,14 @@ def test_a_class_of_one_row_is_calibrated_on_what_was_seen():
     model = EvolutionarySVC(probability=True, random_state=0).fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+
+
+def test_copies_of_a_row_are_not_all_left_out_at_once():
+    # Four kinds of row, of which those in one corner are positive in three of four cases.
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(400, 2)).astype(float)
+    chance = np.where(X.all(axis=1), 0.75, 0.1)
+    y = rng.random(400) < chance
+    model = EvolutionarySVC(probability=True, random_state=0).fit(X, y)
+    p = model.predict_proba([[1.0, 1.0], [0.0, 0.0]])[:, 1]
+    np.testing.assert_allclose(p, [0.75, 0.1], atol=0.08)

@@ -388,3 +388,69 @@ def test_a_machine_of_its_own_is_a_support_vector_classifier(table):
     np.testing.assert_array_equal(ours.support_, np.sort(peer.support_))
     with pytest.raises(InvalidInputError, match="C must be a positive number"):
         FrontSVC(C=0).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+@pytest.mark.parametrize("objectives", ["primal", "dual", "exact"])
+@pytest.mark.parametrize("limit", [1e-9, 1e-3])
+def test_a_search_that_time_cut_short_never_spoils_its_checkpoint(
+    table, objectives, limit, tmp_path
+):
+    options = {"n_points": 10, "random_state": 0, "checkpoint": tmp_path / "search.npz"}
+    ParetoSVC(objectives, **options, time_limit=limit).fit(*table)
+    resumed = ParetoSVC(objectives, **options, max_iter=2).fit(*table)
+    whole = ParetoSVC(objectives, **(options | {"checkpoint": None}), max_iter=2).fit(*table)
+    assert resumed.front_ == whole.front_
+    # Nor does one that has less time than before.
+    ParetoSVC(objectives, **options, max_iter=2, time_limit=limit).fit(*table)
+
+
+def mean_log_loss(model, X, y):
+    own = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return -np.log(own).mean()
+
+
+def test_probabilities_come_from_rows_that_a_machine_has_not_seen():
+    X, y = make_banana(1400, random_state=1)
+    new, truth = X[400:], y[400:]
+    for refit in (True, False):
+        search = ParetoSVC(**QUICK, refit=refit).fit(X[:400], y[:400])
+        p = search.predict_proba(new)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(search.classes_[p.argmax(axis=1)], search.predict(new))
+        assert mean_log_loss(search, new, truth) < 0.45
+        right = search.predict(new) == truth
+        # Of 80 rows held out less can be learnt than from cross-fitting on all 400.
+        assert right.mean() == pytest.approx(p.max(axis=1).mean(), abs=0.05 if refit else 0.1)
+
+
+def test_a_machine_that_learns_noise_by_heart_does_not_believe_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(800, 8)), rng.integers(2, size=800)
+    model = FrontSVC(C=1e3).fit(X[:200], y[:200])
+    assert model.score(X[:200], y[:200]) > 0.95
+    assert mean_log_loss(model, X[200:], y[200:]) < 0.71
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+@pytest.mark.parametrize("n_rare", [1, 2, 3])
+def test_a_class_of_a_few_rows_gets_probabilities_that_are_not_certain(n_rare):
+    rng = np.random.default_rng(n_rare)
+    X = rng.normal(size=(60, 2))
+    y = np.arange(60) < n_rare
+    for model in (FrontSVC(C=10.0), ParetoSVC(**QUICK)):
+        fitted = model.fit(X, y)
+        if n_rare == 1 and isinstance(model, ParetoSVC):
+            # Nothing can be held out.
+            assert not hasattr(fitted, "predict_proba")
+            continue
+        p = fitted.predict_proba(rng.normal(size=(500, 2)))
+        assert np.isfinite(p).all()
+        assert p[:, 1].mean() < 0.25
+        assert p.max() < 1.0
+
+
+def test_a_machine_without_rows_held_out_has_no_probabilities(table):
+    search = ParetoSVC(**QUICK, validation_fraction=0, choose="training_error").fit(*table)
+    assert not hasattr(search, "predict_proba")
+    assert not hasattr(search.select("knee"), "predict_proba")

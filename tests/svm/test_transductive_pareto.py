@@ -313,3 +313,17 @@ def test_two_classes_and_options_are_checked(blobs):
         ParetoTransductiveSVC("exact").fit(X, y)
     with pytest.raises(InvalidInputError, match="population_size must be"):
         ParetoTransductiveSVC(population_size=2).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+@pytest.mark.parametrize("objectives", ["primal", "dual"])
+@pytest.mark.parametrize("limit", [1e-9, 1e-2])
+def test_a_search_that_time_cut_short_never_spoils_its_checkpoint(
+    blobs, objectives, limit, tmp_path
+):
+    X, y = blobs[:2]
+    options = {"population_size": 10, "gamma": 0.1, "random_state": 0, "objectives": objectives}
+    kept = options | {"checkpoint": tmp_path / "state.npz"}
+    ParetoTransductiveSVC(**kept, max_iter=2, time_limit=limit).fit(X, y)
+    resumed = ParetoTransductiveSVC(**kept, max_iter=2).fit(X, y)
+    assert resumed.front_ == ParetoTransductiveSVC(**options, max_iter=2).fit(X, y).front_

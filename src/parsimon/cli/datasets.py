@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon.cli.printing import say, visible
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -33,10 +35,10 @@ def datasets(as_json: bool) -> None:
     if as_json:
         import json
 
-        click.echo(json.dumps(rows, indent=2))
+        say(json.dumps(rows, indent=2))
         return
     _print_table(rows)
-    click.echo(_advice(None if folder is None else str(folder)))
+    say(_advice(None if folder is None else str(folder)))
 
 
 def _row(entry: Any) -> dict[str, Any]:
@@ -121,14 +123,14 @@ def _table(rows: list[dict[str, Any]], *, width: int) -> "Table":
         if row["from"] != previous:
             table.add_section()
         previous = row["from"]
-        table.add_row(*line, *([row["description"]] if describe else []))
+        table.add_row(*line, *([visible(row["description"], one_line=True)] if describe else []))
     return table
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
     classes = "number" if row["target"] == "number" else row["classes"]
     cells = (row["name"], row["rows"], row["columns"], classes, row["from"])
-    return ["" if cell is None else str(cell) for cell in cells]
+    return ["" if cell is None else visible(cell, one_line=True) for cell in cells]
 
 
 def _advice(folder: str | None) -> str:

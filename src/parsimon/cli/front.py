@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon._checks import shorten
+from parsimon.cli.printing import say, visible
 from parsimon.cli.tables import check_target, column, read_table
 from parsimon.exceptions import InvalidInputError
 
@@ -80,7 +81,7 @@ def front(
     if out is not None:
         rows.to_csv(out, index=False)
     report = _Report(data, rows, narrowed, chosen, dropped)
-    click.echo(report.as_json()) if as_json else report.show(picture, out)
+    say(report.as_json()) if as_json else report.show(picture, out)
 
 
 def _input(
@@ -209,14 +210,14 @@ class _Report:
         hidden = len(self._rows) - len(self._shown())
         if hidden:
             console.print(f"... and {hidden} more rows; --out FILE writes them all.")
-        console.print(escape(self._front.describe()))
+        console.print(escape(visible(self._front.describe())))
         if self._dropped:
             rows = "1 row" if self._dropped == 1 else f"{self._dropped} rows"
             left = "was" if self._dropped == 1 else "were"
             console.print(f"{rows} without a value in every objective {left} left out.")
         for what, path in (("Picture", picture), ("Table", out)):
             if path is not None:
-                console.print(f"{what} written to {escape(str(path))}.")
+                console.print(f"{what} written to {escape(visible(path))}.")
 
     def _shown(self) -> list[int]:
         """Return the rows that fit a screen: evenly spread, with the chosen one among them."""
@@ -227,7 +228,6 @@ class _Report:
         return sorted(spread | {self._chosen})
 
     def _table(self) -> Any:
-        from rich.markup import escape
         from rich.table import Table
 
         names = self._front.names
@@ -238,15 +238,22 @@ class _Report:
         table.add_column("", no_wrap=True)
         table.add_column("#", justify="right", style="dim")
         for name, up in zip(names, self._front.directions.maximise, strict=True):
-            table.add_column(f"{escape(name)} {'↑' if up else '↓'}", justify="right")
+            table.add_column(f"{_safe(name)} {'↑' if up else '↓'}", justify="right")
         for name in others:
-            table.add_column(escape(str(name)), overflow="fold")
+            table.add_column(_safe(name), overflow="fold")
         for i in self._shown():
             row = self._rows.iloc[i]
-            cells = [escape(_text(row[name])) for name in (*names, *others)]
+            cells = [_safe(_text(row[name])) for name in (*names, *others)]
             style = "bold" if i == self._chosen else ""
             table.add_row("➜" if i == self._chosen else "", str(i), *cells, style=style)
         return table
+
+
+def _safe(text: object) -> str:
+    """Return text that neither the terminal nor rich takes for a command."""
+    from rich.markup import escape
+
+    return escape(visible(text, one_line=True))
 
 
 def _text(value: Any) -> str:

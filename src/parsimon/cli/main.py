@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from parsimon import __version__
+from parsimon.cli.printing import say, visible
 from parsimon.exceptions import ParsimonError
 
 # name -> (module under parsimon.cli, attribute, help shown in the list)
@@ -50,8 +51,13 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except (ParsimonError, OSError) as error:
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {visible(error, one_line=True)}", err=True)
             sys.exit(1)
+        except click.UsageError as error:
+            said = error.format_message()
+            if visible(said) == said:
+                raise
+            raise click.UsageError(visible(said), ctx=error.ctx) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

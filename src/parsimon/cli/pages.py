@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from parsimon.cli.printing import say, visible
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
 
@@ -97,10 +98,10 @@ def show_summary(lines: Iterable[str], places: Mapping[str, Path]) -> None:
     # A terminal breaks long lines anywhere; a file or a pipe gets them whole.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in lines:
-        click.echo(line if width is None else click.wrap_text(line, width))
-    click.echo()
+        say(line if width is None else click.wrap_text(visible(line), width))
+    say()
     for kind, path in places.items():
-        click.echo(f"{kind:<9} {path}  ({_size(path)})")
+        say(f"{kind:<9} {path}  ({_size(path)})")
 
 
 def _file_name(name: str) -> str:

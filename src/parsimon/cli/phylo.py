@@ -15,6 +15,7 @@ from parsimon.cli.pages import (
     show_summary,
     write_files,
 )
+from parsimon.cli.printing import say
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
@@ -100,7 +101,7 @@ def phylo(
         )
         write_files(analysis, places)
     except KeyboardInterrupt:
-        click.echo("Stopped; nothing was written.", err=True)
+        say("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
         from parsimon.report.sections import summary_lines

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from parsimon.cli.printing import give, say
 from parsimon.cli.sources import find_source
 from parsimon.cli.tables import check_target
-from parsimon.exceptions import InvalidInputError, MissingDependencyError
+from parsimon.exceptions import InvalidInputError, MissingDependencyError, ParsimonError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _PARQUET = (".parquet", ".pq")
+# What a model raises that someone has put together wrongly.
+_UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @click.command()
@@ -45,12 +48,22 @@ def predict(model: Path, table: str, out: Path | None, threshold: float | None) 
     _check_ending(out)
     fitted = _table_model(model)
     frame = find_source(table).frame
-    found = predictions(fitted, frame, threshold=threshold)
-    for line in remarks(fitted, frame):
-        click.echo(line, err=True)
+    try:
+        found = predictions(fitted, frame, threshold=threshold)
+        said = list(remarks(fitted, frame))
+    except ParsimonError:
+        raise
+    except _UNFIT as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InvalidInputError(
+            f"The model {model} cannot be used, since its parts do not fit together ({reason}); "
+            "save it again."
+        ) from error
+    for line in said:
+        say(line, err=True)
     _write(_beside(frame, found), out)
     if out is not None:
-        click.echo(f"{len(frame)} rows written to {out}.")
+        say(f"{len(frame)} rows written to {out}.")
 
 
 def predictions(
@@ -128,7 +141,7 @@ def _check_ending(out: Path | None) -> None:
 
 def _write(frame: "pd.DataFrame", out: Path | None) -> None:
     if out is None:
-        click.echo(frame.to_csv(index=False), nl=False)
+        give(frame.to_csv(index=False))
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:

@@ -15,12 +15,21 @@ from parsimon.cli.pages import (
     show_summary,
     write_files,
 )
+from parsimon.cli.printing import say
 from parsimon.cli.sources import find_source, needed_target
 
 _TASKS = ("auto", "classification", "regression")
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
+_RULES = ("supported", "one_se", "least_error")
 # Options that change where and how results are shown, not the results.
 _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
+
+
+class _Rule(click.Choice[str]):
+    """A choice that may be spelled with hyphens, as options are."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(str(value).replace("-", "_"), param, ctx)
 
 
 @click.command()
@@ -46,10 +55,18 @@ _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "q
 @click.option(
     "--guide",
     type=click.Choice(_GUIDES),
-    default="cv_error",
+    default="cv_logloss",
     metavar="NAME",
     help="What the search minimises: cv_error, cv_logloss, loo_logloss, nlml or bic.  "
-    "[default: cv_error]",
+    "[default: cv_logloss]",
+)
+@click.option(
+    "--choose",
+    type=_Rule(_RULES),
+    default="supported",
+    metavar="RULE",
+    help="The structure to describe: supported (what is more probable than not), one_se or "
+    "least_error.  [default: supported]",
 )
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
@@ -102,10 +119,10 @@ def report(
         )
         write_files(analysis, places)
     except KeyboardInterrupt:
-        click.echo("Stopped; nothing was written.", err=True)
+        say("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
         from parsimon.report.sections import summary_lines
 
         show_summary(summary_lines(analysis.findings), places)
-        click.echo(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")
+        say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from parsimon._checks import shorten
+from parsimon.cli.printing import say
 from parsimon.cli.tables import column, read_table
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
@@ -29,7 +28,7 @@ def find_source(text: str, target: str | None = None) -> Source:
     path = Path(text).expanduser()
     if path.is_file():
         if not path.suffix and _is_data_set(text):
-            click.echo(
+            say(
                 f"The file {text} is read, not the data set of that name; "
                 "rename or leave the file to have the other.",
                 err=True,

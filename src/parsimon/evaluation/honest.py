@@ -6,10 +6,11 @@ seed of its own, and a summary with an interval. A `Metric` says which score is 
 its name, its range, and what one prediction adds to it.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -34,12 +35,15 @@ from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Indices
 from parsimon.evaluation._honest_result import (
+    KINDS,
     Fold,
     HonestScore,
+    RowScores,
     bootstrap_interval,
     corrected_t_interval,
 )
 from parsimon.evaluation.folds import OuterPart, outer_parts, seeded_splitter
+from parsimon.evaluation.row_intervals import placement_shares
 from parsimon.exceptions import InvalidInputError
 
 Scoring = str | Callable[..., float] | None
@@ -65,10 +69,51 @@ class Metric:
         scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
         return scorer
 
+    def points(self, fitted: Any, X: Any, fold: Fold) -> AnyArray | None:
+        """Return what each test row adds to the score of a fold, as `RowScores` has it.
+
+        None if the score is not made of rows, or is not what its name says, as a `score` of an
+        estimator's own may be.
+        """
+        if callable(self.scoring) or self.name not in KINDS:
+            return None
+        points = np.asarray(_ROW_POINTS[self.name](fitted, X, fold), dtype=np.float64)
+        alone = RowScores.of((replace(fold, points=points),), self.name)
+        told = math.nan if alone is None else alone.bounds(0.5).estimate
+        return points if math.isclose(told, fold.score, rel_tol=1e-6, abs_tol=1e-9) else None
+
     def within_range(self, low: float, high: float) -> tuple[float, float]:
         """Return the interval without values that the score cannot take, where that is known."""
         bounded = not callable(self.scoring) and self.name in _FROM_0_TO_1
         return (max(low, 0.0), min(high, 1.0)) if bounded else (low, high)
+
+
+def _own_probability(fitted: Any, X: Any, fold: Fold) -> AnyArray:
+    """Return the probability that each row's own class was given, (n_test,)."""
+    probability = fitted.predict_proba(X)
+    place = np.searchsorted(fitted.classes_, fold.truth)
+    floor = np.finfo(probability.dtype).eps
+    chance: AnyArray = np.clip(probability[np.arange(len(place)), place], floor, 1 - floor)
+    return chance
+
+
+def _placements(fitted: Any, X: Any, fold: Fold) -> AnyArray:
+    if hasattr(fitted, "decision_function"):
+        scores = np.asarray(fitted.decision_function(X))
+    else:
+        scores = np.asarray(fitted.predict_proba(X))[:, 1]
+    return placement_shares(fold.truth == fitted.classes_[1], scores)
+
+
+_ROW_POINTS: dict[str, Callable[[Any, Any, Fold], AnyArray]] = {
+    "accuracy": lambda _, __, fold: fold.truth == fold.predictions,
+    "neg_mean_squared_error": lambda _, __, fold: (fold.truth - fold.predictions) ** 2,
+    "neg_mean_absolute_error": lambda _, __, fold: np.abs(fold.truth - fold.predictions),
+    "r2": lambda _, __, fold: (fold.truth - fold.predictions) ** 2,
+    "neg_log_loss": lambda *fitted: -np.log(_own_probability(*fitted)),
+    "neg_brier_score": lambda *fitted: (1 - _own_probability(*fitted)) ** 2,
+    "roc_auc": _placements,
+}
 
 
 def metric_of(search: Any, scoring: Scoring = None) -> Metric:
@@ -143,7 +188,7 @@ class Measurement:
         score = float(self.metric.scorer(fitted)(fitted, test, truth))
         if not np.isfinite(score):
             raise InvalidInputError(f"the {self.metric.name} of its {len(truth)} rows is {score}")
-        return Fold(
+        fold = Fold(
             repeat=part.repeat,
             number=part.number,
             n_train=len(part.train),
@@ -154,7 +199,9 @@ class Measurement:
             baseline=self._baseline(target, truth),
             guide=_best_score(fitted) if self.guide is None else float(self.guide(fitted)),
             seconds=time.perf_counter() - start,
+            units=part.test if self.groups is None else self.groups[part.test],
         )
+        return replace(fold, points=self.metric.points(fitted, test, fold))
 
     def _baseline(self, target: AnyArray, truth: AnyArray) -> float:
         dummy = (
@@ -195,7 +242,7 @@ def _best_score(fitted: Any) -> float | None:
     return None if best is None else float(best)
 
 
-IntervalMethod = Literal["corrected_t", "bootstrap"]
+IntervalMethod = Literal["rows", "corrected_t", "bootstrap"]
 
 
 def honest_score(
@@ -208,7 +255,7 @@ def honest_score(
     scoring: Scoring = None,
     groups: Any = None,
     guide: Callable[[Any], float] | None = None,
-    interval: IntervalMethod = "corrected_t",
+    interval: IntervalMethod | None = None,
     confidence: float = 0.95,
     n_jobs: int | None = 1,
     random_state: Seed = None,
@@ -242,10 +289,12 @@ def honest_score(
         search whose own `cv` splits by groups.
     guide : callable, optional
         Takes the fitted search and returns the score that it believed; by default `best_score_`.
-    interval : {"corrected_t", "bootstrap"}
-        "corrected_t" [1]_ works for every score. "bootstrap" resamples the tested rows (or
-        groups), for scores that are means over rows: accuracy and the mean squared or absolute
-        error.
+    interval : {"rows", "corrected_t", "bootstrap"} or None
+        "rows" takes the variance from the tested rows (or groups), and allows for folds that share
+        training rows; for accuracy, AUC of two classes, log loss, Brier score, R2 and the mean
+        squared or absolute error. "corrected_t" [1]_ takes it from the spread of the fold scores
+        and works for every score, but few folds make it wide. None takes "rows" where it can.
+        "bootstrap" resamples the tested rows, for accuracy and the two mean errors.
     confidence : float, default=0.95
     n_jobs : int or None, default=1
         Outer folds at a time, through joblib. The result is the same for every value.
@@ -281,9 +330,10 @@ def honest_score(
     >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 15]})
     >>> result = honest_score(search, *load_iris(return_X_y=True), random_state=0)
     >>> print(result.describe())
-    Honest accuracy: 0.953 (95% interval 0.898 to 1), from 5 outer folds with 120 training
+    Honest accuracy: 0.953 (95% interval 0.897 to 0.979), from 5 outer folds with 120 training
     and 30 test rows on average. The search itself believed 0.967: too high by 0.0133. A baseline
-    that ignores the columns scores 0.333, below the interval. The interval is the corrected...
+    that ignores the columns scores 0.333, below the interval. The interval is over the
+    tested rows...
     """
     y = complete_vector(y, X.shape[0] if hasattr(X, "shape") else len(X))
     groups = None if groups is None else complete_vector(groups, len(y), "groups")
@@ -306,13 +356,14 @@ def honest_score(
     failures = tuple(outcome for outcome in outcomes if isinstance(outcome, str))
     if not folds:
         raise InvalidInputError(f"All {len(failures)} outer folds failed. {failures[0]}")
+    method = interval or ("corrected_t" if RowScores.of(folds, metric.name) is None else "rows")
     return HonestScore(
         folds=folds,
         failures=failures,
         n_planned=len(parts),
         scoring=metric.name,
-        interval=_interval(folds, metric, interval, confidence, groups, interval_seed),
-        interval_method=interval,
+        interval=_interval(folds, metric, method, confidence, groups, interval_seed),
+        interval_method=method,
         confidence=confidence,
         stopped=stopped,
         comparable=guide is not None or metric_of(search).name == metric.name,
@@ -371,11 +422,19 @@ def _interval(
             confidence=confidence,
         )
         return metric.within_range(low, high)
+    if method == "rows":
+        rows = RowScores.of(folds, metric.name)
+        if rows is None:
+            raise InvalidInputError(_no_rows(metric.name))
+        _, low, high = rows.bounds(confidence)
+        mean = float(np.mean([fold.score for fold in folds]))
+        # Folds of different sizes weigh alike in the mean, rows weigh alike in the interval.
+        return min(low, mean), max(high, mean)
     points = [POINTS[metric.name](fold.truth, fold.predictions) for fold in folds]
-    rows = np.concatenate([fold.test for fold in folds])
+    tested = np.concatenate([fold.test for fold in folds])
     return bootstrap_interval(
         np.concatenate(points).astype(np.float64),
-        rows if groups is None else groups[rows],
+        tested if groups is None else groups[tested],
         confidence=confidence,
         random_state=seed,
     )
@@ -393,10 +452,20 @@ def _check(search: Any, *, repeats: int, confidence: float, time_limit: float | 
         raise InvalidInputError(f"time_limit must be seconds, not below 0; got {time_limit!r}.")
 
 
-def _check_interval(interval: str, metric: Metric) -> None:
-    check_choice("interval", interval, ("corrected_t", "bootstrap"))
-    if interval == "bootstrap" and (callable(metric.scoring) or metric.name not in POINTS):
+def _check_interval(interval: str | None, metric: Metric) -> None:
+    if interval is None:
+        return
+    check_choice("interval", interval, ("rows", "corrected_t", "bootstrap"))
+    known = {"rows": list(KINDS), "bootstrap": list(POINTS), "corrected_t": [metric.name]}[interval]
+    if interval != "corrected_t" and (callable(metric.scoring) or metric.name not in known):
         raise InvalidInputError(
-            f"interval='bootstrap' needs a score that is a mean over rows ({', '.join(POINTS)}); "
+            f"interval={interval!r} needs a score that is made of rows ({', '.join(known)}); "
             f"got {metric.name}. Use interval='corrected_t'."
         )
+
+
+def _no_rows(name: str) -> str:
+    return (
+        f"The rows do not add up to the {name} of their fold, so that interval='rows' cannot be "
+        "had. Use interval='corrected_t'."
+    )

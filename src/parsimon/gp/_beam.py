@@ -9,7 +9,7 @@ after a search, as the search evaluated its own.
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -57,7 +57,7 @@ class BeamOptions:
 
     depth: int = 4
     beam: int = 2
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
     shortlist: int | None = 8
     patience: int = 1
     n_jobs: int | None = 1
@@ -134,7 +134,14 @@ class BeamState:
         """Return the kernels that are grown further; None is the empty kernel."""
         if not self.levels:
             return [None]
-        return [one for one in self.levels[-1] if not math.isnan(one.guide)][:beam]
+        alive = [one for one in self.levels[-1] if not math.isnan(one.guide) and self.rises(one)]
+        return alive[:beam]
+
+    def rises(self, candidate: Candidate) -> bool:
+        """Say whether the evidence of a kernel is greater than that of the one it grew from."""
+        above = [] if len(self.levels) < 2 else self.levels[-2]
+        parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
+        return candidate.log_evidence > parent.log_evidence
 
 
 class Beam:
@@ -425,10 +432,9 @@ class KernelEvaluator:
         self._guide = history.guide
         self._noise = history.best.noise_variance
         self._base = base
-        self._seed = seed
-        self._known: dict[Hashable, Candidate] = {
-            structure(one.kernel): one for one in history.cross_validated
-        }
+        # Plain values and no keys but texts, so that skops can store them as well as pickle.
+        self._entropy, self._spawn_key = seed.entropy, seed.spawn_key
+        self._known = list(history.cross_validated)
 
     def __call__(self, kernel: Kernel) -> Candidate:
         """Return what was measured of the kernel; a fit that breaks down is said in it."""
@@ -440,14 +446,17 @@ class KernelEvaluator:
                 "its covariance. Judge another kernel."
             )
         key = structure(kernel)
-        if key not in self._known:
+        known = next((one for one in self._known if structure(one.kernel) == key), None)
+        if known is None:
             # Several threads round otherwise, and are slower on matrices of this size.
             with one_thread():
-                self._known[key] = self._measured(kernel)
-        return self._known[key]
+                known = self._measured(kernel)
+            self._known.append(known)
+        return known
 
     def _measured(self, kernel: Kernel) -> Candidate:
-        start, seed = FitStart(noise_variance=self._noise), structure_seed(self._seed, kernel)
+        seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
+        start, seed = FitStart(noise_variance=self._noise), structure_seed(seed, kernel)
         whole = measure_whole(self._problem, kernel, start, seed)
         folds = None if isinstance(whole, FailedFit) else measure_folds(self._problem, whole)
         return candidate_of(

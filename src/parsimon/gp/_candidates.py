@@ -6,7 +6,7 @@ A `Candidate` is a kernel with all that was measured of it, `Order` ranks them, 
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,8 +28,8 @@ from parsimon.kernels import Constant, Kernel, plain, spoken
 from parsimon.kernels.combination import Combination
 from parsimon.pareto import Front
 
-Choice: TypeAlias = Literal["best", "one_se"]
-CHOICES = ("best", "one_se")
+Choice: TypeAlias = Literal["supported", "one_se", "least_error"]
+CHOICES = ("supported", "one_se", "least_error")
 JudgedBy: TypeAlias = Literal["cross-validation", "leave-one-out", "failed"]
 
 
@@ -193,7 +193,7 @@ def choose(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Ca
     "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
     one-standard-error rule of Breiman et al. 1984, section 3.4.3).
     """
-    if rule == "best":
+    if rule == "least_error":
         return best
     if math.isnan(best.guide_deviation):
         raise InvalidInputError(
@@ -233,14 +233,17 @@ class SearchHistory:
     guide : str
         What was minimised.
     task : {"classification", "regression"}
+    supported : Candidate or None
+        The kernel of what is more probable than not; None if that is nothing.
     """
 
     baseline: Candidate
     levels: tuple[tuple[Candidate, ...], ...]
     path: tuple[Candidate, ...]
     stopped_by: StoppedBy
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
     task: Task = "classification"
+    supported: Candidate | None = None
 
     @property
     def best(self) -> Candidate:
@@ -273,8 +276,23 @@ class SearchHistory:
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def chosen(self, rule: Choice = "best") -> Candidate:
-        """Return the best candidate, or the simplest within a standard error of it."""
+    def with_supported(
+        self, supported: Candidate | None, others: Iterable[Candidate] = ()
+    ) -> "SearchHistory":
+        """Return the history with a kernel that the rows support, and others beside it."""
+        known = {id(one) for one in self}
+        levels = [list(level) for level in self.levels]
+        for one in [supported, *others]:
+            if one is None or id(one) in known:
+                continue
+            levels += [[] for _ in range(one.n_base - len(levels))]
+            levels[one.n_base - 1].append(one)
+        return replace(self, levels=tuple(map(tuple, levels)), supported=supported)
+
+    def chosen(self, rule: Choice = "supported") -> Candidate:
+        """Return what the rows support, the best candidate, or the simplest that is near it."""
+        if rule == "supported":
+            return self.supported or self.baseline
         if not self.path:
             return self.baseline
         return choose(rule, self.best, (one for one in self if not math.isnan(one.guide)))
@@ -311,14 +329,15 @@ class SearchHistory:
         ]
         return pd.DataFrame(rows)
 
-    def describe(self, names: Sequence[str] | None = None, *, rule: Choice = "best") -> str:
+    def describe(self, names: Sequence[str] | None = None, *, rule: Choice = "supported") -> str:
         """Return a few sentences: what was found, what it gains, and why the search ended."""
         ending = f"The search judged {len(self)} kernels and ended because "
         ending += f"{_REASONS[self.stopped_by]}."
-        if not self.path:
-            return f"{self._nothing_found()} {ending}"
         found = self.chosen(rule)
-        sentence = f"The best kernel is {spoken(found.kernel, names)} ({plain(found.kernel)})"
+        if found is self.baseline:
+            return f"{self._nothing_found()} {ending}"
+        best = "supported" if rule == "supported" else "best"
+        sentence = f"The {best} kernel is {spoken(found.kernel, names)} ({plain(found.kernel)})"
         if not math.isnan(found.error):
             sentence += (
                 f", with a cross-validated error of {self._share(found.error)} "
@@ -332,8 +351,6 @@ class SearchHistory:
         sentence = "No structure found: no kernel beats a constant"
         if not math.isnan(self.baseline.error):
             sentence += f", whose cross-validated error is {self._share(self.baseline.error)}"
-        if len(self.levels) == 1:
-            sentence += "; interactions of variables that say nothing alone were not tried"
         return sentence + "."
 
     def _first(self, names: Sequence[str] | None) -> str:

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.gp._default_kernel import varying
 from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import LatentPosterior
 from parsimon.inference.prior import LowRankPrior
-from parsimon.kernels import Kernel, SquaredExponential, from_sklearn
+from parsimon.kernels import Kernel, from_sklearn
 from parsimon.kernels.adapters import as_kernel
 
 
@@ -81,19 +81,20 @@ def written_names(estimator: Any) -> list[str] | None:
 
 
 def chosen_kernel(spec: Any, X: Array) -> Kernel:
-    """Return the kernel meant by a kernel, a scikit-learn kernel, a name, or None.
+    """Return the kernel meant by a kernel, a scikit-learn kernel or a name.
 
-    None is a squared exponential of the distance over all columns. A name, and None, are given
-    hyperparameters from the data and leave out constant columns, which say nothing; a kernel
-    keeps its own hyperparameters and columns.
+    A name is given hyperparameters from the data and leaves out constant columns, which say
+    nothing; a kernel keeps its own hyperparameters and columns.
 
     Shapes: X (n, d).
     """
     if isinstance(spec, Kernel):
         return spec
-    if spec is None or isinstance(spec, str):
-        leaf: Any = SquaredExponential() if spec is None else as_kernel(spec)
-        chosen: Kernel = replace(leaf, columns=_varying(X)).start(X)
+    if isinstance(spec, str):
+        leaf: Any = as_kernel(spec)
+        columns = varying(X)
+        seen = None if len(columns) == X.shape[1] else columns
+        chosen: Kernel = replace(leaf, columns=seen).start(X)
         return chosen
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
@@ -103,14 +104,3 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
         "kernel must be a kernel of parsimon or of scikit-learn, the name of one, or None; "
         f"got {type(spec).__name__}."
     )
-
-
-def _varying(X: Array) -> tuple[int, ...] | None:
-    """Return the columns that are not constant; None if all of them vary."""
-    varies = np.ptp(X, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    if not varies.any():
-        raise InvalidInputError(
-            f"Each of the {X.shape[1]} columns of X is constant, so there is nothing to learn "
-            "from. Add a column that varies."
-        )
-    return None if varies.all() else tuple(np.flatnonzero(varies).tolist())

@@ -1,11 +1,12 @@
 """Which kernels a search may try: base kernels for each column, and how one grows from another.
 
-The evidence of a periodic kernel has a narrow peak at the period and many lesser ones beside it,
-so that a fit from anywhere else does not find it: `likely_period` says where to begin.
+Periodic kernels begin at the `likely_period` of their column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from parsimon.kernels import (
     SquaredExponential,
     expand,
 )
+from parsimon.structures import StructurePosterior
+from parsimon.structures.blocks import likely_period
 
 _NAMED: dict[str, Kernel] = {
     "se": SquaredExponential(),
@@ -122,34 +125,6 @@ def _on_column(pattern: Kernel, column: int, X: Array, *, intercept: bool) -> Ke
     return Constant() + line if intercept else line
 
 
-# Frequencies for each one that the extent of the data can tell apart.
-_OVERSAMPLING = 6
-_MOST_ROWS = 1000
-
-
-def likely_period(x: Array, y: Array) -> float | None:
-    """Return the period of the wave that explains most of the target after a straight line.
-
-    The periodogram of Lomb and Scargle with a free mean, from one and a half waves within the
-    data to one wave for every two distinct values.
-
-    Shapes: x (n,), y (n,).
-
-    Zechmeister and Kürster (2009), "The generalised Lomb-Scargle periodogram", Astronomy and
-    Astrophysics 496:577-584, equations 4 to 13.
-    """
-    extent, n_distinct = float(np.ptp(x)), len(np.unique(x))
-    if n_distinct < 6:
-        return None
-    thinned = slice(None, None, -(-len(x) // _MOST_ROWS))
-    order = np.argsort(x, kind="stable")[thinned]
-    x, y = x[order] - x[order].mean(), y[order]
-    y = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
-    n_waves = np.arange(1.5, min(n_distinct, _MOST_ROWS) / 2, 1 / _OVERSAMPLING)
-    power = [_power(2 * np.pi * count / extent * x, y) for count in n_waves]
-    return extent / float(n_waves[int(np.argmax(power))])
-
-
 def with_likely_periods(
     kernels: tuple[Kernel, ...], X: Array, y: Array, *, given: Any = ()
 ) -> tuple[Kernel, ...]:
@@ -169,15 +144,30 @@ def with_likely_periods(
     return tuple(found)
 
 
-def _power(angle: Array, y: Array) -> float:
-    """Return the sum of squares that one wave with a free mean explains of a centred target."""
-    cosine, sine = np.cos(angle), np.sin(angle)
-    cosine -= cosine.mean()
-    sine -= sine.mean()
-    CC, SS, CS = float(cosine @ cosine), float(sine @ sine), float(cosine @ sine)
-    YC, YS = float(y @ cosine), float(y @ sine)
-    determinant = CC * SS - CS**2
-    if determinant <= 1e-9 * len(y) ** 2:
-        # At the edge of what the places can tell, one of the two waves vanishes at all of them.
-        return 0.0
-    return (SS * YC**2 + CC * YS**2 - 2 * CS * YC * YS) / determinant
+def supported_kernels(
+    structures: StructurePosterior, leaves: Mapping[int, Kernel]
+) -> tuple[Kernel, ...]:
+    """Return the kernel of what is more probable than not, then the one with sums for products.
+
+    A pair that interacts is a product, any other variable a term of its own; a variable of several
+    columns is a sum over them. No kernel if nothing is supported.
+
+    leaves: A base kernel for each column.
+    """
+    supported = structures.supported
+
+    def term(variable: int) -> Kernel | None:
+        own = [leaves[column] for column in structures.groups[variable] if column in leaves]
+        return reduce(add, own) if own else None
+
+    joined = {one for pair in supported.pairs for one in pair}
+    alone = [term(one) for one in sorted(supported.variables - joined)]
+    pairs = [(term(first), term(second)) for first, second in sorted(supported.pairs)]
+    products = [first * second for first, second in pairs if first and second]
+    found = [*(one for one in alone if one), *products]
+    if not found:
+        return ()
+    if not products:
+        return (reduce(add, found),)
+    terms = [term(one) for one in sorted(supported.variables)]
+    return reduce(add, found), reduce(add, [one for one in terms if one])

@@ -9,13 +9,15 @@ A guide, at the end of the file, is what a search minimises, and what it looks a
 cross-validates.
 """
 
+import copy
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
 from parsimon.inference import LatentPosterior, classification_evidence, maximise_evidence
 from parsimon.inference.evidence import EvidenceFit, evidence_curvature, regression_evidence
@@ -57,6 +59,28 @@ class KernelProblem:
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
         return replace(self, X=np.array(self.X), y=np.array(self.y))
+
+
+def shared_folds(
+    cv: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
+) -> tuple[tuple[Indices, Indices], ...]:
+    """Return the (train, test) rows of each fold.
+
+    Shapes: X (n, d), y (n,).
+    """
+    from sklearn.model_selection import KFold, check_cv
+
+    number = int(seed.generate_state(1)[0])
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        if cv < 2:
+            raise InvalidInputError(f"cv must be 2 or more, got {cv}.")
+        splitter: Any = KFold(int(cv), shuffle=True, random_state=number)
+    else:
+        splitter = copy.copy(check_cv(cv))
+        shuffles = getattr(splitter, "shuffle", True)
+        if shuffles and getattr(splitter, "random_state", number) is None:
+            splitter.random_state = number
+    return tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y))
 
 
 class FitStart(NamedTuple):

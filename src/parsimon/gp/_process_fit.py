@@ -10,6 +10,8 @@ there curved alike, nearly in proportion to the rows. From that start and with t
 handful of Newton's steps on all rows meets the tolerance.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from time import monotonic
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from parsimon._checks import check_choice, finite_matrix, finite_vector
 from parsimon._random import Seed
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import (
     LatentPosterior,
@@ -35,13 +37,13 @@ from parsimon.kernels import Kernel
 from parsimon.optimise import random_starts
 
 
-def stratified_rows(y_signs: Array, n_rows: int) -> Indices:
+def stratified_rows(labels: AnyArray, n_rows: int) -> Indices:
     """Return about `n_rows` rows with the classes in their proportions, always the same ones."""
-    order = np.random.default_rng(0).permutation(len(y_signs))
+    order = np.random.default_rng(0).permutation(len(labels))
     chosen = []
-    for sign in (-1.0, 1.0):
-        own = order[y_signs[order] == sign]
-        share = max(1, round(n_rows * len(own) / len(y_signs)))
+    for label in np.unique(labels):
+        own = order[labels[order] == label]
+        share = max(1, round(n_rows * len(own) / len(labels)))
         chosen.append(own[:share])
     return np.sort(np.concatenate(chosen))
 
@@ -197,8 +199,11 @@ VARIANCE_LIMITS = (1e-4, 400.0)
 NOISE_START = 0.1
 
 
-class FittedProcess(NamedTuple, Generic[P]):
+@dataclass(frozen=True, eq=False)
+class FittedProcess(Generic[P]):
     """A kernel with its best hyperparameters, and the posterior that follows.
+
+    It unpacks into its fields. No tuple, since skops knows none that is generic.
 
     n_evaluations: How often the evidence was computed.
     converged: Whether the optimiser met its tolerance, or found nothing better within rounding,
@@ -212,6 +217,9 @@ class FittedProcess(NamedTuple, Generic[P]):
     n_evaluations: int
     converged: bool
     message: str
+
+    def __iter__(self) -> Iterator[Any]:
+        return (getattr(self, one.name) for one in fields(self))
 
 
 def fit_classifier(
@@ -343,7 +351,8 @@ def _fit_in_stages(
         return fit_classifier(first.kernel, X, y_signs, start=sites, **how, **search)
     how = how | {"form": "dense"}
     whole = fit_classifier(first.kernel, X, y_signs, start=sites, optimise=False, **how)
-    return whole._replace(
+    return replace(
+        whole,
         n_evaluations=first.n_evaluations + 1,
         converged=first.converged and whole.converged,
         message=f"The hyperparameters were fitted to {n_optimised} of {len(X)} rows: "

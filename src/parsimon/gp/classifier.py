@@ -6,13 +6,21 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
+from parsimon._data import (
+    Rows,
+    check_classes,
+    class_weights,
+    merged_rows,
+    row_weights,
+    validate_data,
+)
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
+from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
     LatentComponent,
     chosen_kernel,
@@ -51,9 +59,12 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
-        The prior covariance; its hyperparameters are where the fit begins. None is a squared
-        exponential over all columns: put a scaler before it if the columns have different
-        units. None and a name leave out constant columns; a kernel that names one is refused.
+        The prior covariance; its hyperparameters are where the fit begins. With None five
+        kernels are fitted, whatever the units of the columns: a constant; straight lines; lines
+        and smooth functions; lines and rough functions; and, of 2 to 12 columns, smooth functions
+        with a width for each. The one with the greatest log evidence less its number of
+        hyperparameters is kept (compared on 600 rows of a larger table). None and a name leave
+        out constant columns; a kernel that names one is refused.
     inference : {"ep", "laplace"}
         For two classes, and for one class against the rest.
     multi_class : {"one_vs_rest", "softmax"}
@@ -64,6 +75,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         False keeps the kernel's hyperparameters.
     n_restarts : int
         Further starts of the optimiser: the first where the data suggest, the others at random.
+        The kernels of None each have one start, from the data.
     class_weight : dict, "balanced" or None
         Weights of the classes, multiplied with `sample_weight`; "balanced" gives all classes the
         same total weight.
@@ -168,7 +180,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         check_classes(self.classes_, codes, both)
         self._rows = merged_rows(X, codes, both)
         self._codes, self._sample_weight = codes, weights
-        kernel = chosen_kernel(self.kernel, self._rows.X)
+        kernel = None if self.kernel is None else chosen_kernel(self.kernel, self._rows.X)
         self._model = self._fitted_model(kernel, self._rows)
         fits = self._model.fits
         self.kernel_ = _one_or_all([fit.kernel for fit in fits])
@@ -282,7 +294,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         check_count("max_iter", self.max_iter, least=1)
         check_seconds("time_limit", self.time_limit)
 
-    def _fitted_model(self, kernel: Kernel, rows: Rows) -> LatentModel:
+    def _fitted_model(self, kernel: Kernel | None, rows: Rows) -> LatentModel:
         n_classes = len(self.classes_)
         n_fits = 1 if n_classes == 2 or self.multi_class == "softmax" else n_classes
         options: dict[str, Any] = {
@@ -296,7 +308,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         codes = rows.y
         if n_classes > 2 and self.multi_class == "softmax":
             options |= {"n_classes": n_classes, "random_state": seeds[0]}
-            return SoftmaxLatent(fit_softmax(kernel, rows.X, codes, **options))
+            return SoftmaxLatent(fit_or_choose(fit_softmax, kernel, rows.X, codes, codes, options))
         options |= {"inference": self.inference, "form": self.form}
         positives = [1] if n_classes == 2 else range(n_classes)
         calls = (
@@ -319,10 +331,11 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _fit_copied(
-    kernel: Kernel, X: Array, y_signs: Array, options: dict[str, Any]
+    kernel: Kernel | None, X: Array, y_signs: Array, options: dict[str, Any]
 ) -> FittedProcess[LatentPosterior]:
     """Fit on fresh arrays: what a worker receives may be aligned otherwise, and then sums round."""
-    return fit_classifier(kernel, np.array(X), np.array(y_signs), **options)
+    y_signs = np.array(y_signs)
+    return fit_or_choose(fit_classifier, kernel, np.array(X), y_signs, y_signs, options)
 
 
 def _one_or_all(items: list[Any]) -> Any:

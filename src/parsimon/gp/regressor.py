@@ -5,13 +5,14 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import merged_rows, row_weights
+from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
     LatentComponent,
     chosen_kernel,
@@ -46,9 +47,9 @@ class GPRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
-        The prior covariance; its hyperparameters are where the fit begins. None is a squared
-        exponential over all columns: put a scaler before it if the columns have different
-        units. None and a name leave out constant columns; a kernel that names one is refused.
+        The prior covariance; its hyperparameters are where the fit begins. With None five
+        kernels are fitted and one is kept, as in `GPClassifier`. None and a name leave out
+        constant columns; a kernel that names one is refused.
     noise : "estimate", float or None
         Variance of an observation around the function: estimated along with the kernel ("estimate"
         and None), or held at this value, in squared units of y.
@@ -146,20 +147,20 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         self._rows = merged_rows(X, (y - self._centre) / self._unit, weights)
         self._targets, self._sample_weight = y, weights
         rows = self._rows
-        fit = fit_regressor(
-            chosen_kernel(self.kernel, rows.X),
-            rows.X,
-            rows.y,
-            noise_variance=None if noise is None else noise / self._unit**2,
-            estimate_noise=noise is None,
-            weights=rows.weights,
-            optimise=self.optimise,
-            n_restarts=self.n_restarts,
-            random_state=self.random_state,
-            form=self.form,
-            max_iterations=self.max_iter,
-            time_limit=self.time_limit,
-        )
+        options: dict[str, Any] = {
+            "noise_variance": None if noise is None else noise / self._unit**2,
+            "estimate_noise": noise is None,
+            "weights": rows.weights,
+            "optimise": self.optimise,
+            "n_restarts": self.n_restarts,
+            "random_state": self.random_state,
+            "form": self.form,
+            "max_iterations": self.max_iter,
+            "time_limit": self.time_limit,
+        }
+        kernel = None if self.kernel is None else chosen_kernel(self.kernel, rows.X)
+        alike = np.zeros(len(rows))
+        fit = fit_or_choose(fit_regressor, kernel, rows.X, rows.y, alike, options)
         self._posterior = fit.posterior
         self.kernel_ = fit.kernel
         self.noise_variance_ = fit.posterior.noise_variance * self._unit**2

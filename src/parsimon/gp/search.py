@@ -5,7 +5,6 @@ every kernel is evaluated, and calls `beam_search`; `CandidateModel` turns a ker
 into a fitted estimator.
 """
 
-import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,22 +14,30 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import binary_labels, check_choice, check_count, shorten
+from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
-from parsimon.gp._grammar import Grammar, base_kernels, varying_columns, with_likely_periods
-from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task
+from parsimon.gp._grammar import (
+    Grammar,
+    base_kernels,
+    supported_kernels,
+    varying_columns,
+    with_likely_periods,
+)
+from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task, shared_folds
 from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken
 from parsimon.pareto.choose import Figures, Rule
 from parsimon.pareto.choose import choose as choose_from_front
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import Front
+from parsimon.structures import StructurePosterior, find_structures
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,28 +88,6 @@ def framed(X: Array, names: Any) -> Any:
 _MOST_NUMBERED_CLASSES = 10
 
 
-def shared_folds(
-    cv: Any, X: Array, y: AnyArray, seed: np.random.SeedSequence
-) -> tuple[tuple[Indices, Indices], ...]:
-    """Return the (train, test) rows of each fold.
-
-    Shapes: X (n, d), y (n,).
-    """
-    from sklearn.model_selection import KFold, check_cv
-
-    number = int(seed.generate_state(1)[0])
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        if cv < 2:
-            raise InvalidInputError(f"cv must be 2 or more, got {cv}.")
-        splitter: Any = KFold(int(cv), shuffle=True, random_state=number)
-    else:
-        splitter = copy.copy(check_cv(cv))
-        shuffles = getattr(splitter, "shuffle", True)
-        if shuffles and getattr(splitter, "random_state", number) is None:
-            splitter.random_state = number
-    return tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y))
-
-
 def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
     """Return whether a target is classes or a quantity.
 
@@ -148,6 +133,10 @@ class KernelSearch(FrontEstimator):
     only if its evidence beats that of a constant by more than the number of kernels tried
     explains, so that pure noise yields "no structure found".
 
+    What is claimed does not come from that race but from a posterior over structures [2]_: every
+    variable, shape and interaction has the probability of all structures that hold it, and the
+    kernel of those that are more probable than not is chosen by default.
+
     Parameters
     ----------
     base : str, Kernel, or sequence of them
@@ -180,8 +169,13 @@ class KernelSearch(FrontEstimator):
         improves anything before the other is there.
     inference : {"ep", "laplace"}
         For labels.
-    choose : {"best", "one_se"}
-        The least guide, or the simplest kernel within one standard error of it.
+    choose : {"supported", "one_se", "least_error"}
+        The kernel of all variables and interactions that are more probable than not (see
+        `claims_`), the simplest kernel within one standard error of the least guide, or the kernel
+        with the least guide.
+    structures : StructurePosterior, optional
+        What `parsimon.structures.find_structures` found of the same rows, for instance with columns
+        that belong together; by default it is found here.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
     n_restarts : int
@@ -222,6 +216,12 @@ class KernelSearch(FrontEstimator):
         The place of the best kernel on the front; None where it is not there, since another guide
         than the error chose it.
     structure_found_ : bool
+        Whether anything but a constant was chosen.
+    claims_ : tuple of Claim
+        Which variables matter, which interact, and what shapes they have, each with its
+        probability; those that are `certain` are beyond doubt, the others are suggestions.
+    structures_ : StructurePosterior
+        What the claims come from.
     problem_ : KernelProblem
         Rows, target (labels -1 and 1, or standardised numbers) and folds that every kernel was
         judged on.
@@ -238,6 +238,8 @@ class KernelSearch(FrontEstimator):
     .. [1] He, "The Automatic Statistician for Classification" (2016), chapter 3; Duvenaud et al.
        (2013), "Structure discovery in nonparametric regression through compositional kernel
        search".
+    .. [2] Barbieri and Berger (2004), "Optimal predictive model selection", Annals of Statistics
+       32:870-897; `parsimon.structures.find_structures`.
 
     Examples
     --------
@@ -261,14 +263,15 @@ class KernelSearch(FrontEstimator):
         *,
         depth: int | None = None,
         beam: int = 2,
-        guide: Guide = "cv_error",
+        guide: Guide = "cv_logloss",
         cv: Any = 5,
         root_only: bool = False,
         new_dimension: bool = False,
         shortlist: int | None = 5,
         patience: int = 1,
         inference: Literal["ep", "laplace"] = "ep",
-        choose: Choice = "best",
+        choose: Choice = "supported",
+        structures: StructurePosterior | None = None,
         task: Literal["auto", "classification", "regression"] = "auto",
         n_restarts: int = 0,
         n_jobs: int | None = 1,
@@ -288,6 +291,7 @@ class KernelSearch(FrontEstimator):
         self.patience = patience
         self.inference = inference
         self.choose = choose
+        self.structures = structures
         self.task = task
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
@@ -326,9 +330,11 @@ class KernelSearch(FrontEstimator):
             inference=self.inference,
             n_restarts=self.n_restarts,
         )
+        self.structures_ = self.structures or self._structures(X, target)
+        self.claims_ = self.structures_.claims()
         history = beam_search(self.problem_, grammar, self._search_options(X, seed))
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
-        self._store(history, X, y)
+        self._store(self._with_supported(history, grammar.base), X, y)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -347,10 +353,10 @@ class KernelSearch(FrontEstimator):
         ----------
         rule : str, int or callable, optional
             As in `parsimon.pareto.choose`: "knee", "best:error", "error where kernels<=2", an
-            index, ... The columns of `to_frame` are its names; "best" and "one_se" mean what they
-            mean for `choose`, whose model is returned if the rule is left out. Where a structure
-            was found, no text ends at the constant kernel: the rule then chooses among the others,
-            or says that none is left.
+            index, ... The columns of `to_frame` are its names; those of `choose` mean what they
+            mean there, and its model is returned if the rule is left out. Where a structure was
+            found, no text ends at the constant kernel: the rule then chooses among the others, or
+            says that none is left.
         price : {"kernels", "variables"}
             Which front.
 
@@ -485,6 +491,21 @@ class KernelSearch(FrontEstimator):
         base = base_kernels(self.base, X, intercept=self.task_ == "classification")
         return with_likely_periods(base, X, target, given=self.base)
 
+    def _structures(self, X: Array, target: Array) -> StructurePosterior:
+        names = getattr(self, "feature_names_in_", None)
+        y = np.maximum(target, 0.0) if self.task_ == "classification" else target
+        return find_structures(X, y, self.task_, names=names)
+
+    def _with_supported(self, history: SearchHistory, base: Sequence[Kernel]) -> SearchHistory:
+        """Return the history with the kernel that the rows support, and the sum of its parts."""
+        leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
+        leaves |= {column: one.kernel for column, one in history.best_by_column.items()}
+        judged = [self._evaluate(kernel) for kernel in supported_kernels(self.structures_, leaves)]
+        sound = [one for one in judged if one.judged_by != "failed"]
+        if not sound:
+            return history
+        return history.with_supported(sound[0], sound[1:])
+
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)
         refuse_more_classes(y)
@@ -499,8 +520,8 @@ class KernelSearch(FrontEstimator):
         self.history_ = history
         self.first_layer_ = history.first_layer
         self.baseline_ = history.baseline
-        self.structure_found_ = bool(history.path)
         self.best_candidate_ = history.chosen(self.choose)
+        self.structure_found_ = self.best_candidate_ is not history.baseline
         self.best_kernel_ = self.best_candidate_.kernel
         self.front_variables_ = history.front("variables", self._model)
         self._front = history.front("kernels", self._model)

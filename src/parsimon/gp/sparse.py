@@ -4,8 +4,10 @@ Read `SparseGPClassifier` first; what it begins with (kernel, inducing points, w
 stands above it, the mathematics in `parsimon.inference.variational`.
 """
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -14,14 +16,15 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, finite_matrix, shorten
-from parsimon._data import checked_weights
+from parsimon._data import checked_weights, validate_data
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.gp._default_kernel import StandardColumns, constant_and_smooth
 from parsimon.inference import (
     BoundFit,
     kmeans_points,
@@ -167,7 +170,10 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
     ----------
     kernel : Kernel, optional
         Its hyperparameters are the start and are learnt within ``kernel.bounds(X)``; `fixed` ones
-        stay. By default a constant plus a squared exponential with a lengthscale for each column.
+        stay. By default a constant plus a squared exponential with a lengthscale for each column;
+        a table of no more than `batch_size` rows is also fitted with a constant alone, and with a
+        constant, straight lines and a squared exponential of one lengthscale in units of the
+        columns' deviations, and the greatest bound less its number of hyperparameters is kept.
     n_inducing : int, default 100
         Inducing points, at most. The time of a pass grows with n times their square.
     inducing : {"kmeans", "pivoted"} or array-like of shape (m, d), default "kmeans"
@@ -291,7 +297,13 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             weights=rows.weights,
             rng=rng,
         )
-        return self._store(self._search(InducingPrior(kernel, points), rows, bounds, rng))
+        prior = InducingPrior(kernel, points)
+        is_whole = len(rows.X) <= self.batch_size
+        if self.kernel is None and kernel.n_theta > 1 and is_whole:
+            return self._store(self._compared(prior, rows, bounds))
+        return self._store(
+            self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)
+        )
 
     def latent(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return the latent functions' means, and standard deviations if asked for.
@@ -365,22 +377,57 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         signs = np.where(codes[:, None] == np.array(positive), 1.0, -1.0)
         return LabelledRows(X, signs, weights)
 
+    def _compared(self, prior: InducingPrior, rows: LabelledRows, bounds: Array) -> BoundFit:
+        """Return the fit of the kernel with widths, of lines and one width, or of the constant.
+
+        It is the one with the greatest bound less its number of hyperparameters; a table so small
+        that it is fitted as a whole may not support a width for each column.
+        """
+        deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        found = [self._search(prior, rows, bounds, None, self.time_limit)]
+        merits = [found[0].bound - len(bounds)]
+        table = StandardColumns.of(rows.X, rows.weights)
+        distinct = np.unique(table.X, axis=0)
+        for kernel in constant_and_smooth(distinct):
+            left = deadline - time.monotonic()
+            if found[-1].reason == "interrupted" or left <= 0:
+                break
+            fit = self._search(
+                InducingPrior(kernel, table.standard(prior.Z)),
+                rows._replace(X=table.X),
+                kernel.bounds(distinct),
+                None,
+                None if left == np.inf else left,
+            )
+            # The same function in the table's units: the kernel matrices are the same.
+            again = kernel.with_theta(fit.posterior.prior.kernel.theta)
+            restated = InducingPrior(table.restated(again), prior.Z)
+            found.append(fit._replace(posterior=replace(fit.posterior, prior=restated)))
+            merits.append(fit.bound - kernel.n_theta)
+        return found[int(np.argmax(merits))]
+
     def _search(
-        self, prior: InducingPrior, rows: LabelledRows, bounds: Array, rng: np.random.Generator
+        self,
+        prior: InducingPrior,
+        rows: LabelledRows,
+        bounds: Array,
+        rng: np.random.Generator | None,
+        time_limit: float | None,
     ) -> BoundFit:
+        """Maximise the bound, of all rows at once where no chance is given."""
         with Progress("passes", total=self.max_iter, verbose=self.verbose) as progress:
 
             def report(n_iterations: int, bound: float) -> None:
                 progress.update(n_iterations, note=f"bound {bound:.1f}")
 
-            if len(rows.X) <= self.batch_size:
+            if rng is None:
                 return maximise_bound(
                     prior,
                     rows,
                     bounds,
                     max_iter=self.max_iter,
                     tol=FINER * self.tol,
-                    time_limit=self.time_limit,
+                    time_limit=time_limit,
                     report=report,
                 )
             return stochastic_bound(
@@ -393,7 +440,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
                 natural_step=self.natural_step,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                time_limit=self.time_limit,
+                time_limit=time_limit,
                 report=report,
             )
 

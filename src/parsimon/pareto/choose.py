@@ -1,7 +1,8 @@
 r"""Rules for choosing from a front written as short texts, for commands and for `select`.
 
 ===================================================  ==========================================
-``knee``, ``knee:gain``, ``knee:tradeoff``           the knee, by method
+``knee``, ``knee:gain``, ``knee:tradeoff``           the knee, by method; ``one_se`` if the knee's
+                                                     error is known to be larger than that allows
 ``best:NAME``, or ``NAME`` alone                     the best value of one column
 ``one_se``, ``one_se:2``                             the smallest within one (two) standard errors
                                                      of the least error
@@ -53,7 +54,8 @@ class Figures:
     size : tuple of str
         Columns that break ties, the smallest first; "one_se" takes the smallest of the first.
     knee : tuple of str
-        Columns between which "knee" looks, if not all objectives.
+        Columns between which "knee" looks, if not all objectives. It then ends at "one_se" where
+        its error is above the least by more than one standard error.
     n_rows : float
         How many rows the error was measured on.
     standard_error : str, optional
@@ -224,15 +226,27 @@ class _Choice:
 
 
 def _knee(choice: _Choice, rest: str) -> int:
-    """Return the knee of the whole front, or of the columns that the figures name."""
+    """Return the knee of the whole front, or of the columns that the figures name.
+
+    A bend of error against size says nothing of how large the error is there: where the first
+    column takes off most errors and the second most of the rest, the front bends at the first. So
+    where the figures tell how sure the error is, a knee that the rows can tell from the best is
+    none, and the smallest solution that they cannot tell from it is taken.
+    """
     method = rest or "chord"
     check_choice("method", method, tuple(KNEES))
-    if not choice.figures.knee:
+    figures = choice.figures
+    if not figures.knee:
         return choice.front.knee(method)  # type: ignore[arg-type]
-    points = np.column_stack([choice.column(name) for name in choice.figures.knee])
-    points = points.round(_DIGITS)
+    points = np.column_stack([choice.column(name) for name in figures.knee]).round(_DIGITS)
     front = np.flatnonzero(nondominated_rows(points, keep_ties=False))
-    return int(front[KNEES[method](points[front])])
+    knee = int(front[KNEES[method](points[front])])
+    if figures.error is None or not figures.size:
+        return knee
+    error = choice.error("knee")
+    spread = _standard_error(choice, error)
+    useful = not np.isfinite(spread) or knee in _near_least(error, spread)
+    return knee if useful else _one_se(choice, "")
 
 
 def _best(choice: _Choice, rest: str) -> int:
@@ -258,10 +272,15 @@ def _one_se(choice: _Choice, rest: str) -> int:
             "one_se needs the standard error of the least error, and a size to compare; this front "
             "lacks one of them."
         )
-    most = float(error.min()) + n_errors * spread
-    near = np.flatnonzero(error.round(_DIGITS) <= round(most, _DIGITS))
+    near = _near_least(error, n_errors * spread)
     first, *others = [choice.column(name)[near] for name in choice.figures.size]
     return int(near[np.lexsort((*others[::-1], error[near].round(_DIGITS), first))[0]])
+
+
+def _near_least(error: Array, allowed: float) -> Indices:
+    """Return the places whose error is above the least by no more than is allowed."""
+    most = round(float(error.min()) + allowed, _DIGITS)
+    return np.flatnonzero(error.round(_DIGITS) <= most)
 
 
 def _standard_error(choice: _Choice, error: Array) -> float:

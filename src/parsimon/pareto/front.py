@@ -470,13 +470,20 @@ def restore(
 
 
 def _joined(first: Front, second: Front) -> Solutions | None:
-    if first._solutions is None or second._solutions is None:
-        return None
+    has_all = first._solutions is not None and second._solutions is not None
+    return _Joined(first, second) if has_all else None
 
-    def solution(row: int) -> Any:
-        return first.solution(row) if row < len(first) else second.solution(row - len(first))
 
-    return solution
+@dataclass(frozen=True, eq=False)
+class _Joined:
+    """Finds a solution of two fronts together; a value, so that their union can be pickled."""
+
+    first: Front
+    second: Front
+
+    def __call__(self, row: int) -> Any:
+        before = len(self.first)
+        return self.first.solution(row) if row < before else self.second.solution(row - before)
 
 
 _VERSION = 1

@@ -73,6 +73,12 @@ class TreeRegression:
     prior: Prior = "ard"
     smoothness: Smoothness = "bic"
 
+    def without(self, column: int) -> "TreeRegression":
+        """Return the problem without a column, which becomes zero so that places stay."""
+        design = self.design.copy()
+        design[:, column] = 0.0
+        return replace(self, design=design)
+
     def whiten(self, share: float) -> Whitened:
         """Return columns and targets with independent noise at this lambda."""
         if self.gaussian is None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_positive, shorten
+from parsimon._data import validate_data
 from parsimon._parallel import one_thread
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError

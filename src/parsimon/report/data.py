@@ -20,6 +20,8 @@ def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
           "studies": [{"positive": "yes", "model": {...}, "front": [...], "honest": {...}, ...}],
           "run": {"version": "0.1.0", "seed": 0, "date": "2026-01-31", "command": ..., ...},
           "joint": null,
+          "claims": [{"kind": "variable", "variables": ["glucose"], "probability": 0.999,
+                      "certain": true, "words": "glucose matters", "shape": ""}, ...],
           "pictures": [{"name": ..., "caption": ..., "title": ...}]
         }
 

@@ -10,7 +10,7 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from parsimon.structures import Claim
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,8 @@ class ModelFinding:
     negative_log_evidence: On all rows that were searched.
     fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
         former.
-    roc: From leave-one-out probabilities of this model.
+    roc: From leave-one-out probabilities of this model, given to rows in the order that they have
+        when both rows of a pair are left out.
     """
 
     expression: str
@@ -80,17 +81,21 @@ TreatmentKind: TypeAlias = Literal[
     "cells_filled",  # missing cells of a number filled with `value`
     "missing_indicated",  # a further 0/1 variable says where cells were missing
     "missing_level",  # missing cells of a category are a level of their own
+    "missing_as_level",  # too few missing cells for a level of their own, taken as `value`
     "infinite_cells",  # infinite cells taken as missing
     "text_numbers",  # numbers that were written as text, such as "1,200"
     "column_boolean",  # 0/1; `value`: what 1 means
     "column_category",  # one 0/1 variable for each level; `value`: the level without one
     "rare_levels",  # levels put together as "other", `count` of them
+    "levels_unsupported",  # `count` levels in too few rows even together, taken as `value`
     "column_date",  # days since the first date, `value`
     "column_ambiguous_date",  # left out: day and month cannot be told apart, `value`: a cell
     "column_constant",  # left out
     "column_empty",  # left out
     "column_duplicate",  # left out; `value`: the column that it equals
     "column_identifier",  # left out: text or whole numbers that are different in every row
+    "column_names",  # left out: `count` texts, most of them in too few rows to be levels
+    "column_rare",  # left out: all but `count` cells are `value`
     "unseen_levels",  # of new rows: `count` cells of a new level, taken as `value`
     "columns_screened",  # only `count` of many variables were searched
     "rows_sampled",  # the search used `count` rows, the final fit all
@@ -152,15 +157,18 @@ class VariableFinding:
     ratio: Its error divided by the baseline's.
     band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
     log_bayes_factor: Log evidence of its model minus that of the baseline.
-    rising, falling: Posterior probabilities that the latent function is monotone inside the
-        data.
-    shape: "rising" or "falling" (either probability is at least 0.9), "periodic" or "linear"
-        (that kernel wins), "turning" (both are below 0.1), "flat" (a constant does as well),
-        else "unclear".
+    rising, falling: Posterior probabilities that the average slope of the latent function is
+        positive, or negative; the average is over the rows, along their ranks.
+    turning: Posterior probability that it rises somewhere among the rows and falls elsewhere,
+        both by a fifth of its range or more.
+    shape: "flat" (a constant does as well), "periodic" or "linear" (that kernel wins),
+        "turning", or else "rising" or "falling" (that probability is at least 0.95), else
+        "unclear".
     period: Of a periodic kernel.
     slope: Of a linear kernel: change of the latent mean for each unit.
     in_model: Whether the best structure uses it.
-    judged_between: The part of the range in which `rising` and `falling` were looked at.
+    judged_between: The part of the range in which a turn was looked for: from the quantile of
+        5 % of the rows to that of 95 %.
     """
 
     variable: Variable
@@ -171,6 +179,7 @@ class VariableFinding:
     rising: float
     falling: float
     shape: Shape
+    turning: float = 0.0
     period: float | None = None
     slope: float | None = None
     in_model: bool = False
@@ -217,7 +226,10 @@ class InteractionFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class OuterFold:
-    """What the whole search found on one outer training part, and its error outside it."""
+    """What the whole search found on one outer training part, and its error outside it.
+
+    claims: What the training part supports.
+    """
 
     n_train: int
     n_test: int
@@ -226,17 +238,43 @@ class OuterFold:
     guide_error: float
     words: str
     variables: tuple[str, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What follows on rows never seen if rows are called positive from a probability on.
+
+    threshold: The least probability that is called positive; its mean over the folds.
+    balanced_error: Mean of the share of positive rows that are missed and of negative rows that
+        are called.
+    precision: Share of positive rows among the `n_called` that are called; None if none is.
+    recall: Share of the positive rows that are called.
+    """
+
+    threshold: float
+    n_called: int
+    error: Interval
+    balanced_error: Interval
+    precision: Interval | None
+    recall: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Honest:
     """The performance of the whole search on rows that it never saw.
 
-    error, baseline_error: Shares of rows (or of the variance), on the same outer folds.
-    gain: Baseline's error minus ours, paired over folds.
+    error, baseline_error: Shares of rows (or of the variance), over the rows of all outer folds.
+    gain: Baseline's error minus ours, paired over rows.
     guide_error: What the searches inside the folds believed, on average.
     log_loss, baseline_log_loss, brier: NaN for a number.
     root_mean_square: Of the residuals, in units of the target; NaN for classes.
+    log_loss_gain: Baseline's log loss minus ours, paired over rows. This and what follows is None
+        for a number.
+    average_precision: Mean precision over the positive rows; guessing has their share.
+    at_half, at_base_rate: Errors if a row is called positive from a probability of one half on, or
+        from the share of positive rows in the training part on: the threshold if all rows of
+        either class together weigh the same.
     """
 
     error: Interval
@@ -251,6 +289,10 @@ class Honest:
     folds: tuple[OuterFold, ...]
     n_planned: int
     failures: tuple[str, ...] = ()
+    log_loss_gain: Interval | None = None
+    average_precision: Interval | None = None
+    at_half: Decision | None = None
+    at_base_rate: Decision | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,6 +372,9 @@ class SearchFindings:
     guide: What was minimised, such as "cv_error".
     stopped_by: "depth", "no_improvement", "exhausted", "time_limit" or "interrupt".
     n_rows: Rows that were searched.
+    n_pairs, n_pairs_seen: Pairs of variables that there are, and those looked at for an
+        interaction.
+    choose: The rule that chose the model.
     """
 
     family: str = ""
@@ -342,6 +387,9 @@ class SearchFindings:
     n_folds: int
     stopped_by: str
     n_rows: int
+    n_pairs: int = 0
+    n_pairs_seen: int = 0
+    choose: str = ""
     picture: str = ""
 
 

@@ -157,10 +157,11 @@ class PhyRvmFinding:
     """Sparse phylogenetic regression.
 
     `pagel_lambda` is the posterior mode and interval; `lambda_values` and `lambda_density` are
-    points of the posterior density. The prior is "smooth" where features are many for the species.
+    points of the posterior density. The prior is that of
+    `PhyRVM`.
     """
 
-    prior: Literal["ard", "smooth"] = "ard"
+    prior: Literal["ard", "priced", "smooth"] = "ard"
 
     pagel_lambda: Interval
     lambda_mean: float

@@ -336,7 +336,7 @@ def roc_band(
     return RocBand(grid, lower, upper, confidence)
 
 
-def wilson_bounds(share: Array, n: int, confidence: float = 0.95) -> tuple[Array, Array]:
+def wilson_bounds(share: Array, n: float, confidence: float = 0.95) -> tuple[Array, Array]:
     """Return Wilson's score interval of binomial shares out of `n`."""
     square = float(ndtri((1 + confidence) / 2)) ** 2
     centre = (share + square / (2 * n)) / (1 + square / n)

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, is_precomputed
-from parsimon._data import Rows, check_classes, class_weights, row_weights
+from parsimon._data import Rows, check_classes, class_weights, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -27,7 +27,7 @@ from parsimon._checks import (
     finite_vector,
     is_precomputed,
 )
-from parsimon._data import Rows, check_classes, row_weights
+from parsimon._data import Rows, check_classes, row_weights, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices
@@ -113,12 +113,12 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         The rule by which the default solution is chosen, as in `select`: "training_accuracy" or
         "accuracy", on the training rows or by the figures of the front; "one_se", the least
         complex within one standard error of the most accurate; "knee", that of the least error at
-        each complexity; or any other of `parsimon.pareto.choose`. None of them ends at the same
-        class for every row: where only that is left, `fit` keeps the most frequent class with a
-        warning. The default is the source's. On seven of its tables, ten splits each, it was not
-        to be told from "accuracy" on rows held out; "one_se" lost one point in a hundred and
-        needed half as many functions. The rules were compared on these very rows, so expect no
-        better of the default elsewhere.
+        each complexity, or "one_se" if the error there is larger than that allows; or any other
+        of `parsimon.pareto.choose`. None of them ends at the same class for every row: where only
+        that is left, `fit` keeps the most frequent class with a warning. The default is the
+        source's. On seven of its tables, ten splits each, it was not to be told from "accuracy"
+        on rows held out; "one_se" lost one point in a hundred and needed half as many functions.
+        The rules were compared on these very rows, so expect no better of the default elsewhere.
     max_iter : int, optional
         Iterations; if left out, 20,000 (5,000 with three classes or more), or 2,000 generations of
         NSGA-II.

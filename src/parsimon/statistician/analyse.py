@@ -28,8 +28,8 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.analysis import Analysis, run_findings
 from parsimon.statistician.families import Question
-from parsimon.statistician.families.gp import GaussianProcesses, Guide
-from parsimon.statistician.measure import (
+from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
     joint_findings,
@@ -41,6 +41,7 @@ from parsimon.statistician.prepare.frames import as_frame, find_column, named_fr
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.study import data_picture, study_of
+from parsimon.structures import merged, steady
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,7 @@ class AnalysisOptions:
     """What a user may choose about an analysis.
 
     depth: Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
-    beam, base, guide: As in `KernelSearch`.
+    beam, base, guide, choose: As in `KernelSearch`.
     outer: Outer folds that run the whole search again; 0 for none.
     n_jobs: Processes, as in joblib; the result does not depend on it.
     time_limit: Seconds for the searches, divided among them.
@@ -63,7 +64,8 @@ class AnalysisOptions:
     depth: int | None = None
     beam: int = 2
     base: tuple[str, ...] = ("se",)
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
+    choose: Choice = "supported"
     outer: int = 5
     seed: int = 0
     n_jobs: int | None = -1
@@ -80,6 +82,7 @@ class AnalysisOptions:
         if self.outer == 1:
             raise InvalidInputError("outer must be 0 or at least 2 folds, got 1.")
         check_choice("guide", self.guide, get_args(Guide))
+        check_choice("choose", self.choose, get_args(Choice))
         check_seconds("time_limit", self.time_limit)
 
     @property
@@ -96,6 +99,7 @@ class AnalysisOptions:
             beam=self.beam,
             base=self.base,
             guide=self.guide,
+            choose=self.choose,
         )
 
 
@@ -121,7 +125,8 @@ def analyse(
     depth: int | None = None,
     beam: int = 2,
     base: str | Sequence[str] = ("se",),
-    guide: Guide = "cv_error",
+    guide: Guide = "cv_logloss",
+    choose: Choice = "supported",
     outer: int = 5,
     seed: int = 0,
     n_jobs: int | None = -1,
@@ -159,6 +164,10 @@ def analyse(
         Base kernels: "se" (smooth), "lin" (linear), "per" (periodic), "matern", "rq".
     guide : {"cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"}
         What the search minimises.
+    choose : {"supported", "one_se", "least_error"}
+        Which structure becomes the model: that of all that is more probable than not, the simplest
+        within one standard error of the least guide, or the one with the least guide. The claims
+        are the same.
     outer : int, default 5
         Outer folds; 0 for none, and then there is no honest error.
     seed : int, default 0
@@ -192,6 +201,7 @@ def analyse(
         beam=beam,
         base=as_base(base),
         guide=guide,
+        choose=choose,
         outer=outer,
         seed=seed,
         n_jobs=n_jobs,
@@ -210,6 +220,7 @@ def analyse(
         studies=studies,
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
+        claims=merged(claim for study in studies for claim in study.claims),
         pictures=(picture, *pictures),
     )
     return Analysis(
@@ -268,6 +279,7 @@ class _ReadTable:
                 negative=self.names(place)[1],
                 rows=np.flatnonzero(outcome.kept) + 1,
                 key=f"study-{place + 1}",
+                n_questions=len(targets),
                 seed=np.random.SeedSequence(0),
             )
             for place, y in enumerate(targets)
@@ -343,13 +355,16 @@ def _study(
 ) -> tuple[Study, tuple[Picture, ...]]:
     result, y = answer.result, answer.question.y
     outside = outside_predictions(len(y), folds)[answer.searched] if folds else None
-    return study_of(
+    study, drawn = study_of(
         replace(result, question=replace(result.question, seed=seed)),
         variables,
         honest=honest_findings(y, folds, answer.question.task),
         outside=outside,
         fast=fast,
+        y=y,
     )
+    parts = [one.claims for one in folds if not one.failure]
+    return replace(study, claims=steady(answer.claims, parts)), drawn
 
 
 def _variables(answer: Answer) -> tuple[Variable, ...]:
@@ -415,6 +430,7 @@ def _run(
             ("beam", str(options.beam)),
             ("base", ",".join(options.base)),
             ("guide", options.guide),
+            ("choose", options.choose),
             ("outer", str(n_folds)),
             ("seed", str(options.seed)),
         ),

@@ -20,7 +20,7 @@ from parsimon.report.findings import Findings, RunFindings
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
-from parsimon.structures import Claim
+from parsimon.structures.claims import Claim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,12 +1,10 @@
-"""How good an answer is: honest errors from outer folds, calibration, curves, and rows to look at.
+"""How good an answer is: calibration, curves, rows to look at, and what size buys.
 
-`FoldResult` is one question on one outer fold; `honest_findings` and `joint_findings` sum folds up.
 `check_findings` says how far to trust the model itself, and `front_models` what size buys.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,21 +12,17 @@ from scipy.special import expit, logit, ndtri
 
 from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices, Mask
-from parsimon.evaluation import corrected_t_interval
+from parsimon.evaluation.row_intervals import area_bounds, placement_shares
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.findings import (
     CalibrationBin,
     Checks,
-    Honest,
     Interval,
-    Joint,
     ModelFinding,
-    OuterFold,
     Roc,
     RowFinding,
-    Task,
 )
 from parsimon.roc import auc_interval, roc_hull, roc_points
 from parsimon.roc.intervals import wilson_bounds
@@ -36,182 +30,8 @@ from parsimon.statistician.families import (
     FamilyResult,
     ModelCandidate,
     OwnPredictions,
-    Prediction,
     Question,
 )
-from parsimon.statistician.table_model import normalised
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FoldResult:
-    """One question on one outer fold.
-
-    fold, question: Places.
-    train, test: Rows of the table that was used.
-    prediction (n_test,): Probability of class 1, or the number, by what was chosen; empty if the
-        fold failed.
-    baseline: The same from a model that ignores the columns.
-    told: What each contender of the family says of the same rows, by its name; `failures` are
-        those that could not be fitted, and why.
-    kept: The variables that each contender uses.
-    guide_error: What the search inside believed.
-    failure: Why there is no prediction.
-    """
-
-    fold: int
-    question: int
-    train: Indices
-    test: Indices
-    prediction: Array
-    baseline: float
-    told: Mapping[str, Prediction] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    guide_error: float = math.nan
-    words: str = ""
-    variables: tuple[str, ...] = ()
-    failure: str = ""
-
-
-def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Honest | None:
-    """Return what the outer folds say of one question; None with fewer than two folds.
-
-    Shapes: y (n,).
-    """
-    folds = [one for one in measured if not one.failure]
-    if len(folds) < 2:
-        return None
-    errors = np.array([_error(y[one.test], one.prediction, task) for one in folds])
-    plain = np.array(
-        [_error(y[one.test], np.full(len(one.test), one.baseline), task) for one in folds]
-    )
-    if task == "regression":
-        # A share of the variance needs one yardstick: the baseline's error on the same rows.
-        errors, plain = errors / plain, np.ones(len(plain))
-    sizes = {
-        "n_train": float(np.mean([len(one.train) for one in folds])),
-        "n_test": float(np.mean([len(one.test) for one in folds])),
-    }
-    truth = np.concatenate([y[one.test] for one in folds])
-    prediction = np.concatenate([one.prediction for one in folds])
-    baseline = np.concatenate([np.full(len(one.test), one.baseline) for one in folds])
-    classes = task == "classification"
-    return Honest(
-        error=_share(errors, sizes) if classes else _interval(errors, sizes),
-        baseline_error=_share(plain, sizes) if classes else _interval(plain, sizes),
-        gain=_interval(plain - errors, sizes, bottom=-math.inf),
-        guide_error=float(np.mean([one.guide_error for one in folds])),
-        auc=_auc(truth, prediction) if classes else None,
-        log_loss=_log_loss(truth, prediction) if classes else math.nan,
-        baseline_log_loss=_log_loss(truth, baseline) if classes else math.nan,
-        brier=float(np.mean((truth - prediction) ** 2)) if classes else math.nan,
-        root_mean_square=(
-            math.nan if classes else float(np.sqrt(np.mean((truth - prediction) ** 2)))
-        ),
-        folds=tuple(
-            OuterFold(
-                n_train=len(one.train),
-                n_test=len(one.test),
-                error=float(error),
-                baseline_error=float(base),
-                guide_error=one.guide_error,
-                words=one.words,
-                variables=one.variables,
-            )
-            for one, error, base in zip(folds, errors, plain, strict=True)
-        ),
-        n_planned=len(measured),
-        failures=tuple(one.failure for one in measured if one.failure),
-    )
-
-
-def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
-    """Return each row's prediction by the fold that did not see it, NaN where there is none."""
-    values = np.full(n, np.nan)
-    for one in measured:
-        if not one.failure:
-            values[one.test] = one.prediction
-    return values
-
-
-def joint_findings(
-    codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
-) -> Joint | None:
-    """Return how well the most probable of all classes fits, on rows outside the search.
-
-    Shapes: codes (n,).
-    """
-    by_fold: dict[int, list[FoldResult]] = {}
-    for one in sorted(measured, key=lambda each: (each.fold, each.question)):
-        by_fold.setdefault(one.fold, []).append(one)
-    whole = [
-        parts
-        for parts in by_fold.values()
-        if len(parts) == len(classes) and not any(one.failure for one in parts)
-    ]
-    if len(whole) < 2:
-        return None
-    confusion = np.zeros((len(classes), len(classes)), dtype=int)
-    errors, plain = [], []
-    for parts in whole:
-        train, test = parts[0].train, parts[0].test
-        share = normalised(np.column_stack([one.prediction for one in parts]))
-        called = np.argmax(share, axis=1)
-        np.add.at(confusion, (codes[test], called), 1)
-        errors.append(np.mean(called != codes[test]))
-        plain.append(np.mean(codes[test] != np.argmax(np.bincount(codes[train]))))
-    sizes = {
-        "n_train": float(np.mean([len(parts[0].train) for parts in whole])),
-        "n_test": float(np.mean([len(parts[0].test) for parts in whole])),
-    }
-    return Joint(
-        classes=tuple(classes),
-        error=_share(np.array(errors), sizes),
-        baseline_error=_share(np.array(plain), sizes),
-        confusion=tuple(tuple(row) for row in confusion.tolist()),
-        source="outer folds",
-    )
-
-
-def _error(truth: Array, prediction: Array, task: Task) -> float:
-    if task == "classification":
-        return float(np.mean((prediction >= 0.5) != (truth == 1)))
-    return float(np.mean((truth - prediction) ** 2))
-
-
-def _log_loss(truth: Array, probability: Array) -> float:
-    own = np.where(truth == 1, probability, 1 - probability)
-    return float(-np.mean(np.log(np.maximum(own, np.finfo(np.float64).tiny))))
-
-
-def _auc(truth: Array, probability: Array) -> Interval | None:
-    if len(np.unique(truth)) < 2:
-        return None
-    area = auc_interval(truth, probability)
-    return Interval(estimate=area.auc, low=area.lower, high=area.upper)
-
-
-def _share(values: Array, sizes: dict[str, float]) -> Interval:
-    """Return the interval of a share of rows, never one of no width.
-
-    Folds that agree to the last row say nothing about their spread; Wilson's interval for all
-    tested rows together stands in.
-    """
-    if np.ptp(values) > 0:
-        return _interval(values, sizes, top=1.0)
-    from scipy.stats import binomtest
-
-    n = round(sizes["n_test"] * len(values))
-    wilson = binomtest(round(float(values[0]) * n), n).proportion_ci(method="wilson")
-    return Interval(estimate=float(values[0]), low=float(wilson.low), high=float(wilson.high))
-
-
-def _interval(
-    values: Array, sizes: dict[str, float], *, bottom: float = 0.0, top: float = math.inf
-) -> Interval:
-    low, high = corrected_t_interval(values, **sizes)
-    return Interval(estimate=float(np.mean(values)), low=max(bottom, low), high=min(top, high))
-
 
 MOST_ROWS = 10
 
@@ -236,7 +56,9 @@ def influential_rows(
 def surprise(question: Question, own: OwnPredictions) -> Array:
     """Return how unexpected each row is, shape (n,): bits, or standard deviations."""
     if question.is_number:
-        off: Array = np.abs(question.y - own.value) / own.deviation
+        # A model that is sure of a number, such as of a constant, is surprised by any other.
+        certain = np.finfo(np.float64).eps * max(1.0, float(np.abs(question.y).max(initial=0.0)))
+        off: Array = np.abs(question.y - own.value) / np.maximum(own.deviation, certain)
         return off
     chance = np.where(question.y == 1, own.value, 1 - own.value)
     bits: Array = -np.log2(np.maximum(chance, np.finfo(np.float64).tiny))
@@ -322,12 +144,15 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
     if question.is_number:
         return replace(checks, coverage=_coverage(question.y, own))
     y, probability = np.asarray(question.y, dtype=np.float64), own.value
+    ranked = probability if own.ranking is None else own.ranking
     seen = _seen(outside, len(y))
     if outside is not None and seen.any():
         y, probability = y[seen], outside.probability_or_value[seen]
-        checks = replace(checks, source="outer folds")
+        checks, ranked = replace(checks, source="outer folds"), probability
     slope, intercept = calibration_line(y, probability)
-    roc, hull = _ranking(y, probability)
+    roc, hull = _ranking(y, ranked)
+    if roc is not None and checks.source == "outer folds":
+        roc = replace(roc, auc=_outer_area(y, probability))
     return replace(
         checks,
         calibration=calibration_table(y, probability),
@@ -414,6 +239,12 @@ def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[floa
     hull = roc_hull(fpr, tpr)
     corners = tuple((float(x), float(h)) for x, h in zip(hull.fpr, hull.tpr, strict=True))
     return roc_of(y, probability), corners
+
+
+def _outer_area(y: Array, probability: Array) -> Interval:
+    """Return the AUC of rows from several outer folds, as `honest_findings` has it."""
+    bounds = area_bounds(placement_shares(y == 1, probability), y == 1)
+    return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
 def _coverage(y: Array, own: OwnPredictions) -> float:

@@ -24,7 +24,8 @@ from parsimon.statistician.families import (
     Question,
     predicted,
 )
-from parsimon.statistician.measure import FoldResult
+from parsimon.statistician.outer_folds import FoldResult
+from parsimon.structures import Claim, StructurePosterior, find_structures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +65,12 @@ class Answer:
         numbers: pd.DataFrame = self.screener.transform(self.preparer.transform(table))
         return numbers
 
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the rows of the part support."""
+        structures = self.question.structures
+        return () if structures is None else structures.claims(self.question.target)
+
     def fit(self, candidate: ModelCandidate, seed: np.random.SeedSequence) -> Any:
         """Return a candidate fitted to all rows of the part."""
         return candidate.fit(self.question.X, self.question.y, seed)
@@ -92,10 +99,15 @@ def search_for(
 
         preparer = Preparer().fit(question.table)
         numbers = preparer.transform(question.table)
-        screener = Screener(most=SEARCHED_VARIABLES, task=question.task)
-        screener.fit(numbers, question.values)
-        question = replace(question, X=screener.transform(numbers))
         rows = sampled_rows(question.y, question.task, SEARCHED_ROWS, sampling)
+        structures = table_structures(question, preparer, numbers, rows)
+        screener = Screener(most=SEARCHED_VARIABLES, task=question.task)
+        screener.fit(numbers, question.values, always=structures.supported_columns)
+        question = replace(
+            question,
+            X=screener.transform(numbers),
+            structures=structures.at_columns(screener.kept_),
+        )
     searched = question.at(rows)
     return Answer(
         question=question,
@@ -103,6 +115,26 @@ def search_for(
         searched=rows,
         preparer=preparer,
         screener=screener,
+    )
+
+
+def table_structures(
+    question: Question, preparer: "Preparer", numbers: "pd.DataFrame", rows: Indices
+) -> StructurePosterior:
+    """Return which columns of the table, alone and in pairs, some rows support.
+
+    All variables that come from one column of the table are one: a category is not its levels.
+    """
+    columns = [variable.column for variable in preparer.variables_]
+    names = list(dict.fromkeys(columns))
+    groups = [[k for k, column in enumerate(columns) if column == name] for name in names]
+    return find_structures(
+        numbers.to_numpy(dtype=np.float64)[rows],
+        np.asarray(question.y, dtype=np.float64)[rows],
+        question.task,
+        groups=groups,
+        names=names,
+        n_questions=question.n_questions,
     )
 
 
@@ -236,6 +268,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         guide_error=chosen.error,
         words=chosen.words,
         variables=chosen.variables,
+        claims=answer.claims,
     )
 
 

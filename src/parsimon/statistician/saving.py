@@ -1,13 +1,14 @@
 """Models in files: saved with skops, loaded without running what a file says.
 
 A file is a zip archive. `skops` writes the model into it as arrays and names of types; beside them
-`parsimon.json` says what the file is and who wrote it, so that a file of a later version is
-recognised before anything of it is read. A few values do not come back from skops as they were (a
-generic named tuple, a `SeedSequence`, a dictionary whose keys are no texts): each is stored as a
-stand-in of this module and turned back after loading.
+`parsimon.json` says what the file is, who wrote it, and the digest of all else, so that a file of a
+later version, or one that was changed, is recognised before anything of it is read. A few values do
+not come back from skops as they were (a `SeedSequence`, a dictionary whose keys are no texts): each
+is stored as a stand-in of this module and turned back after loading.
 """
 
 import copy
+import hashlib
 import importlib
 import io
 import json
@@ -33,7 +34,7 @@ from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 
 @dataclass(frozen=True, eq=False)
 class StoredFit:
-    """The fields of a `parsimon.gp.FittedProcess`."""
+    """The fields of a `parsimon.gp.FittedProcess`, as earlier files have one."""
 
     values: tuple[Any, ...]
 
@@ -67,8 +68,6 @@ def restored(value: Any) -> Any:
 
 
 def _stand_in(value: Any) -> Any:
-    if isinstance(value, FittedProcess):
-        return StoredFit(tuple(value))
     if isinstance(value, np.random.SeedSequence):
         return StoredSeed(value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
     if type(value) is dict and any(type(key) is not str for key in value):
@@ -120,8 +119,9 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
 
 FORMAT, FORMAT_VERSION = "parsimon-model", 1
 _ABOUT = "parsimon.json"
-# Beside the types that skops knows as harmless and those of this package.
+# Beside the types that skops knows as harmless and those of this package that are plain values.
 _HARMLESS = frozenset({"builtins.frozenset"})
+_OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
 _DAMAGED = (
     ArithmeticError,
     AttributeError,
@@ -142,6 +142,7 @@ class _About(NamedTuple):
 
     format_version: int
     version: str
+    digest: str | None
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -204,8 +205,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InvalidInputError
-        If there is no such file, it is not a model, it names other types, or a later version of
-        Parsimon saved it.
+        If there is no such file, it is not a model, it was changed after it was saved, it names
+        other types, or a later version of Parsimon saved it.
 
     Examples
     --------
@@ -254,7 +255,12 @@ def _archive(model: Any) -> bytes:
         raise InvalidInputError(
             f"This {kind} cannot be saved: it holds {shorten(refused)}, which loading would refuse."
         )
-    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__}
+    about = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": __version__,
+        "digest": _digest(data),
+    }
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_ABOUT, json.dumps(about))
@@ -265,7 +271,9 @@ def _read_about(place: Path, data: bytes) -> _About:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             content = json.loads(archive.read(_ABOUT))
-        about = _About(int(content["format_version"]), str(content["version"]))
+        about = _About(
+            int(content["format_version"]), str(content["version"]), content.get("digest")
+        )
         known = content["format"] == FORMAT
     except _DAMAGED as error:
         raise InvalidInputError(f"{place} is not a model that Parsimon saved.") from error
@@ -276,7 +284,26 @@ def _read_about(place: Path, data: bytes) -> _About:
             f"The model {place} was saved by Parsimon {about.version}, which is newer than this "
             f"one ({__version__}); upgrade with: pip install --upgrade parsimon."
         )
+    # Earlier files have no digest.
+    if about.digest is not None and about.digest != _digest(data):
+        raise InvalidInputError(
+            f"The model {place} was changed after it was saved, or is damaged; save it again."
+        )
     return about
+
+
+def _digest(data: bytes) -> str:
+    """Return a digest of the members of an archive; empty if one cannot be read."""
+    found = hashlib.sha256()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in sorted(set(archive.namelist()) - {_ABOUT}):
+                content = archive.read(name)
+                found.update(f"{name}\n{len(content)}\n".encode())
+                found.update(content)
+    except _DAMAGED:
+        return ""
+    return found.hexdigest()
 
 
 def _release(version: str) -> tuple[int, ...]:
@@ -291,7 +318,7 @@ def _is_allowed(name: str) -> bool:
     A name that merely begins with "parsimon." may be a function, or something that one of our
     modules imports from elsewhere: both could do more than hold data.
     """
-    if name in _HARMLESS:
+    if name in _HARMLESS | _OWN:
         return True
     module, _, attribute = name.rpartition(".")
     if module.split(".")[0] != "parsimon":

@@ -151,21 +151,24 @@ def study_of(
     honest: Honest | None = None,
     outside: Array | None = None,
     fast: bool = False,
+    y: Array | None = None,
 ) -> tuple[Study, tuple[Picture, ...]]:
     """Return everything found about a question, and the figures of it.
 
     outside (n,): Predictions by the outer folds that did not see the row, NaN where none did.
+    y (n_used,): The outcome of all rows that are used, of which the question may hold a sample.
     """
     question = found.question
+    y = question.y if y is None else y
     front, knee, chosen, front_variables = front_models(found)
     said = found.describe(variables, fast=fast)
-    positive = 0 if question.is_number else int(np.sum(question.y == 1))
+    positive = 0 if question.is_number else int(np.sum(y == 1))
     study = Study(
         task=question.task,
         positive=question.positive,
         negative=question.negative,
         n_positive=positive,
-        n_negative=0 if question.is_number else len(question.y) - positive,
+        n_negative=0 if question.is_number else len(y) - positive,
         structure_found=found.structure_found,
         model=front[chosen],
         baseline=front[0],

@@ -1,5 +1,9 @@
-"""Which variables, shapes and interactions a table supports, each with a probability."""
+"""Which variables, shapes and interactions a table supports, each with a probability.
 
-from parsimon.structures.claims import Claim
+`find_structures` is the way in; `Claim` is what comes out.
+"""
 
-__all__ = ["Claim"]
+from parsimon.structures.claims import Claim, merged, steady
+from parsimon.structures.posterior import Structure, StructurePosterior, find_structures
+
+__all__ = ["Claim", "Structure", "StructurePosterior", "find_structures", "merged", "steady"]

@@ -388,13 +388,23 @@ def evolve_front(
         names=NAMES,
         chunk_size=n_points,
         time_limit=seconds_left(deadline),
-        **run_options,
+        **resumable(run_options, deadline),
     )
 
 
 def seconds_left(deadline: float | None) -> float | None:
     """Return the time until a deadline; the least there is if it has passed."""
     return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
+
+
+def resumable(run_options: dict[str, Any], deadline: float | None) -> dict[str, Any]:
+    """Return the options of a search; without its file if time has cut the start short.
+
+    A search that goes on has the whole start, to which a file with another would not belong.
+    """
+    if deadline is None or time.monotonic() < deadline:
+        return run_options
+    return run_options | {"checkpoint": None}
 
 
 def _start_prices(C_seeds: Array, n_points: int) -> Array:

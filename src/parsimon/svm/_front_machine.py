@@ -12,11 +12,19 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_positive, is_precomputed, shorten
-from parsimon._data import Rows, check_classes, class_weights, merged_rows, row_weights
+from parsimon._data import (
+    Rows,
+    check_classes,
+    class_weights,
+    merged_rows,
+    row_weights,
+    validate_data,
+)
 from parsimon._parallel import one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -34,6 +42,7 @@ from parsimon.svm._front import (
     prices,
 )
 from parsimon.svm._gram import Gram, has_cholesky_factor
+from parsimon.svm._pairs import Slopes, fit_slopes, unseen_decisions
 from parsimon.svm.indefinite import Repair, repaired
 
 
@@ -70,6 +79,14 @@ def stratified_holdout(
 SUPPORT = 1e-8
 
 
+def _has_slopes(model: "FrontSVC") -> bool:
+    if getattr(model, "slopes_", None) is not None:
+        return True
+    raise AttributeError(
+        "predict_proba needs rows that the machine has not seen: hold some out, or refit it."
+    )
+
+
 class FrontSVC(ClassifierMixin, BaseEstimator):
     """A support vector classifier for two classes at a given price C of the hinge loss.
 
@@ -89,6 +106,8 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
     support_vectors_ (n_vectors, d): Empty for ``kernel="precomputed"``.
     dual_coef_ (1, n_vectors): Dual variables times signs.
     n_support_ (2,): Support vectors of each class.
+    slopes_: Of its probabilities, fitted to decisions about rows not seen: by five-fold
+        cross-fitting in `fit`, on the rows held out for a machine of a front, or else None.
     """
 
     def __init__(
@@ -136,7 +155,9 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
             bias, self.columns_ = described(problem, basis, alpha)
             errors = self.columns_["training_error"]
             self.beats_constant_ = errs_less(errors, problem.constant_error)
-        return settle(self, alpha[0], float(bias[0]), basis)
+            seen = problem.scores(alpha)[0] + bias[0]
+            slopes = _cross_fitted_slopes(dual, rows.weights, self.tol, otherwise=seen)
+        return settle(self, alpha[0], float(bias[0]), basis, slopes)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row, shape (m,)."""
@@ -150,6 +171,31 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values: Array = self.expansion_(X)
         return values
+
+    @available_if(_has_slopes)
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities, the greater of which `predict` returns, shape (m, 2)."""
+        positive = self.slopes_.probability(self.decision_function(X))
+        return np.column_stack((1.0 - positive, positive))
+
+
+def _cross_fitted_slopes(dual: Dual, counts: Array, tol: float, *, otherwise: Array) -> Slopes:
+    """Return slopes from machines of the same price that have not seen the rows.
+
+    If a class has a single row, none can be left out, and the decisions `otherwise` must do: the
+    targets of so few rows keep the probabilities far from 0 and 1.
+
+    Shapes: counts, otherwise (n,).
+    """
+
+    def machine(part: Dual, seed: np.random.SeedSequence) -> tuple[Array, float]:  # noqa: ARG001
+        alpha = solve(part, tol=tol).alpha
+        return alpha, float(best_bias(part.scores(alpha)[None], part.signs, part.upper)[0])
+
+    unseen = unseen_decisions(dual, counts, machine, np.random.SeedSequence(0))
+    decisions = otherwise if unseen is None else unseen
+    # C is in the bounds of all rows alike, so that they are weights up to a factor.
+    return fit_slopes(decisions, dual.signs, dual.upper * (counts.sum() / dual.upper.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +276,9 @@ def margin_problem(
     return MarginProblem(matrix, signs, weights), repair
 
 
-def settle(model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows) -> FrontSVC:
+def settle(
+    model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows, slopes: Slopes | None
+) -> FrontSVC:
     """Give a classifier the fitted attributes of one machine, and return it.
 
     Shapes: alpha (n,).
@@ -252,6 +300,7 @@ def settle(model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows) -> Fr
     model.intercept_ = np.array([bias])
     model.n_support_ = np.bincount(basis.rows.y[support], minlength=2)
     model.expansion_ = Expansion(basis.gram.subset(used), mapped[used], bias)
+    model.slopes_ = slopes
     return model
 
 
@@ -288,7 +337,7 @@ class FrontMachines:
     header: Number of columns of the user's table, and their names or None.
     columns (k,): All that is known of each machine, by name.
     is_dual: Whether they come from the printed objectives, so that they have no price of their own.
-    n_holdout: How many rows were held out.
+    holdout: The rows held out, if any were.
     """
 
     basis: TrainedRows
@@ -298,10 +347,15 @@ class FrontMachines:
     bias: Array
     columns: Mapping[str, Array]
     is_dual: bool
-    n_holdout: float
+    holdout: Holdout | None
 
     def __len__(self) -> int:
         return len(self.bias)
+
+    @property
+    def n_holdout(self) -> float:
+        """How many rows were held out."""
+        return 0.0 if self.holdout is None else self.holdout.n_rows
 
     @property
     def front(self) -> Front:
@@ -322,7 +376,16 @@ class FrontMachines:
         model.n_features_in_, names = self.header
         if names is not None:
             model.feature_names_in_ = names
-        return settle(model, self.alpha[index], float(self.bias[index]), self.basis)
+        alpha, bias = self.alpha[index], float(self.bias[index])
+        return settle(model, alpha, bias, self.basis, self._slopes(alpha, bias))
+
+    def _slopes(self, alpha: Array, bias: float) -> Slopes | None:
+        """Return the slopes of a machine's probabilities on the rows held out."""
+        if self.holdout is None:
+            return None
+        held = self.holdout
+        decisions = held.between @ self.basis.coefficients(alpha) + bias
+        return fit_slopes(decisions, held.signs, held.weights * held.n_rows / held.weights.sum())
 
 
 def front_of(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = None) -> Front:
@@ -393,14 +456,13 @@ def machines_found(
     kept = places[nondominated_rows(pair[places], keep_ties=False)]
     order = kept[front_of({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows]
     ordered = {name: column[order] for name, column in columns.items()}
-    n_holdout = 0.0 if holdout is None else holdout.n_rows
     machines = FrontMachines(
-        basis, template, header, alpha[order], bias[order], ordered, is_dual, n_holdout
+        basis, template, header, alpha[order], bias[order], ordered, is_dual, holdout
     )
     # Worth having is what errs less than the constant machine, the first.
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]
-    figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=n_holdout)
+    figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=machines.n_holdout)
     return Described(machines, figures, int(np.argmax(order == 0)))
 
 

@@ -13,7 +13,7 @@ fitted to decisions of machines that had not seen the rows. Of more than two cla
 probabilities are moved, where they must be, to the nearest ones that prefer the predicted class.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from parsimon._parallel import Workers
-from parsimon._typing import Array, Indices
+from parsimon._typing import Array, Indices, Mask
 from parsimon.svm._dual import Dual
 from parsimon.svm._evolve import EvolutionOptions
 from parsimon.svm._gram import FittedDual, fit_dual
@@ -119,6 +119,10 @@ class Slopes(NamedTuple):
 def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
     """Fit the slopes to decisions about rows with known labels.
 
+    Two slopes, one for both sides or none, which is one half for every row: the greatest log
+    likelihood less the number of slopes (Akaike's price), so that decisions that say nothing, or
+    few of them, are not believed.
+
     Shapes: decisions, signs, weights (n,).
 
     Platt (2000), "Probabilities for SV machines", for the targets, which are a little inside 0
@@ -126,20 +130,28 @@ def fit_slopes(decisions: Array, signs: Array, weights: Array) -> Slopes:
     """
     n_positive, n_negative = weights[signs > 0].sum(), weights[signs < 0].sum()
     targets = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    above, below = decisions > 0, decisions < 0
-    found = [
-        _slope(np.abs(decisions[side]), right[side], weights[side])
-        for side, right in ((above, targets), (below, 1.0 - targets))
-    ]
-    known = [slope for slope in found if slope is not None]
-    fallback = known[0] if known else 1.0
-    return Slopes(*(fallback if slope is None else slope for slope in found))
+    sizes, right = np.abs(decisions), np.where(decisions > 0, targets, 1.0 - targets)
+    both = _slope(sizes, right, weights, decisions != 0)
+    if both is None:
+        return Slopes(1.0, 1.0)
+    unit = float(np.average(sizes, weights=weights * (sizes > 0)))
+    sides = [_slope(sizes, right, weights, side) for side in (decisions > 0, decisions < 0)]
+    tried = [Slopes(_LEAST_SLOPE / unit, _LEAST_SLOPE / unit), Slopes(both, both)]
+    if None not in sides:
+        tried.append(Slopes(*(slope for slope in sides if slope is not None)))
+
+    def merit(n_slopes: int) -> float:
+        scores = np.where(decisions > 0, *tried[n_slopes]) * decisions
+        return float(weights @ (targets * scores - np.logaddexp(0.0, scores))) - n_slopes
+
+    return tried[max(range(len(tried)), key=merit)]
 
 
-def _slope(sizes: Array, targets: Array, weights: Array) -> float | None:
-    """Return the slope of greatest likelihood, bounded; None without rows."""
-    if len(sizes) == 0:
+def _slope(sizes: Array, targets: Array, weights: Array, which: Mask) -> float | None:
+    """Return the slope of greatest likelihood on some rows, bounded; None without rows."""
+    if not which.any():
         return None
+    sizes, targets, weights = sizes[which], targets[which], weights[which]
     unit = float(np.average(sizes, weights=weights))
     scaled = sizes / unit
 
@@ -214,6 +226,7 @@ class PairwiseProblem:
     codes (n,): Classes, counted from 0.
     upper (n,): Bounds of the dual variables.
     concave: Whether the kernel matrix has no negative eigenvalues.
+    counts (n,): How many given rows each stands for.
     """
 
     kernel: Array
@@ -221,6 +234,7 @@ class PairwiseProblem:
     upper: Array
     n_classes: int
     concave: bool
+    counts: Array
 
     def duals(self, *, equality: bool) -> Iterator[Dual]:
         """Yield the dual of each pair, in the order of `pairs_of`."""
@@ -252,9 +266,10 @@ def fit_pairs(
     """Fit every pair of classes, with chance of its own."""
     duals = problem.duals(equality=not settings.printed)
     children = seed.spawn(len(pairs_of(problem.n_classes)))
+    counts = [problem.counts[pair.rows(problem.codes)] for pair in pairs_of(problem.n_classes)]
     calls = (
-        (dual, settings, problem.concave, child, probability)
-        for dual, child in zip(duals, children, strict=True)
+        (dual, settings, problem.concave, child, own if probability else None)
+        for dual, child, own in zip(duals, children, counts, strict=True)
     )
     with Workers(1 if problem.n_classes == 2 else n_jobs) as workers:
         return list(workers.map(fit_pair, calls))
@@ -265,45 +280,79 @@ def fit_pair(
     settings: EvolutionOptions,
     concave: bool,
     seed: np.random.SeedSequence,
-    probability: bool,
+    counts: Array | None,
 ) -> PairFit:
-    """Fit one pair of classes."""
+    """Fit one pair of classes, with probabilities if it is known how many rows each stands for."""
     own, folds = seed.spawn(2)
     fitted = fit_dual(dual, settings, concave, own)
-    if not probability:
+    if counts is None:
         return PairFit(fitted, None)
-    decisions = cross_fitted(dual, settings, concave, folds)
+    decisions = cross_fitted(dual, counts, settings, concave, folds)
     if decisions is None:
         decisions = dual.scores(fitted.solution.alpha, fitted.solution.bias)
     # C is in the bounds of all rows alike, so that they are weights up to a factor.
-    weights = dual.upper * (len(dual) / dual.upper.sum())
+    weights = dual.upper * (counts.sum() / dual.upper.sum())
     return PairFit(fitted, fit_slopes(decisions, dual.signs, weights))
 
 
 def cross_fitted(
-    dual: Dual, settings: EvolutionOptions, concave: bool, seed: np.random.SeedSequence
+    dual: Dual,
+    counts: Array,
+    settings: EvolutionOptions,
+    concave: bool,
+    seed: np.random.SeedSequence,
 ) -> Array | None:
-    """Return decisions about every row by machines that have not seen it.
+    """Return decisions about every row by evolved machines that have not seen it; None as below."""
 
-    None if a class has a single row, so that none can be left out.
+    def machine(part: Dual, child: np.random.SeedSequence) -> tuple[Array, float]:
+        found = fit_dual(part, settings, concave, child).solution
+        return found.alpha, found.bias
+
+    return unseen_decisions(dual, counts, machine, seed)
+
+
+def unseen_decisions(
+    dual: Dual,
+    counts: Array,
+    machine: Callable[[Dual, np.random.SeedSequence], tuple[Array, float]],
+    seed: np.random.SeedSequence,
+) -> Array | None:
+    """Return decisions about every row by machines that have not seen it, in five folds.
+
+    `machine` solves a part of the dual, and returns its variables and the bias. A row that stands
+    for several is left out a part at a time, as its copies would be, and its decisions are
+    averaged. None if a class has a single row, so that none can be left out.
+
+    Shapes: counts (n,).
     """
-    least = int(min((dual.signs > 0).sum(), (dual.signs < 0).sum()))
-    n_folds = min(_N_FOLDS, least)
+    copies = np.maximum(np.floor(counts + 1e-9), 1.0)
+    n_folds = int(min(_N_FOLDS, *(copies[dual.signs == sign].sum() for sign in (-1.0, 1.0))))
     if n_folds < 2:
         return None
     shuffle, *seeds = seed.spawn(1 + n_folds)
     rng = np.random.default_rng(shuffle)
-    folds = np.empty(len(dual), dtype=np.intp)
-    for sign in (-1.0, 1.0):
-        members = np.flatnonzero(dual.signs == sign)
-        folds[rng.permutation(members)] = np.arange(len(members)) % n_folds
-    decisions = np.empty(len(dual))
-    for fold, child in enumerate(seeds):
-        kept, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        part = Dual(
-            dual.kernel[np.ix_(kept, kept)], dual.signs[kept], dual.upper[kept], dual.equality
-        )
-        found = fit_dual(part, settings, concave, child).solution
-        signed = found.alpha * part.signs
-        decisions[left] = dual.kernel[np.ix_(left, kept)] @ signed + found.bias
+    shares = _shares_left_out(dual.signs, copies, n_folds, rng)
+    decisions = np.zeros(len(dual))
+    for share, child in zip(shares.T, seeds, strict=True):
+        kept, left = np.flatnonzero(share < 1), np.flatnonzero(share > 0)
+        upper = dual.upper[kept] * (1.0 - share[kept])
+        part = Dual(dual.kernel[np.ix_(kept, kept)], dual.signs[kept], upper, dual.equality)
+        alpha, bias = machine(part, child)
+        found = dual.kernel[np.ix_(left, kept)] @ (alpha * part.signs) + bias
+        decisions[left] += share[left] * found
     return decisions
+
+
+def _shares_left_out(signs: Array, copies: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Return which share of each row every fold leaves out; those of a row sum to 1.
+
+    Shapes: signs, copies (n,) -> (n, n_folds).
+    """
+    first = np.empty(len(signs), dtype=np.intp)
+    for sign in (-1.0, 1.0):
+        members = np.flatnonzero(signs == sign)
+        first[rng.permutation(members)] = np.arange(len(members)) % n_folds
+    parts = np.minimum(copies, n_folds)
+    steps = (np.arange(n_folds) - first[:, None]) % n_folds
+    shares: Array = np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)
+    return shares

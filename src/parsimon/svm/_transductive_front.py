@@ -17,7 +17,7 @@ from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
-from parsimon.svm._front import BlendCrossover, seconds_left
+from parsimon.svm._front import BlendCrossover, resumable, seconds_left
 from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
@@ -218,17 +218,18 @@ def search_primal(
     rng = np.random.default_rng(first)
     machines = exact_machines(problem, rng, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
+    start = _filled(machines, evaluate, population_size, rng)
     result = nsga2(
         evaluate,
         Box(-np.inf, np.inf, n_variables=len(problem.known) + 1),
-        start=_filled(machines, evaluate, population_size, rng),
+        start=start,
         population_size=population_size,
         names=PRIMAL_NAMES,
         crossover=BlendCrossover(),
         mutation=ScaleMutation(),
         time_limit=seconds_left(deadline),
         random_state=second,
-        **options,
+        **resumable(options, deadline),
     )
     values, violation = evaluate(machines)
     kept = violation <= (0.0 if result.is_feasible else -1.0)

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, is_precomputed
-from parsimon._data import check_classes, class_weights, merged_rows, row_weights
+from parsimon._data import check_classes, class_weights, merged_rows, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
@@ -241,7 +241,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
             made = training_matrix(self, X, rows.places, counts)
             self.C_ = box_size(self.C, made.matrix, counts)
             problem = PairwiseProblem(
-                made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave
+                made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave, counts
             )
             fits = fit_pairs(
                 problem,

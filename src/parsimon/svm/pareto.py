@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -22,7 +22,7 @@ from parsimon._checks import (
     is_precomputed,
     shorten,
 )
-from parsimon._data import Rows, merged_rows
+from parsimon._data import Rows, merged_rows, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -63,7 +63,9 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
     one run [1]_. Some rows are held out: the errors on training and held-out rows along the front
     show where overfitting begins (`plot_overfitting`), and the machine with the fewest errors on
     the rows held out is the one that `predict` uses. `select` returns any other as an ordinary
-    fitted classifier.
+    fitted classifier. Probabilities are fitted to decisions about rows that a machine has not
+    seen: by five-fold cross-fitting at its C if it is solved anew, else on the rows held out;
+    without either there are none. The greater is always that of the class that `predict` returns.
 
     Two classes; for more, wrap it in `sklearn.multiclass.OneVsOneClassifier`.
 
@@ -277,7 +279,8 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
             "holdout_error": the fewest errors on the rows held out, of equal ones the widest
             margin. "one_se": the widest margin within one standard error of that.
             "training_error"; "dual": the greatest undivided dual objective; "knee",
-            "knee:tradeoff": of the objectives of the search. "auto": "holdout_error", or "knee"
+            "knee:tradeoff": of the objectives of the search, "one_se" if that errs more on the
+            rows held out. "auto": "holdout_error", or "knee"
             if no rows were held out. "best:n_support" and every other rule of
             `parsimon.pareto.choose`. Any of them among machines that meet conditions: "one_se
             where n_support<=20". An index, or a function of the front. `choose` if left out.

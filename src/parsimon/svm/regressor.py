@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_positive, is_precomputed
-from parsimon._data import merged_rows, row_weights
+from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices

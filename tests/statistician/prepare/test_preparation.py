@@ -85,6 +85,41 @@ def test_variables_say_where_they_come_from(hostile):
     assert sources["年龄"] == ("年龄", "number")
 
 
+def test_passengers_have_no_variable_for_their_names_tickets_and_cabins():
+    rng = np.random.default_rng(4)
+    n = 400
+    table = pd.DataFrame(
+        {
+            "PassengerId": np.arange(1, n + 1),
+            "Name": [f"Passenger, Mr. {k}" for k in range(n - 12)] + ["Kelly, Mr. James"] * 12,
+            "Ticket": [f"PC {k}" if k % 4 else str(20_000 + k) for k in rng.integers(0, 280, n)],
+            "Cabin": [f"B{rng.integers(80)}" if rng.random() < 0.25 else None for _ in range(n)],
+            "Sex": rng.choice(["male", "female"], n),
+            "Class": rng.choice(["first", "second", "third"], n),
+            "Port": ["S"] * 300 + ["C"] * 70 + ["Q"] * 28 + [None] * 2,
+            "Age": np.where(rng.random(n) < 0.2, np.nan, rng.integers(1, 80, n)),
+        }
+    )
+    preparer = Preparer().fit(table)
+    assert list(preparer.get_feature_names_out()) == [
+        "Cabin is missing",
+        "Sex = male",
+        *("Class = first", "Class = second", "Class = third"),
+        *("Port = C", "Port = Q", "Port = S"),
+        *("Age", "Age is missing"),
+    ]
+    assert {one.column for one in preparer.variables_ if one.name.startswith("Class")} == {"Class"}
+    said = {(one.column, one.kind) for one in preparer.treatments_}
+    left_out = {
+        ("PassengerId", "column_identifier"),
+        ("Name", "column_identifier"),
+        ("Ticket", "column_names"),
+        ("Cabin", "column_names"),
+    }
+    assert left_out <= said
+    assert preparer.transform(table).min().min() == 0
+
+
 def test_later_rows_may_have_other_orders_types_columns_and_levels(hostile):
     preparer = Preparer().fit(hostile)
     later = pd.DataFrame(

@@ -65,7 +65,7 @@ def test_each_of_a_few_levels_has_a_variable():
 
 @pytest.mark.parametrize(("most", "n_rare"), [(8, 5), (4, 9), (12, 0)])
 def test_rare_levels_are_put_together(most, n_rare):
-    levels = [letter for place, letter in enumerate("lkjihgfedcba", 1) for _ in range(place * 2)]
+    levels = [letter for place, letter in enumerate("lkjihgfedcba", 4) for _ in range(place * 2)]
     found = recognise(pd.Series(levels), "code", most_levels=most)
     counted = [one.count for one in found.treatments if one.kind == "rare_levels"]
     assert counted == ([n_rare] if n_rare else [])
@@ -75,10 +75,107 @@ def test_rare_levels_are_put_together(most, n_rare):
 
 
 def test_a_level_that_is_called_other_joins_the_others():
-    column = pd.Series([*"abcdefghi"] * 3 + ["Other"] * 30)
+    column = pd.Series([*"abcdefghi"] * 6 + ["Other"] * 30)
     found = recognise(column, "code")
     assert "code = Other" not in names(found)
     assert found.recipe.encode(pd.Series(["Other", "a"])).values[:, -1].tolist() == [1, 0]
+
+
+def counted(*counts):
+    """Return a column of levels a, b, ... in so many rows each."""
+    return pd.Series([chr(97 + place) for place, n in enumerate(counts) for _ in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("counts", "variables", "said"),
+    [
+        ((200, 100, 50, 4), ["a", "b", "c"], ("levels_unsupported", 1, "a")),
+        ((200, 100, 50, 5), ["a", "b", "c", "d"], None),
+        ((200, 100, 50, 3, 3), ["a", "b", "c", "other"], ("rare_levels", 2, "")),
+        ((2000, 900, 19, 19, 19), ["a", "b", "other"], ("rare_levels", 3, "")),
+        ((200, 3, 2, 1), ["a"], ("rare_levels", 3, "")),
+        ((200, 100, 2), ["b"], ("levels_unsupported", 1, "a")),
+        ((10, 6, 4), ["a", "b", "c"], None),
+        ((10, 9, 1), ["b"], ("levels_unsupported", 1, "a")),
+    ],
+)
+def test_a_level_needs_support_and_what_has_none_is_said(counts, variables, said):
+    column = counted(*counts)
+    found = recognise(column, "x")
+    assert names(found) == [f"x = {level}" for level in variables]
+    rest = [(one.kind, one.count, one.value) for one in found.treatments[1:]]
+    assert rest == ([said] if said else [])
+    assert found.values.sum(axis=0).min() >= min(5, len(column) / 10)
+    np.testing.assert_array_equal(found.values, found.recipe.encode(column).values)
+
+
+def test_rare_levels_count_as_the_commonest_when_rows_come_later_too():
+    found = recognise(counted(200, 100, 50, 4), "x")
+    encoded = found.recipe.encode(pd.Series(["d", "a", "z"]))
+    assert encoded.values.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
+    assert encoded.n_unknown == 1
+
+
+@pytest.mark.parametrize(("n_yes", "kept"), [(4, False), (5, True)])
+def test_the_rarer_of_two_levels_needs_support_too(n_yes, kept):
+    found = recognise(pd.Series(["no"] * 900 + ["yes"] * n_yes), "smoker")
+    if kept:
+        assert names(found) == ["smoker"]
+    else:
+        assert found.recipe is None
+        [said] = found.treatments
+        assert (said.kind, said.count, said.value) == ("column_rare", n_yes, "no")
+
+
+@pytest.mark.parametrize(("n_missing", "own"), [(4, False), (5, True)])
+def test_few_missing_cells_are_no_level_of_their_own(n_missing, own):
+    column = pd.Series(["S"] * 200 + ["C"] * 100 + ["Q"] * 50 + [None] * n_missing)
+    found = recognise(column, "port")
+    assert ("port is missing" in names(found)) == own
+    said = found.treatments[-1]
+    kind, level = ("missing_level", "") if own else ("missing_as_level", "S")
+    assert (said.kind, said.count, said.value) == (kind, n_missing, level)
+    assert found.values.sum(axis=1).tolist() == [1.0] * len(column)
+    if not own:
+        [later] = found.recipe.treatments(found.recipe.encode(pd.Series([None, "Q"])))
+        assert (later.kind, later.count, later.value) == ("missing_as_level", 1, "S")
+
+
+def test_text_that_mostly_occurs_in_few_rows_is_names_and_is_left_out():
+    rng = np.random.default_rng(0)
+    surnames = pd.Series([f"name {k}" for k in rng.integers(0, 300, 600)])
+    found = recognise(surnames, "surname")
+    assert found.recipe is None
+    [said] = found.treatments
+    assert (said.kind, said.count) == ("column_names", surnames.nunique())
+    known = pd.Series(["Smith"] * 20 + [f"name {k // 2}" for k in range(580)])
+    assert kinds(recognise(known, "surname")) == ["column_names"]
+
+
+def test_where_a_name_is_missing_may_still_say_something():
+    column = pd.Series([f"C{k // 2}" for k in range(120)] + [None] * 300, dtype=object)
+    found = recognise(column, "cabin")
+    assert names(found) == ["cabin is missing"]
+    assert kinds(found) == ["column_names", "missing_indicated"]
+    assert found.values[:, 0].tolist() == [0.0] * 120 + [1.0] * 300
+    later = found.recipe.encode(pd.Series(["C1", "Z9", None]))
+    assert later.values.tolist() == [[0], [0], [1]]
+    assert later.n_unknown == 0
+
+
+def test_a_long_tail_below_a_few_true_levels_is_other():
+    column = pd.Series(["Oslo"] * 200 + ["Bergen"] * 150 + [f"village {k}" for k in range(150)])
+    found = recognise(column, "town")
+    assert names(found) == ["town = Bergen", "town = Oslo", "town = other"]
+
+
+@pytest.mark.parametrize(("n_levels", "each"), [(4, 50), (30, 20)])
+def test_true_categories_survive_and_the_number_of_levels_is_bounded(n_levels, each):
+    column = pd.Series([f"level {k % n_levels:02d}" for k in range(n_levels * each)])
+    found = recognise(column, "x")
+    assert len(names(found)) == min(n_levels, 8)
+    assert found.recipe.other == (n_levels > 8)
+    assert found.treatments[0].count == n_levels
 
 
 def test_long_levels_have_short_names():
@@ -104,6 +201,18 @@ def test_identifiers_are_left_out(column, name):
 
 
 @pytest.mark.parametrize(
+    ("column", "name", "n_distinct"),
+    [
+        (pd.Series([place // 2 * 37 % 1000 for place in range(60)] + [7, 7]), "patient_id", 31),
+        (pd.Series([113803, 17599, 373450] * 4 + [*range(5000, 5060)]), "Ticket", 63),
+    ],
+)
+def test_numbers_that_are_called_an_identifier_may_repeat(column, name, n_distinct):
+    [said] = recognise(column, name).treatments
+    assert (said.kind, said.count) == ("column_names", n_distinct)
+
+
+@pytest.mark.parametrize(
     ("column", "name"),
     [
         (pd.Series([1, 2, 3, 4, 5]), "dose"),
@@ -111,6 +220,7 @@ def test_identifiers_are_left_out(column, name):
         (pd.Series(range(1950, 1990)), "anything"),
         (pd.Series(np.arange(40) + 0.5), "patient id"),
         (pd.Series([1, 2, 2, 3, 4, 5]), "id"),
+        (pd.Series([1, 2, 3, 4] * 10), "treatment id"),
         (pd.Series(range(40))[::-1], "anything"),
         (pd.Series([31, 52, 47, 38, 29]), "midday"),
     ],

@@ -7,7 +7,7 @@ that maps rows to the mean and variance of the latent function. Each returns mat
 
 from parsimon.report.figures.calibration import calibration_curve
 from parsimon.report.figures.numeric import NumberRows, regression_1d, regression_2d
-from parsimon.report.figures.one_column import monotonicity, posterior_1d
+from parsimon.report.figures.one_column import monotonicity, posterior_1d, slices
 from parsimon.report.figures.parts import DrawnPart, component_panels, component_reach
 from parsimon.report.figures.points import ClassRows, label
 from parsimon.report.figures.search_figures import error_steps, search_tree
@@ -33,5 +33,6 @@ __all__ = [
     "regression_1d",
     "regression_2d",
     "search_tree",
+    "slices",
     "svg",
 ]

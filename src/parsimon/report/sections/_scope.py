@@ -15,6 +15,19 @@ from parsimon.report.findings import (
 )
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import clean, number, quoted
+from parsimon.structures import Claim
+from parsimon.structures.claims import SUGGESTED
+
+# Below this share of the rows a class is called rare.
+RARE = 0.2
+
+_GUIDES = {
+    "cv_error": "cross-validated error",
+    "cv_logloss": "cross-validated log loss",
+    "loo_logloss": "leave-one-out log loss",
+    "nlml": "negative log marginal likelihood",
+    "bic": "Bayesian information criterion",
+}
 
 
 def target_of(findings: ReportFindings) -> str:
@@ -102,6 +115,57 @@ class Scope:
         """The rows that the search used, in words."""
         n_all = self.findings.table.n_rows_used
         return f"all {n_all:,} rows" if self.n_rows == n_all else f"{self.n_rows:,} searched rows"
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that are of the class asked for."""
+        study = self.study
+        return study.n_positive / max(1, study.n_positive + study.n_negative)
+
+    @property
+    def rare(self) -> bool:
+        """Whether one of the two sides has so few rows that few answers can be wrong."""
+        return not self.numeric and min(self.share, 1 - self.share) < RARE
+
+    @property
+    def positive_is_rare(self) -> bool:
+        """Whether it is the class asked for that has the fewer rows."""
+        return self.share <= 0.5
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that may be used."""
+        return tuple(dict.fromkeys(one.column for one in self.findings.table.variables))
+
+    @property
+    def choice(self) -> str:
+        """The rule that chose the structure: "supported", "one_se" or "least_error"."""
+        return self.study.search.choose.replace("-", "_")
+
+    @property
+    def guide(self) -> str:
+        """What the search minimised."""
+        guide = self.study.search.guide
+        return _GUIDES.get(guide, clean(guide))
+
+    @property
+    def claimed(self) -> tuple[Claim, ...]:
+        """What is said of this question: what is certain, and suggestions."""
+        return tuple(
+            one for one in self.study.claims if one.certain or one.probability >= SUGGESTED
+        )
+
+    def column(self, name: str) -> str:
+        """Return the column that a variable comes from, by the variable's name.
+
+        A part of the table may have levels that the whole has put together, so that a name which
+        is not known is taken apart.
+        """
+        known = {one.name: one.column for one in self.findings.table.variables}
+        if name in known:
+            return known[name]
+        inside = [one for one in self.columns if name.startswith((f"{one} = ", f"{one} is "))]
+        return max(inside, key=len, default=name)
 
     def anchor(self, name: str) -> str:
         """Return an anchor that no other question has."""

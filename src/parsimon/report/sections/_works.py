@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 
 _WORKS = {
+    "Bates et al. 2023": "Bates, S., Hastie, T. and Tibshirani, R. (2023). Cross-validation: what "
+    "does it estimate and how well does it do it? Journal of the American Statistical Association "
+    "119, 1434–1445.",
     "Blomberg et al. 2003": "Blomberg, S. P., Garland, T. and Ives, A. R. (2003). Testing for "
     "phylogenetic signal in comparative data: behavioral traits are more labile. Evolution 57, "
     "717–745.",

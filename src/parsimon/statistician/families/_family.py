@@ -27,6 +27,7 @@ from parsimon.report.findings import (
     Variable,
     VariableFinding,
 )
+from parsimon.structures import StructurePosterior
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ class Question:
         column's name.
     rows (n,): Numbers of the rows in the table, from 1.
     key: Distinguishes the figures of several questions: letters, digits and dashes.
+    n_questions: How many are asked of the table, which claims have to pay for.
+    structures: Which variables and interactions these rows support; None if it was not looked at.
     """
 
     table: "pd.DataFrame"
@@ -61,6 +64,8 @@ class Question:
     rows: Indices
     key: str = "study-1"
     seed: np.random.SeedSequence
+    n_questions: int = 1
+    structures: StructurePosterior | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,11 +180,14 @@ class OwnPredictions:
         says it all.
     source: Whether each row was left out. A model that cannot leave rows out without a new fit has
         seen its own rows.
+    ranking (n,): Probabilities that rank the rows better than `value`, whose order suffers from
+        what is left out; None if there are none.
     """
 
     value: Array
     deviation: Array
     source: Source
+    ranking: Array | None = None
 
 
 class Description(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from parsimon._checks import shorten
+from parsimon._data import refuse_scale
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
@@ -196,6 +197,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) ->
             f"The target {name!r} is {values[0]:g} in all {len(values)} rows that have one; "
             "there is nothing to predict."
         )
+    refuse_scale(values[:, None], f"The target {name!r}")
     if numbers.n_text:
         treatments += (
             Treatment(

@@ -4,6 +4,7 @@
 that are equal or never vary; `Screener` keeps those that say most about the target, each alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -12,9 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import shorten
+from parsimon._data import validate_data
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
@@ -76,6 +78,8 @@ _WHY = {
     "column_constant": "the same in every row",
     "column_empty": "empty",
     "column_identifier": "different in every row",
+    "column_names": "text of which most occurs in too few rows",
+    "column_rare": "the same in nearly every row",
     "column_ambiguous_date": "dates whose day and month cannot be told apart",
 }
 
@@ -177,10 +181,14 @@ class Preparer(TransformerMixin, BaseEstimator):
     levels
     more levels            one 0/1 variable for each; beyond `most_levels`, for the commonest and
                            one for all others. Missing cells are a level of their own
+    support                a level needs five rows and 1 % of them (of two levels: five rows; in
+                           fewer than fifty rows: a tenth of them). Others are put together, and
+                           count as the commonest level if they are too few even so
     dates                  days since the first; text in a format that says what is the month
-    identifiers, constant, left out
-    empty and equal
-    columns
+    identifiers, names,    left out; where cells are missing may still say something
+    free text
+    constant, empty and    left out
+    equal columns
     =====================  =====================================================================
 
     most_levels: Variables for a category, at least 3.
@@ -303,8 +311,8 @@ class Screener(TransformerMixin, BaseEstimator):
         self.most = most
         self.task = task
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Score each variable and choose.
+    def fit(self, X: Any, y: Any, always: Sequence[int] = ()) -> Self:
+        """Score each variable and choose; those of `always` are kept whatever their scores.
 
         Shapes: X (n, d), y (n,).
         """
@@ -319,7 +327,9 @@ class Screener(TransformerMixin, BaseEstimator):
         if not numeric:
             check_classification_targets(y)
         self.scores_ = dependence(values, y, task=self.task)
-        best = np.argsort(-self.scores_, kind="stable")[: self.most]
+        wanted = np.isin(np.arange(len(self.scores_)), always)
+        ranked = np.lexsort((-self.scores_, ~wanted))
+        best = ranked[: max(self.most, int(wanted.sum()))]
         self.kept_ = np.sort(best)
         left_out = len(self.scores_) > len(best)
         screened = Treatment(kind="columns_screened", count=len(best), value=str(len(self.scores_)))

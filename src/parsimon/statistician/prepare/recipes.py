@@ -159,8 +159,11 @@ class LevelsColumn:
     reference: The other of two levels; empty if there are more.
     usual: The commoner of two levels, which a cell gets that is neither; empty if there are
         more.
-    other: Whether one more variable stands for every level that is not in `levels`.
+    other: Whether every level that is not in `levels` is known as "other". It has a variable,
+        unless there is one level only, which says it already.
     indicated: Whether one more variable stands for missing cells.
+    fill: The level that missing cells get if they are not indicated; empty for none.
+    rare: Levels with too little support for a variable even together; their cells get `fill`.
     plain: Whether the only level is a yes, so that its variable needs no more than the column's
         name.
     """
@@ -172,6 +175,8 @@ class LevelsColumn:
     other: bool = False
     indicated: bool = False
     plain: bool = False
+    fill: str = ""
+    rare: tuple[str, ...] = ()
 
     @property
     def variables(self) -> tuple[VariableSource, ...]:
@@ -179,11 +184,15 @@ class LevelsColumn:
         names = [f"{self.column} = {short(level)}" for level in self.levels]
         if self.plain:
             names = [self.column]
-        names += [f"{self.column} = other"] * self.other
+        names += [f"{self.column} = other"] * self._other_shown
         names += [f"{self.column} is missing"] * self.indicated
         return tuple(
             VariableSource(name=name, column=self.column, kind="indicator") for name in names
         )
+
+    @property
+    def _other_shown(self) -> bool:
+        return self.other and len(self.levels) > 1
 
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
         """Return the 0/1 variables of these cells."""
@@ -194,14 +203,16 @@ class LevelsColumn:
         elsewhere, gap = len(self.levels), len(self.levels) + 1
         places = {level: place for place, level in enumerate(self.levels)}
         usual = places.get(self.usual, elsewhere)
+        fill = places.get(self.fill, elsewhere) if self.fill else gap
         places[self.reference] = elsewhere
+        places.update(dict.fromkeys(self.rare, fill))
         unknown = [text not in places and not self.other for text in read.labels]
         slots = read.spread(
             [places.get(text, usual) for text in read.labels],
-            gap if self.indicated else usual if self.usual else gap,
+            gap if self.indicated else usual if self.usual else fill,
             np.intp,
         )
-        shown = [*range(elsewhere), *[elsewhere] * self.other, *[gap] * self.indicated]
+        shown = [*range(elsewhere), *[elsewhere] * self._other_shown, *[gap] * self.indicated]
         return Encoded(
             (slots[:, None] == np.array(shown)).astype(np.float64),
             int((read.codes < 0).sum()),
@@ -212,6 +223,9 @@ class LevelsColumn:
         """Say how many cells were missing or had a level that was never seen."""
         if self.indicated:
             missing = _said("missing_level", self.column, encoded.n_missing)
+            return missing + _said("unseen_levels", self.column, encoded.n_unknown, self.usual)
+        if self.fill:
+            missing = _said("missing_as_level", self.column, encoded.n_missing, self.fill)
             return missing + _said("unseen_levels", self.column, encoded.n_unknown, self.usual)
         count = encoded.n_missing + encoded.n_unknown
         return _said("unseen_levels", self.column, count, self.usual)

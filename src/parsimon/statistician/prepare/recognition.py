@@ -3,9 +3,9 @@
 A value that looks like a code for "missing" is noticed, never changed.
 """
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,11 +86,17 @@ _NEARLY_ALL = 0.95
 _FEWEST_INDICATED, _SMALLEST_SHARE_INDICATED = 5, 0.05
 # Text with more distinct cells than this share of the rows says nothing about other rows.
 _IDENTIFYING_SHARE = 0.9
+# A level needs so many rows, or this share of them if that is more; in a table of fewer than
+# fifty, a tenth of the rows.
+_FEWEST_SUPPORTING, _SMALLEST_SHARE_SUPPORTING, _SHARE_OF_FEW_ROWS = 5, 0.01, 0.1
+# Text with fewer of its cells in levels that have support is names or free text.
+_SHARE_SUPPORTED = 0.5
 # With fewer rows, 1, 2, 3, ... may as well be a measurement.
 _FEWEST_NUMBERED_ROWS = 20
 _IDENTIFYING_WORDS = frozenset({"id", "ids", "uuid", "guid", "identifier", "rowid", "unnamed"})
 _IDENTIFYING_ENDS = frozenset(
     {"index", "idx", "row", "rownum", "rownames", "key", "nr", "no", "number", "num", "serial"}
+    | {"ticket", "invoice", "passport", "phone", "telephone", "barcode", "ssn"}
 )
 _TIME_WORDS = frozenset(
     {"time", "t", "year", "month", "week", "day", "days", "hour", "date", "age", "period", "step"}
@@ -153,6 +159,9 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
         return _left_out("column_constant", name, value=number(low))
     if _is_identifier(present, name):
         return _left_out("column_identifier", name)
+    if _is_repeated_identifier(present, name):
+        said = _said("column_names", name, len(np.unique(present)))
+        return Recognised(recipe=None, treatments=(said,))
     binary = bool(((present == 0) | (present == 1)).all())
     # Half of a yes is nothing that a table could hold.
     fill = float(np.floor(np.median(present)) if binary else np.median(present))
@@ -196,11 +205,27 @@ def _is_identifier(present: Array, name: str) -> bool:
         return False
     if len(np.unique(present)) < len(present):
         return False
-    words = _words(name)
-    if words and (_IDENTIFYING_WORDS & set(words) or words[-1] in _IDENTIFYING_ENDS):
+    if _names_cases(name):
         return True
     numbered = present[0] >= 0 and present[-1] <= 2 * len(present) and np.all(np.diff(present) > 0)
-    return bool(numbered and len(present) >= _FEWEST_NUMBERED_ROWS and not _TIME_WORDS & set(words))
+    timed = _TIME_WORDS & set(_words(name))
+    return bool(numbered and len(present) >= _FEWEST_NUMBERED_ROWS and not timed)
+
+
+def _is_repeated_identifier(present: Array, name: str) -> bool:
+    """Return whether whole numbers under such a name mostly occur once or twice."""
+    return bool(
+        len(present) >= _FEWEST_NUMBERED_ROWS
+        and _names_cases(name)
+        and np.all(present == np.floor(present))
+        and 2 * len(np.unique(present)) >= len(present)
+    )
+
+
+def _names_cases(name: str) -> bool:
+    """Return whether a column's name says that it tells cases apart."""
+    words = _words(name)
+    return bool(words and (_IDENTIFYING_WORDS & set(words) or words[-1] in _IDENTIFYING_ENDS))
 
 
 def _words(name: str) -> list[str]:
@@ -231,52 +256,105 @@ def _levels(read: Cells, name: str, most_levels: int, truth: bool) -> Recognised
     counts = dict(zip(read.labels, read.counts.tolist(), strict=True))
     n_cells = sum(counts.values())
     n_missing = len(read.codes) - n_cells
-    if len(counts) == 1 and not _worth_indicating(n_missing, len(read.codes)):
-        return _left_out("column_constant", name, value=read.labels[0])
+    if len(counts) == 1:
+        if not _worth_indicating(n_missing, len(read.codes)):
+            return _left_out("column_constant", name, value=read.labels[0])
+        return _told(read, LevelsColumn(column=name, levels=read.labels), n_missing)
     if not truth and len(counts) > max(2.0, _IDENTIFYING_SHARE * n_cells):
-        return _left_out("column_identifier", name)
-    gaps = [_said("missing_level", name, n_missing)] if n_missing else []
+        return _without_levels(_said("column_identifier", name, 0), read)
+    least = _support(counts)
     levels = in_order(read.labels)
-    if len(levels) <= 2:
-        recipe = _two_levels(levels, counts, name, bool(gaps))
+    supported = tuple(level for level in levels if counts[level] >= least)
+    if sum(counts[level] for level in supported) < _SHARE_SUPPORTED * n_cells:
+        return _without_levels(_said("column_names", name, len(levels)), read)
+    chosen = _chosen(levels, supported, counts, most_levels)
+    rest = tuple(level for level in levels if level not in chosen)
+    n_rest = sum(counts[level] for level in rest)
+    if len(chosen) < 2 and n_rest < least:
+        return _without_levels(_said("column_rare", name, n_rest, supported[0]), read)
+    if not chosen:
+        return _without_levels(_said("column_names", name, len(levels)), read)
+    other = n_rest >= least
+    indicated = n_missing >= least
+    filled = (n_missing and not indicated) or (rest and not other)
+    recipe = LevelsColumn(
+        column=name,
+        levels=chosen,
+        other=other,
+        indicated=indicated and bool(n_missing),
+        fill=max(chosen, key=lambda level: counts[level]) if filled else "",
+        rare=() if other else rest,
+    )
+    if len(chosen) == 2 and not other:
+        recipe = _two_levels(recipe, counts)
+    return _told(read, recipe, n_missing, n_rest=len(rest), n_levels=len(levels))
+
+
+def _support(counts: dict[str, int]) -> int:
+    """Return how many rows a level needs for a variable of its own.
+
+    Of two levels the rarer needs no share of the rows: a yes may be rare and well supported.
+    """
+    n_cells = sum(counts.values())
+    few = min(_FEWEST_SUPPORTING, math.ceil(_SHARE_OF_FEW_ROWS * n_cells))
+    return few if len(counts) == 2 else max(few, math.ceil(_SMALLEST_SHARE_SUPPORTING * n_cells))
+
+
+def _chosen(
+    levels: tuple[str, ...], supported: tuple[str, ...], counts: dict[str, int], most: int
+) -> tuple[str, ...]:
+    """Return the levels with a variable: all, or the most frequent with room for "other".
+
+    One that is called "other" joins the others.
+    """
+    if supported == levels and len(levels) <= most:
+        return levels
+    named = [level for level in supported if level.casefold() != "other"]
+    common = set(sorted(named, key=lambda level: -counts[level])[: most - 1])
+    return tuple(level for level in levels if level in common)
+
+
+def _without_levels(said: Treatment, read: Cells) -> Recognised:
+    """Leave out what the cells say; whether there is one may still say something."""
+    n_missing = int((read.codes < 0).sum())
+    if not _worth_indicating(n_missing, len(read.codes)):
+        return Recognised(recipe=None, treatments=(said,))
+    recipe = LevelsColumn(column=said.column, levels=(), other=True, indicated=True)
+    indicated = _said("missing_indicated", said.column, n_missing)
+    values = recipe.indicators(read).values
+    return Recognised(recipe=recipe, treatments=(said, indicated), values=values)
+
+
+def _told(
+    read: Cells, recipe: LevelsColumn, n_missing: int, *, n_rest: int = 0, n_levels: int = 0
+) -> Recognised:
+    """Return the variables of levels with what a report must say about them."""
+    name = recipe.column
+    if len(recipe.levels) == 1 and not recipe.other:
         said = [_said("column_boolean", name, 2, recipe.levels[0])]
     else:
-        recipe = _many_levels(levels, counts, name, most_levels, bool(gaps))
-        n_rare = len(levels) - len(recipe.levels)
-        said = [_said("column_category", name, len(levels))]
-        said += [_said("rare_levels", name, n_rare)] * recipe.other
+        said = [_said("column_category", name, n_levels)]
+    if n_rest:
+        kind = "rare_levels" if recipe.other else "levels_unsupported"
+        said.append(_said(kind, name, n_rest, "" if recipe.other else recipe.fill))
+    if n_missing:
+        kind = "missing_as_level" if recipe.fill and not recipe.indicated else "missing_level"
+        said.append(_said(kind, name, n_missing, recipe.fill if kind != "missing_level" else ""))
     values = recipe.indicators(read).values
-    return Recognised(recipe=recipe, treatments=(*said, *gaps), values=values)
+    return Recognised(recipe=recipe, treatments=tuple(said), values=values)
 
 
-def _two_levels(
-    levels: Sequence[str], counts: dict[str, int], name: str, indicated: bool
-) -> LevelsColumn:
-    if len(levels) == 1:
-        return LevelsColumn(column=name, levels=tuple(levels))
+def _two_levels(recipe: LevelsColumn, counts: dict[str, int]) -> LevelsColumn:
+    """Return the recipe of two levels with one variable, that of the yes."""
+    levels = recipe.levels
     yes = affirmative(levels) or levels[-1]
     no = levels[0] if yes == levels[-1] else levels[-1]
-    return LevelsColumn(
-        column=name,
+    usual = yes if counts[yes] > counts[no] else no
+    return replace(
+        recipe,
         levels=(yes,),
         reference=no,
-        usual=yes if counts[yes] > counts[no] else no,
-        indicated=indicated,
+        usual=usual,
+        fill=usual if recipe.fill else "",
         plain=is_yes_or_no(levels),
     )
-
-
-def _many_levels(
-    levels: tuple[str, ...], counts: dict[str, int], name: str, most: int, indicated: bool
-) -> LevelsColumn:
-    if len(levels) <= most:
-        return LevelsColumn(column=name, levels=levels, indicated=indicated)
-    common = _commonest(levels, counts, most - 1)
-    return LevelsColumn(column=name, levels=common, other=True, indicated=indicated)
-
-
-def _commonest(levels: Sequence[str], counts: dict[str, int], most: int) -> tuple[str, ...]:
-    """Return the most frequent levels; one that is called "other" joins the others."""
-    named = [level for level in levels if level.casefold() != "other"]
-    chosen = set(sorted(named, key=lambda level: -counts[level])[:most])
-    return tuple(level for level in levels if level in chosen)

@@ -17,22 +17,14 @@ from parsimon.report.sections.table.checking import (
     how_to_use,
     model_checking,
 )
+from parsimon.report.sections.table.claims import brief, certain, claim_lines, nothing_shown
+from parsimon.report.sections.table.classes import all_claims, all_classes, joint_sentences
 from parsimon.report.sections.table.front_page import facts, lead, subtitle, title
+from parsimon.report.sections.table.interactions import interactions
 from parsimon.report.sections.table.methods import methods, references
-from parsimon.report.sections.table.model_tables import ranked
-from parsimon.report.sections.table.stability import stability, used_sentences
-from parsimon.report.sections.table.structure import (
-    additive_components,
-    individual_variables,
-    interactions,
-)
-from parsimon.report.sections.table.summary import (
-    all_classes,
-    honest_sentences,
-    joint_sentences,
-    knee_sentence,
-    summary,
-)
+from parsimon.report.sections.table.stability import again_sentences, stability
+from parsimon.report.sections.table.structure import additive_components, individual_variables
+from parsimon.report.sections.table.summary import honest_sentences, knee_sentence, summary
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 
@@ -94,30 +86,38 @@ def _table(findings: Findings) -> str:
 
 
 def _one(scope: Scope) -> list[str]:
-    study = scope.study
     return [
+        *claim_lines(scope.study.claims, nothing_shown(scope)),
         _structure(scope),
         *_measured(scope),
-        _ranked(scope),
         knee_sentence(scope),
         _trust(scope),
-        *(used_sentences(study.honest)[:1] if study.honest is not None else ()),
+        " ".join(again_sentences(scope, shapes=False)),
     ]
 
 
+_CHOSEN = {
+    "one_se": ", the simplest within one standard error of the least {guide}",
+    "least_error": ", that of the least {guide}",
+}
+
+
 def _structure(scope: Scope) -> str:
+    """Return the structure, and what chose it; how much was tried if there is none."""
     study = scope.study
-    if study.structure_found:
-        return f"Best structure: {words_of(study.model)}."
-    tried = count(study.search.n_candidates, study.search.noun)
-    return f"No structure was found: none of {tried} beats a constant by more than chance."
+    if not study.structure_found:
+        tried = count(study.search.n_candidates, study.search.noun)
+        return f"The search tried {tried} on {scope.searched}; a constant does as well."
+    chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
+    return f"Structure{chosen}: {words_of(study.model)}."
 
 
 def _measured(scope: Scope) -> list[str]:
     honest = scope.study.honest
     if honest is not None:
-        error, believed, plain, gain = honest_sentences(scope, honest)
-        return [f"{error} {believed}".strip(), plain, gain]
+        said = [one for one in honest_sentences(scope, honest) if one]
+        half = (len(said) + 1) // 2
+        return [" ".join(said[:half]), " ".join(said[half:])]
     own, baseline = scope.study.model.error, scope.study.baseline.error
     known = scope.study.structure_found and not math.isnan(own)
     only = "" if not known else f"; the search's own {percent(own)} is optimistic"
@@ -129,35 +129,28 @@ def _measured(scope: Scope) -> list[str]:
     ]
 
 
-def _ranked(scope: Scope) -> str:
-    found = [one for one in ranked(scope) if not math.isnan(one.model.error)]
-    if not found:
-        return ""
-    names = [f"{clean(one.variable.name)} {percent(one.model.error)}" for one in found[:3]]
-    more = len(found) - len(names)
-    rest = f" ({more:,} more in the report)" if more else ""
-    return f"Error of single variables on the search's own folds: {', '.join(names)}{rest}."
-
-
 def _trust(scope: Scope) -> str:
     checks = scope.study.checks
+    if not scope.study.structure_found:
+        return ""
     if scope.numeric:
         return "" if checks.coverage is None else coverage_sentence(checks.coverage)
     return "" if checks.calibration_slope is None else calibration_sentences(scope)[0]
 
 
 def _several(scopes: tuple[Scope, ...]) -> list[str]:
-    joint = scopes[0].findings.joint
-    lines: list[str] = []
-    if joint is not None:
-        lines += joint_sentences(joint)[:3]
+    findings = scopes[0].findings
+    nothing = f"These rows do not show that any column predicts {scopes[0].target}."
+    lines = list(claim_lines(all_claims(scopes), nothing))
+    if findings.joint is not None:
+        lines.append(" ".join(one for one in joint_sentences(findings.joint)[:3] if one))
     else:
         lines.append("No honest error was measured for all classes together.")
     for one in scopes[:_MOST_CLASSES]:
-        words = words_of(one.study.model) if one.study.structure_found else "no structure found"
+        sure = brief(certain(one.study.claims), "nothing")
         honest = one.study.honest
-        error = "" if honest is None else f", honest error {percent(honest.error.estimate)}"
-        lines.append(f"{one.positive} against all others: {words}{error}.")
+        error = "" if honest is None else f"; honest error {percent(honest.error.estimate)}"
+        lines.append(f"{one.positive} against all others: {sure} beyond doubt{error}.")
     more = len(scopes) - _MOST_CLASSES
     return [
         *lines,

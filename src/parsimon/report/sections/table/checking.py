@@ -35,6 +35,7 @@ from parsimon.report.sections._phrases import (
     sureness,
 )
 from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.rare_class import usual_threshold
 
 _MOST_VALUES = 6
 
@@ -217,6 +218,8 @@ _NOMINAL = 0.95
 
 def model_checking(scope: Scope) -> Section:
     """Return the section that says how far the model may be trusted."""
+    if not scope.study.structure_found:
+        return Section(scope.anchor("checking"), "Model checking", (paragraph(_nothing(scope)),))
     parts = (_calibration(scope), _ranking(scope), _numbers(scope), rows_worth_a_look(scope))
     source = _SOURCES[scope.study.checks.source]
     return Section(
@@ -225,6 +228,11 @@ def model_checking(scope: Scope) -> Section:
         (paragraph(source if any(parts) else "Nothing could be checked here."),),
         tuple(part for part in parts if part is not None),
     )
+
+
+def _nothing(scope: Scope) -> str:
+    same = "number" if scope.numeric else "probability"
+    return f"The model is a constant: all rows get the same {same}, and there is nothing to check."
 
 
 def calibration_sentences(scope: Scope) -> tuple[str, ...]:
@@ -299,7 +307,7 @@ def _ranking(scope: Scope) -> Section | None:
     checks = scope.study.checks
     if checks.roc is None:
         return None
-    point = operating_point(checks.roc, 0.5)
+    point = operating_point(checks.roc, usual_threshold(scope))
     hull = ""
     if checks.hull:
         hull = "Points below the hull of the curve are never the best choice, whatever errors cost."
@@ -313,7 +321,7 @@ def _ranking(scope: Scope) -> Section | None:
                 hull,
             ),
             *scope.figures(checks.roc_picture),
-            paragraph(*_at_one_half(scope, point)),
+            paragraph(*_at_threshold(scope, point)),
             _confusion(scope, point),
         ),
     )
@@ -328,14 +336,22 @@ def auc_sentence(scope: Scope, roc: Roc) -> str:
     )
 
 
-def _at_one_half(scope: Scope, point: ThresholdChoice) -> tuple[Sentence, ...]:
+def _at_threshold(scope: Scope, point: ThresholdChoice) -> tuple[Sentence, ...]:
     n_positive, n_negative = point.found + point.missed, point.false_alarms + point.passed
+    called = point.found + point.false_alarms
+    precision = ""
+    if scope.rare and called:
+        precision = (
+            f"Of the {count(called, 'row')} that are called so, {percent(point.found / called)} "
+            f"are {scope.positive} (precision)."
+        )
     return (
         f"If rows are called {scope.positive} from a probability of {decimal(point.threshold, 2)} "
         f"on, {point.found:,} of {count(n_positive, 'such row')} are found "
         f"({percent(point.found / max(1, n_positive))}), and {point.false_alarms:,} of "
         f"{count(n_negative, 'other row')} are false alarms "
         f"({percent(point.false_alarms / max(1, n_negative))}).",
+        precision,
         (Reference(scope.anchor("table-confusion")), " has the counts."),
     )
 
@@ -421,8 +437,8 @@ def how_to_use(scopes: tuple[Scope, ...]) -> Section:
 def _constant(scope: Scope) -> str:
     says = "the mean" if scope.numeric else "the shares of the classes"
     return (
-        "No structure was found, so that the saved model is a constant: for every row it predicts "
-        f"{says}."
+        "These rows do not show that any column predicts it, so that the saved model is a "
+        f"constant: for every row it predicts {says}."
     )
 
 
@@ -461,6 +477,7 @@ def _thresholds(scope: Scope) -> list[Block]:
         paragraph(
             f"By itself the model calls a row {scope.positive} from a probability of one half on, "
             "which is right if both kinds of error cost the same.",
+            _rare_threshold(scope),
             f"If missing one row of {scope.positive} costs as much as c false alarms, call rows "
             f"{scope.positive} from 1/(1 + c) on.",
             (
@@ -473,15 +490,35 @@ def _thresholds(scope: Scope) -> list[Block]:
         if scope.study.checks.calibration or scope.study.checks.calibration_slope is not None
         else paragraph(
             f"By itself the model calls a row {scope.positive} from a probability of one half on.",
+            _rare_threshold(scope),
             (Reference(anchor), " shows what other thresholds do."),
         ),
         _cost_table(scope, roc, anchor),
     ]
 
 
+def _rare_threshold(scope: Scope) -> str:
+    if not scope.rare:
+        return ""
+    option = f"--threshold {scope.share:.2g}"
+    return (
+        f"With so uneven classes few rows get there or nearly all do; from {percent(scope.share)} "
+        f"on, the share of {scope.positive}, both classes weigh the same ({option})."
+    )
+
+
+def _costs(scope: Scope) -> list[float]:
+    """Return how many false alarms a miss may cost; where a class is rare, as many as are rows."""
+    if not scope.rare:
+        return list(_COSTS)
+    odds = (1 - scope.share) / max(scope.share, 1e-9)
+    even = float(f"{odds:.1g}")
+    return sorted({*_COSTS, even})
+
+
 def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
     rows = []
-    for cost in _COSTS:
+    for cost in _costs(scope):
         threshold = cheapest_threshold(cost)
         point = operating_point(roc, threshold)
         rows.append(

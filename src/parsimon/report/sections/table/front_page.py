@@ -108,6 +108,14 @@ def _missing_level(group: Group) -> str:
     return f"{count(n, 'missing cell')} {'counts' if n == 1 else 'count'} as {level} in {where}."
 
 
+def _missing_as_level(group: Group) -> str:
+    n = _total(group)
+    levels = _listed(group, lambda one: f"{one.count:,} as {quoted(one.value)}")
+    few = "is too rare" if n == 1 else "are too few"
+    own = "a level of its own and counts" if n == 1 else "a level of their own and count"
+    return f"{count(n, 'missing cell')} {few} for {own} as the commonest level: {levels}."
+
+
 def _infinite_cells(group: Group) -> str:
     n = _total(group)
     return f"{count(n, 'infinite cell')} in {_columns(group)} {_are(n)} taken as missing."
@@ -145,7 +153,18 @@ def _column_category(group: Group) -> str:
 
 def _rare_levels(group: Group) -> str:
     where = _listed(group, lambda one: count(one.count, "level"))
-    return f"rare levels were put together as {quoted('other')}: {where}."
+    return (
+        f"levels in few rows, and those beyond the commonest, were put together as "
+        f"{quoted('other')}: {where}."
+    )
+
+
+def _levels_unsupported(group: Group) -> str:
+    levels = _listed(group, lambda one: f"{count(one.count, 'level')} as {quoted(one.value)}")
+    return (
+        "levels in so few rows that nothing can be learned about them count as the commonest "
+        f"level: {levels}."
+    )
 
 
 def _column_date(group: Group) -> str:
@@ -198,6 +217,24 @@ def _column_identifier(group: Group) -> str:
     )
 
 
+def _column_names(group: Group) -> str:
+    n = len(group)
+    texts = _listed(group, lambda one: f"{one.count:,} different cells")
+    return (
+        f"{spelled(n, 'column')} {_are(n, 'hold')} names, identifiers or free text, most of it in "
+        f"too few rows to learn from, and {_are(n)} left out: {texts}."
+    )
+
+
+def _column_rare(group: Group) -> str:
+    n = len(group)
+    cells = _listed(group, lambda one: f"all but {count(one.count, 'cell')} {quoted(one.value)}")
+    return (
+        f"{spelled(n, 'column')} {_are(n, 'are')} the same in nearly every row and {_are(n)} left "
+        f"out: {cells}."
+    )
+
+
 def _unseen_levels(group: Group) -> str:
     def taken(one: Treatment) -> str:
         cells = count(one.count, "cell")
@@ -240,17 +277,21 @@ _TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
     "cells_filled": _cells_filled,
     "missing_indicated": _missing_indicated,
     "missing_level": _missing_level,
+    "missing_as_level": _missing_as_level,
     "infinite_cells": _infinite_cells,
     "text_numbers": _text_numbers,
     "column_boolean": _column_boolean,
     "column_category": _column_category,
     "rare_levels": _rare_levels,
+    "levels_unsupported": _levels_unsupported,
     "column_date": _column_date,
     "column_ambiguous_date": _column_ambiguous_date,
     "column_constant": _column_constant,
     "column_empty": _column_empty,
     "column_duplicate": _column_duplicate,
     "column_identifier": _column_identifier,
+    "column_names": _column_names,
+    "column_rare": _column_rare,
     "unseen_levels": _unseen_levels,
     "columns_screened": _columns_screened,
     "rows_sampled": _rows_sampled,

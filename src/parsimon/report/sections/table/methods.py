@@ -3,10 +3,12 @@
 from parsimon.report.document import Block, Section
 from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
-from parsimon.report.sections._phrases import clean, count, joined, spelled
+from parsimon.report.sections._phrases import NARROW, clean, count, joined, spelled
 from parsimon.report.sections._run import again, options, software
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections._works import in_full
+from parsimon.report.sections.table.claims import pairs_sentence
+from parsimon.structures.claims import CERTAIN
 
 
 def references(findings: Findings) -> tuple[tuple[str, str], ...]:
@@ -25,7 +27,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
     short += ["Hensman et al. 2015"] * is_sparse(findings)
-    short += ["Nadeau and Bengio 2003"] * any(one.honest is not None for one in studies)
+    short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
     if findings.table.task == "classification":
         short += ["Cox 1958", "DeLong et al. 1988", "Fawcett 2006"]
@@ -47,7 +49,7 @@ def _inference(search: SearchFindings) -> str:
 
 def uses_one_standard_error(findings: Findings) -> bool:
     """Return whether the simplest structure within a standard error was chosen."""
-    return any(value.replace("-", "_") == "one_se" for _, value in findings.run.options)
+    return Scope(findings=findings).choice == "one_se"
 
 
 _BASES = {
@@ -56,13 +58,6 @@ _BASES = {
     "lin": "straight lines (LIN)",
     "matern": "rougher functions (Matérn)",
     "rq": "functions with several scales (RQ)",
-}
-_GUIDES = {
-    "cv_error": "the cross-validated error",
-    "cv_logloss": "the cross-validated log loss",
-    "loo_logloss": "the leave-one-out log loss",
-    "nlml": "the negative log marginal likelihood",
-    "bic": "the Bayesian information criterion",
 }
 _ENDINGS = {
     "depth": "the greatest number of terms was reached",
@@ -100,7 +95,11 @@ def _kernels(scope: Scope) -> tuple[Block, ...]:
     search = scope.study.search
     if not isinstance(search, KernelSearchFindings):
         return ()
-    return (paragraph(*_model(scope, search)), paragraph(*_search(scope, search)))
+    return (
+        paragraph(*_model(scope, search)),
+        paragraph(*_search(scope, search)),
+        paragraph(*_claims(scope)),
+    )
 
 
 def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
@@ -137,22 +136,40 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
-    chosen = ""
-    if uses_one_standard_error(scope.findings):
-        chosen = (
-            "Of the structures within one standard error of the best, the simplest was taken "
-            "(Breiman et al. 1984)."
-        )
     return (
         "The structure was found by a search over kernels (Duvenaud et al. 2013; He 2016): it "
         f"starts with {bases} of single variables and joins further ones by sum or product, at "
         f"most {spelled(search.depth)} in all, keeping the best {spelled(search.beam)} of each "
         "size.",
-        f"It minimised {_GUIDES.get(search.guide, clean(search.guide))}, with "
+        f"It minimised the {scope.guide}, with "
         f"{count(search.n_folds, 'fold')} that all kernels shared.",
-        "A structure counts only if its evidence beats that of a constant by more than the number "
-        "of kernels tried explains.",
-        chosen,
+        pairs_sentence(scope),
+    )
+
+
+_RULES = {
+    "supported": "The structure that is described holds the variables and interactions that are "
+    "more probable than not.",
+    "one_se": "The structure that is described is the simplest within one standard error of the "
+    "least {guide} (Breiman et al. 1984).",
+    "least_error": "The structure that is described is that of the least {guide}.",
+}
+
+
+def _claims(scope: Scope) -> tuple[str, ...]:
+    """Return where the probabilities of claims come from, and which rule chose the structure."""
+    folds = ""
+    if scope.study.honest is not None:
+        folds = "What the outer folds do not bear out is called a suggestion, however probable."
+    return (
+        "What is claimed has a probability: that of all structures tried which hold it, each "
+        "weighed by its evidence and by a prior that pays for its size and for the number of "
+        "others of that size.",
+        f"From {100 * CERTAIN:.0f}{NARROW}% on it is called beyond doubt, from one half on a "
+        "suggestion, and below that it is not said.",
+        "Two variables interact only if products of them win against sums.",
+        folds,
+        _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
 
 
@@ -161,15 +178,17 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     if scope.study.honest is not None:
         honest = (
             "The honest error comes from outer folds: everything, from filling cells to the "
-            "search, is done again without the rows that are then predicted. Its interval is the "
-            "corrected t interval of Nadeau and Bengio (2003)."
+            "search, is done again without the rows that are then predicted. Intervals come from "
+            "the losses of these rows one by one, wider than if the rows were independent, since "
+            "they have helped to fit each other's models (Bates et al. 2023)."
         )
     evidence = ""
     if isinstance(scope.study.search, KernelSearchFindings):
         evidence = (
-            "Differences of log evidence are read on the scale of Kass and Raftery (1995). How "
-            "surely a function rises or falls throughout is the share of posterior draws that do. "
-            "The four grades of evidence for a variable alone are those of He (2016)."
+            "A log Bayes factor (Kass and Raftery 1995) is a difference of log evidence. How "
+            "surely a function rises or falls is the posterior probability of the sign of its "
+            "average slope along the ranks of the rows; a turn is said if 95 of 100 posterior "
+            "draws make it."
         )
     if scope.numeric:
         return (honest, evidence)

@@ -9,6 +9,8 @@ from parsimon.report.findings import ModelFinding, VariableFinding
 from parsimon.report.sections._blocks import number_cell, share_cell
 from parsimon.report.sections._phrases import DASH, clean, count, number
 from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.claims import chance, is_claimed, variable_claim
+from parsimon.structures import Claim
 
 _NOTHING = Cell(DASH)
 
@@ -30,21 +32,29 @@ def model_order(model: ModelFinding) -> tuple[bool, float, float]:
 
 
 def ranked(scope: Scope) -> tuple[VariableFinding, ...]:
-    """Return the variables of a study, those that say most alone first."""
-    return tuple(sorted(scope.study.variables, key=lambda one: model_order(one.model)))
+    """Return the variables of a study: the most probable first, then those that say most alone."""
+    return tuple(sorted(scope.study.variables, key=lambda one: _variable_order(scope, one)))
+
+
+def _variable_order(scope: Scope, one: VariableFinding) -> tuple[float, tuple[bool, float, float]]:
+    claim = variable_claim(scope, one.variable)
+    claimed = claim is not None and is_claimed(claim)
+    return (-claim.probability if claim is not None and claimed else 0.0, model_order(one.model))
 
 
 def variable_table(scope: Scope) -> Table:
-    """Return the table of all variables and the baseline, the least error first."""
+    """Return the table of all variables and the baseline, the most probable first."""
     study = scope.study
     least = _least([study.baseline, *(one.model for one in study.variables)])
-    rows = [(model_order(one.model), _variable_row(scope, one, least)) for one in study.variables]
+    rows = [
+        (_variable_order(scope, one), _variable_row(scope, one, least)) for one in study.variables
+    ]
     baseline = _baseline_row(study.baseline, least)
-    rows.append((model_order(study.baseline), baseline))
+    rows.append(((0.0, model_order(study.baseline)), baseline))
     cells = tuple(row for _, row in sorted(rows, key=lambda one: one[0]))
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption="What each variable says alone, those with the least error first.",
+        caption="The variables: how probable it is that each matters, and what it says alone.",
         headings=_variable_headings(scope),
         rows=cells,
         emphasised=(cells.index(baseline),),
@@ -61,7 +71,7 @@ def component_table(scope: Scope) -> Table:
     )
     return Table(
         anchor=scope.anchor("table-components"),
-        caption="The best structure beside its parts, all models of one variable and the baseline.",
+        caption="The structure beside its parts, all models of one variable and the baseline.",
         headings=(
             Heading("Variables"),
             Heading("Kernel", help="With the numbers of the variables."),
@@ -94,6 +104,11 @@ def _variable_headings(scope: Scope) -> tuple[Heading, ...]:
     return (
         Heading("No.", numeric=True, help="The variable's number in the symbols of kernels."),
         Heading("Variable"),
+        Heading(
+            "Matters",
+            numeric=True,
+            help="Probability that its column matters beside the others; a dash: below one half.",
+        ),
         Heading("Min", numeric=True),
         Heading("Max", numeric=True),
         Heading("Mean", numeric=True),
@@ -101,9 +116,9 @@ def _variable_headings(scope: Scope) -> tuple[Heading, ...]:
         Heading("Kind", help="The kind of kernel that was best for it."),
         *_measured_headings(scope),
         Heading(
-            "Evidence",
+            "Alone",
             numeric=True,
-            help="Log Bayes factor against the baseline: above 5 is very strong.",
+            help="Log Bayes factor of its model alone against the baseline; not a verdict.",
         ),
     )
 
@@ -132,6 +147,7 @@ def _variable_row(scope: Scope, found: VariableFinding, least: _Least) -> tuple[
     return (
         Cell(DASH if place is None else str(place), order=None if place is None else float(place)),
         Cell(clean(one.name)),
+        _probability(variable_claim(scope, one)),
         Cell(scope.value(one, one.minimum), order=one.minimum),
         Cell(scope.value(one, one.maximum), order=one.maximum),
         Cell(scope.value(one, one.mean), order=one.mean),
@@ -142,11 +158,22 @@ def _variable_row(scope: Scope, found: VariableFinding, least: _Least) -> tuple[
     )
 
 
+def _probability(claim: Claim | None) -> Cell:
+    """Return how probable it is that a column matters; strong if that is beyond doubt."""
+    if claim is None or not is_claimed(claim):
+        return _NOTHING
+    return Cell(
+        chance(claim).replace("more than", ">"),
+        order=claim.probability,
+        strong=claim.certain,
+    )
+
+
 def _baseline_row(baseline: ModelFinding, least: _Least) -> tuple[Cell, ...]:
     return (
         _NOTHING,
         Cell("Baseline"),
-        *(_NOTHING,) * 4,
+        *(_NOTHING,) * 5,
         Cell(clean(baseline.kind)),
         *_measured(baseline, least),
         number_cell(0.0, 1),

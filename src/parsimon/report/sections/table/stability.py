@@ -2,12 +2,15 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 from parsimon.report.document import Cell, Code, Heading, Reference, Section, Table
-from parsimon.report.findings import Honest
+from parsimon.report.findings import Honest, OuterFold
 from parsimon.report.sections._blocks import Sentence, count_cell, note, paragraph, share_cell
-from parsimon.report.sections._phrases import clean, count, joined, named, opened, percent, points
+from parsimon.report.sections._phrases import clean, count, joined, percent, points
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
+from parsimon.report.sections.table.claims import certain, claimed_columns, suggested
+from parsimon.structures import Claim
 
 _MOST_FAILURES = 3
 _MOST_NAMED = 8
@@ -24,26 +27,84 @@ def stability(scope: Scope) -> Section:
         title,
         (
             paragraph(*_introduction(scope, honest), *_optimism(honest)),
-            paragraph(*used_sentences(honest), _again(scope, honest)),
+            paragraph(*again_sentences(scope), _unclaimed(scope, honest), _again(scope, honest)),
             *((note("caution", *failed),) if (failed := _failures(honest)) else ()),
             _table(scope, honest),
         ),
     )
 
 
-def used_sentences(honest: Honest) -> tuple[str, ...]:
-    """Return how often the searches used each variable."""
+def again_sentences(scope: Scope, *, shapes: bool = True) -> tuple[str, ...]:
+    """Return on how many parts of the table what is claimed came back; nothing without parts."""
+    honest, claims = scope.study.honest, scope.study.claims
+    if honest is None:
+        return ()
+    return tuple(
+        f"{start} {_counted(scope, honest, found)}."
+        for start, found in (
+            ("Of what is beyond doubt,", [one for one in certain(claims) if one.kind != "shape"]),
+            ("Of the suggestions,", [one for one in suggested(claims) if one.kind != "shape"]),
+            ("Of the shapes,", [one for one in scope.claimed if shapes and one.kind == "shape"]),
+        )
+        if _counted(scope, honest, found)
+    )
+
+
+def _counted(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
+    """Return how often each of some claims came back, those of equal count together."""
     n = len(honest.folds)
-    uses = Counter(name for fold in honest.folds for name in fold.variables)
-    always = [name for name, times in uses.items() if times == n]
-    others = [f"{clean(name)} ({k} of {n})" for name, k in uses.most_common() if k < n]
-    rest, verb = joined(others, _MOST_NAMED), "was" if len(others) == 1 else "were"
-    if not uses:
-        return ("No fold used a variable.",)
-    if not always:
-        return (f"No variable was used in {_all(n)} folds; used {verb} {rest}.",)
-    all_folds = f"{opened(_all(n))} folds used {named(always)}."
-    return (all_folds, f"Less often used {verb} {rest}.") if rest else (all_folds,)
+    groups: dict[int, list[str]] = {}
+    for claim in claims:
+        times = _times_again(scope, honest, claim)
+        if times is not None:
+            groups.setdefault(times, []).append(_name(claim))
+    counts = sorted(groups.items(), reverse=True)
+    return joined(
+        [
+            f"{joined(names)}{'' if place else ' came back'} on {_parts(times, n)}"
+            for place, (times, names) in enumerate(counts)
+        ]
+    )
+
+
+def _name(claim: Claim) -> str:
+    if claim.kind == "shape":
+        return f"that {clean(claim.words)}"
+    return " with ".join(map(clean, claim.variables))
+
+
+def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
+    """Return on how many parts a claim came back; None if that is not known."""
+    if any(fold.claims for fold in honest.folds):
+        return sum(any(one.about == claim.about for one in fold.claims) for fold in honest.folds)
+    if claim.kind != "variable":
+        return None
+    return sum(claim.variables[0] in _columns(scope, fold) for fold in honest.folds)
+
+
+def _columns(scope: Scope, fold: OuterFold) -> set[str]:
+    return set(map(scope.column, fold.variables))
+
+
+def _parts(times: int, n: int) -> str:
+    if times == n:
+        return f"{_all(n)} parts"
+    return f"{times or 'none'} of {n} parts"
+
+
+def _unclaimed(scope: Scope, honest: Honest) -> str:
+    """Say what else was used on parts of the table."""
+    n, claimed = len(honest.folds), set(claimed_columns(scope.claimed))
+    uses = Counter(name for fold in honest.folds for name in _columns(scope, fold))
+    others = [
+        f"{clean(name)} ({times} of {n})"
+        for name, times in sorted(uses.items(), key=lambda one: (-one[1], one[0]))
+        if name not in claimed
+    ]
+    if not others:
+        return ""
+    verb = "was" if len(others) == 1 else "were"
+    return f"Not claimed, but used on some parts, {verb} {joined(others, _MOST_NAMED)}."
 
 
 def _unknown(scope: Scope) -> tuple[Sentence, ...]:
@@ -106,7 +167,8 @@ def _again(scope: Scope, honest: Honest) -> str:
         return "The structure of the whole table was found again on every part."
     if same == 0:
         return (
-            "The very structure of the whole table was found on no part: take its form with care."
+            "The whole structure, in this very form, was found on no part: rely on what came back, "
+            "not on the form."
         )
     return f"The very structure of the whole table was found again on {same} of {n} parts."
 

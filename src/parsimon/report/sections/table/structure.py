@@ -1,13 +1,12 @@
-"""What the structure says: each variable alone, the additive parts, the interactions."""
+"""What is said of each variable, and of the additive parts of the structure."""
 
 import math
+from dataclasses import replace
+from typing import cast
 
-from parsimon.report.document import Block, Code, Reference, Section
+from parsimon.report.document import Block, Code, Reference, Section, Strong
 from parsimon.report.findings import (
-    Band,
     ComponentFinding,
-    InteractionFinding,
-    KernelSearchFindings,
     Shape,
     VariableFinding,
 )
@@ -23,54 +22,29 @@ from parsimon.report.sections._phrases import (
     spelled,
 )
 from parsimon.report.sections._scope import Scope, words_of
+from parsimon.report.sections.table.claims import (
+    chance,
+    claimed_columns,
+    column_claim,
+    held_back,
+    interaction_claim,
+    is_claimed,
+    is_refuted,
+    said,
+    shape_claim,
+    variable_claim,
+)
 from parsimon.report.sections.table.model_tables import component_table, ranked
-
-_MILLION = math.log(1e6)
-
-
-def times(log_bayes_factor: float) -> str:
-    """Return how many times more probable the data are, whichever side is favoured."""
-    size = abs(log_bayes_factor)
-    if size > _MILLION:
-        return "more than a million times"
-    factor = math.exp(size)
-    if factor < 10:
-        return f"about {factor:.1f} times"
-    # Two digits: nobody believes the third.
-    digits = int(math.log10(factor)) - 1
-    return f"about {round(factor / 10**digits) * 10**digits:,} times"
-
-
-def weight(log_bayes_factor: float) -> str:
-    """Return how strong evidence is, on the scale of Kass and Raftery (1995)."""
-    size = abs(log_bayes_factor)
-    if size < 1:
-        return "too little to decide"
-    if size < 3:
-        return "moderate"
-    return "strong" if size < 5 else "very strong"
-
-
-def verdict(log_bayes_factor: float, ours: str, other: str) -> str:
-    """Return a sentence that says which of two models the data favour."""
-    said = f"log Bayes factor {decimal(log_bayes_factor, 1)}"
-    if abs(log_bayes_factor) < 1:
-        return f"The evidence does not decide between {ours} and {other} ({said})."
-    better, worse = (ours, other) if log_bayes_factor > 0 else (other, ours)
-    return (
-        f"The data are {times(log_bayes_factor)} more probable under {better} than under {worse} "
-        f"({said}), which is {weight(log_bayes_factor)} evidence."
-    )
-
 
 MOST_VARIABLES = 12
 
-_BANDS: dict[Band, str] = {
-    "strong": "strong evidence",
-    "some": "some evidence",
-    "little": "little evidence",
-    "none": "no evidence",
-}
+# A noise column of many rows can fit better than a constant by a few units; what goes beyond this,
+# and beyond the number of columns that could have done so, predicts by itself.
+_ALONE = 5.0
+# Errors that differ by less than this share of the baseline's are much the same.
+_SAME = 0.03
+# What does not turn, by its claim, goes the way that is at least as probable as this.
+_SURE_WAY = 0.95
 
 
 def individual_variables(scope: Scope) -> Section:
@@ -88,27 +62,28 @@ def individual_variables(scope: Scope) -> Section:
 
 
 def _introduction(scope: Scope, n: int) -> tuple[Sentence, ...]:
-    models = f"For each of {spelled(n, 'variable')} there is a model that sees nothing else."
-    if n == 1:
-        models = "The only variable has a model of its own here."
-    measure, notices = (
-        "how often it is wrong",
-        ("; it also notices probabilities that change without crossing one half"),
-    )
+    measure = "how often it is wrong"
     if scope.numeric:
-        measure, notices = "what share of the variance it leaves unexplained", ""
+        measure = "what share of the variance it leaves unexplained"
     shown: Sentence = ""
     if n > MOST_VARIABLES:
         shown = (
-            f"The {MOST_VARIABLES} with the least error are described here; the others stand in ",
+            f"The {MOST_VARIABLES} that come first are described here; the others stand in ",
             Reference(scope.anchor("table-variables")),
             " only.",
         )
+    if n == 1:
+        return (
+            "The only variable has a verdict, and a model of its own.",
+            f"The error of the model says {measure}, cross-validated on the folds of the search.",
+        )
     return (
-        models,
-        f"Two yardsticks measure it. The error says {measure}, cross-validated on the folds of "
-        "the search; use it to compare variables.",
-        f"The evidence says how probable the data are under the model{notices}.",
+        f"Each of {spelled(n, 'variable')} has one verdict: how probable it is that it matters "
+        "beside the other columns.",
+        "What is said after the verdict, and the picture, are about a model that sees this "
+        "variable alone; it may say much alone and nothing new beside others, or the other way "
+        "round.",
+        f"The error of that model says {measure}, cross-validated on the folds of the search.",
         shown,
     )
 
@@ -130,19 +105,23 @@ def _baseline(scope: Scope) -> tuple[str, ...]:
         above = " (above all of it, because that number was found on other rows)"
     return (
         first,
-        f"Its error is {percent(study.baseline.error)}{above}. An error below a quarter of that "
-        "counts as strong evidence for a variable, below four fifths as some, below all of it as "
-        "little, and otherwise as none.",
+        f"Its error is {percent(study.baseline.error)}{above}.",
     )
 
 
 def _subsection(scope: Scope, place: int, found: VariableFinding) -> Section:
     blocks: tuple[Block, ...] = (
-        paragraph(_range(scope, found), *_error(scope, found)),
         paragraph(
-            _evidence(scope, found),
-            *direction(scope, found),
+            variable_verdict(scope, found),
+            _shape_verdict(scope, found),
+            _beside(scope, found),
             _use(scope, found),
+        ),
+        paragraph(
+            _range(scope, found),
+            _error(scope, found),
+            _probabilities(scope, found),
+            *_told_direction(scope, found),
             _look(scope, found),
         ),
         *scope.figures(found.picture),
@@ -168,41 +147,91 @@ def _range(scope: Scope, found: VariableFinding) -> str:
     )
 
 
-def _error(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+def variable_verdict(scope: Scope, found: VariableFinding) -> Sentence:
+    """Return the one verdict on a variable: what is claimed of its column."""
+    claim = variable_claim(scope, found.variable)
+    column = clean(scope.variable(found.variable).column)
+    beside = " beside the other columns" if len(scope.columns) > 1 else ""
+    if claim is None:
+        return f"Verdict: these rows do not show that {column} matters{beside}."
+    sure = f"(probability {chance(claim)}{beside})"
+    if claim.certain:
+        return ("Verdict: ", Strong(clean(claim.words)), f", beyond doubt {sure}.")
+    if is_claimed(claim):
+        return f"Verdict: a suggestion that {clean(claim.words)} {sure}{held_back(scope, claim)}."
+    return f"Verdict: these rows do not show that {column} matters {sure}."
+
+
+def _shape_verdict(scope: Scope, found: VariableFinding) -> str:
+    claim = shape_claim(scope, scope.column(found.variable.name))
+    if claim is None:
+        return ""
+    if claim.certain:
+        return f"Beyond doubt, {said(claim)}."
+    return f"It is a suggestion, not certain, that {said(claim)}."
+
+
+def _beside(scope: Scope, found: VariableFinding) -> str:
+    """Say so where a variable alone and in company are not alike."""
+    claim = variable_claim(scope, found.variable)
+    alone = predicts_alone(scope, found)
+    if is_claimed(claim):
+        return "" if alone else "Alone it shows little; it matters together with others."
+    others = [name for name in claimed_columns(scope.claimed) if name != found.variable.column]
+    if not alone or not others:
+        return ""
+    return f"Alone it predicts, but beside {named(others)} it adds nothing that these rows show."
+
+
+def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
+    """Return whether a model of this variable alone explains the rows better than by luck."""
+    return found.log_bayes_factor >= _ALONE + math.log(max(1, len(scope.study.variables)))
+
+
+def _told_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    """Return the direction of a variable, unless that says more than its claims do."""
+    if not _has_direction(scope, found):
+        return ()
+    shape = shape_claim(scope, scope.column(found.variable.name))
+    if not is_refuted(shape, found.shape):
+        return direction(scope, found)
+    for way, sure in (("rising", found.rising), ("falling", found.falling)):
+        if found.shape == "turning" and sure >= _SURE_WAY:
+            return direction(scope, replace(found, shape=cast(Shape, way)))
+    return ()
+
+
+def _has_direction(scope: Scope, found: VariableFinding) -> bool:
+    """Return whether the model of a variable alone has a direction that is worth telling."""
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    alone = bool(scope.claimed) and predicts_alone(scope, found)
+    return found.shape != "flat" and (claimed or alone)
+
+
+def _error(scope: Scope, found: VariableFinding) -> str:
     if not _is_measured(scope, found):
-        return ("Its model was not cross-validated, so that only the evidence speaks.",)
+        return "Alone it was not cross-validated."
     error, baseline = percent(found.model.error), percent(scope.study.baseline.error)
-    said = f"an error of {error} against {baseline} for the baseline"
-    said += f", a ratio of {found.ratio:.2f}" if math.isfinite(found.ratio) else ""
     if error == baseline:
-        said = f"the same error as the baseline, {error}"
-    return (
-        f"Alone it has {said}: judged by error, {_BANDS[found.band]} that it helps to predict "
-        f"{scope.target}.",
-    )
+        return f"Alone it has the same error as the baseline, {error}."
+    return f"Alone it has an error of {error} against {baseline} for the baseline."
 
 
 def _is_measured(scope: Scope, found: VariableFinding) -> bool:
     return not math.isnan(found.model.error + scope.study.baseline.error)
 
 
-def _is_weak(scope: Scope, found: VariableFinding) -> bool:
-    """Return whether the error says little for a variable."""
-    return _is_measured(scope, found) and found.band in ("little", "none")
+def _probabilities(scope: Scope, found: VariableFinding) -> str:
+    """Say so where a variable that predicts alone does not lower the share of wrong answers."""
+    same = abs(found.model.error / max(scope.study.baseline.error, 1e-9) - 1) < _SAME
+    told = _is_measured(scope, found) and _has_direction(scope, found)
+    if scope.numeric or not same or not told or not predicts_alone(scope, found):
+        return ""
+    return "It moves probabilities, but seldom across one half."
 
 
-def _evidence(scope: Scope, found: VariableFinding) -> str:
-    said = verdict(found.log_bayes_factor, "this model", "the baseline")
-    if not _is_weak(scope, found) or found.log_bayes_factor < 3:
-        return said
-    if scope.numeric:
-        return (
-            f"{said} Error and evidence differ: it fits these rows better than it predicts others."
-        )
-    return (
-        f"{said} Error and evidence differ: the variable moves probabilities, but seldom across "
-        "one half."
-    )
+# The probability from which on a direction is said.
+_SURE = 0.95
 
 
 def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
@@ -210,26 +239,43 @@ def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     if scope.variable(found.variable).kind == "indicator":
         return (_indicator_direction(scope, found),)
     name, outcome = clean(found.variable.name), opened(scope.outcome)
-    where = _between(scope, found)
     if found.shape in ("rising", "falling"):
-        way, sure = ("rises", found.rising) if found.shape == "rising" else ("falls", found.falling)
-        share = f"{percent(sure)} of posterior draws{where}"
-        return (f"{outcome} {way} with {name} throughout in {share}.",)
+        way, sign, sure = _slope(found)
+        return (
+            f"{outcome} {way} with {name}: over the rows, its average slope is {sign} with a "
+            f"posterior probability of {percent(sure)}.",
+        )
     if found.shape == "periodic":
         return (_periodic(scope, found),)
     if found.shape == "linear":
         return (_linear(scope, found),)
     if found.shape == "flat":
         return ("A constant fits as well, so that no direction is claimed.",)
-    draws = f"{percent(found.rising)} of posterior draws rise throughout and "
-    draws += f"{percent(found.falling)} fall{where}"
     if found.shape == "turning":
-        if max(found.rising, found.falling) < 0.0005:
-            draws = f"no posterior draw rises or falls throughout{where}"
-        return (f"{outcome} turns with {name}: {draws}.",)
+        return _turning(scope, found)
     return (
-        f"Whether {scope.outcome} rises or falls with {name} throughout is not clear: {draws}.",
+        f"Whether {scope.outcome} rises or falls with {name} is not clear: the posterior "
+        f"probability that its average slope over the rows is positive is {percent(found.rising)}.",
     )
+
+
+def _slope(found: VariableFinding) -> tuple[str, str, float]:
+    """Return the more probable direction, the sign of its slope, and its probability."""
+    if found.rising >= found.falling:
+        return "rises", "positive", found.rising
+    return "falls", "negative", found.falling
+
+
+def _turning(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    turn = (
+        f"{opened(scope.outcome)} turns with {clean(found.variable.name)}: it rises in one part "
+        f"and falls in another{_between(scope, found)}, with a posterior probability of "
+        f"{percent(found.turning)}."
+    )
+    way, _, sure = _slope(found)
+    if sure < _SURE:
+        return (turn,)
+    return (turn, f"On average over the rows it {way}, with a probability of {percent(sure)}.")
 
 
 def _between(scope: Scope, found: VariableFinding) -> str:
@@ -267,7 +313,7 @@ def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
     more, less = ("higher", "lower") if scope.numeric else ("more probable", "less probable")
     if found.shape == "flat":
         return f"Whether a row is one of the {rows} makes no visible difference."
-    if max(found.rising, found.falling) < 0.9:
+    if max(found.rising, found.falling) < _SURE:
         return (
             f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear: the posterior "
             f"probability that it is {more} is {percent(found.rising)}."
@@ -277,27 +323,22 @@ def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
 
 
 def _use(scope: Scope, found: VariableFinding) -> str:
-    """Say whether the best structure uses the variable, and with which others."""
+    """Say whether the structure uses the variable, and with which others."""
     study = scope.study
-    if not study.structure_found:
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    if not study.structure_found or not (found.in_model or claimed):
         return ""
     name = found.variable.name
-    weak = _is_weak(scope, found)
     if not found.in_model:
-        others = [one for one in study.model.variables if one != name]
-        if weak or not others:
-            return "The best structure does not use it."
-        return (
-            f"The best structure does not use it: what it says is already said by {named(others)}."
-        )
+        return "The structure does not use it."
     partners = [
         one for term in study.interactions if name in term.variables for one in term.variables
     ]
     partners = [one for one in dict.fromkeys(partners) if one != name]
-    how = "the best structure uses it."
-    if partners:
-        how = f"the best structure uses it, in an interaction with {named(partners)}."
-    return f"Although it says little alone, {how}" if weak else opened(how)
+    how = f", in a product with {named(partners)}" if partners else ""
+    return (
+        f"The structure uses it{how}." if claimed else f"The structure uses it all the same{how}."
+    )
 
 
 def _look(scope: Scope, found: VariableFinding) -> Sentence:
@@ -327,9 +368,9 @@ def additive_components(scope: Scope) -> Section:
 def _parts_at_first(scope: Scope) -> tuple[Sentence, ...]:
     study = scope.study
     n = len(study.components)
-    first = f"The best structure is a sum of {spelled(n, 'part')}."
+    first = f"The structure is a sum of {spelled(n, 'part')}."
     if n == 1:
-        first = f"The best structure has only one part: {words_of(study.model)}."
+        first = f"The structure has only one part: {words_of(study.model)}."
     meaning = (
         ""
         if n == 1
@@ -340,9 +381,9 @@ def _parts_at_first(scope: Scope) -> tuple[Sentence, ...]:
     error = ""
     if not math.isnan(study.model.error):
         error = f", with an error of {percent(study.model.error)} on the folds of the search,"
-    ended = ""
-    if study.search.stopped_by in ("no_improvement", "exhausted"):
-        ended = "The search tried further parts, and none was better."
+    ended = "What else the search tried is less probable than not."
+    if scope.choice in ("one_se", "least_error"):
+        ended = "Being a part of it is no claim; the verdict on each part is."
     return (
         first,
         meaning,
@@ -359,6 +400,7 @@ def _one_part(scope: Scope, place: int) -> Section:
     blocks: tuple[Block, ...] = (
         paragraph(
             _what(part),
+            part_verdict(scope, part),
             *_effect(scope, place),
             _strength(scope, place),
             _direction(scope, part),
@@ -381,6 +423,25 @@ def _together(scope: Scope, place: int) -> Sentence:
 
 def _what(part: ComponentFinding) -> Sentence:
     return ("This part is ", Code(clean(part.alone.expression)), ".")
+
+
+def part_verdict(scope: Scope, part: ComponentFinding) -> str:
+    """Return how sure it is that a part belongs to the structure."""
+    columns = tuple(dict.fromkeys(map(scope.column, part.alone.variables)))
+    if len(columns) == 1:
+        claim = column_claim(scope, columns[0])
+        what = f"that {clean(columns[0])} matters"
+    elif len(columns) == 2:
+        claim = interaction_claim(scope, columns)
+        what = f"that {named(columns)} interact"
+    else:
+        return ""
+    if claim is None or not is_claimed(claim):
+        return f"These rows do not show {what}."
+    sure = f"(probability {chance(claim)})"
+    if claim.certain:
+        return f"It is beyond doubt {what} {sure}."
+    return f"It is a suggestion, not certain, {what} {sure}."
 
 
 def _effect(scope: Scope, place: int) -> tuple[str, ...]:
@@ -437,97 +498,7 @@ def _direction(scope: Scope, part: ComponentFinding) -> str:
     goes = _GOES.get(part.direction)
     if goes is None or len(part.alone.variables) != 1:
         return ""
-    return f"In it {scope.outcome} {goes} {clean(part.alone.variables[0])}."
-
-
-def interactions(scope: Scope) -> Section:
-    """Return the section about products, or about there being none."""
-    found = scope.study.interactions
-    blocks: tuple[Block, ...] = (paragraph(*_products_at_first(scope)),)
-    return Section(
-        scope.anchor("interactions"),
-        "Interactions",
-        blocks,
-        tuple(_one_product(scope, place, one) for place, one in enumerate(found, start=1)),
-    )
-
-
-def _products_at_first(scope: Scope) -> tuple[Sentence, ...]:
-    n = len(scope.study.interactions)
-    if not n:
-        return _none(scope)
-    return (
-        f"The best structure has {spelled(n, 'interaction')}: variables whose effects depend on "
-        "each other.",
-        f"{'It' if n == 1 else 'Each'} is compared with the same structure in which a sum stands "
-        "in place of the product, on the same folds and rows.",
-    )
-
-
-def _none(scope: Scope) -> tuple[str, ...]:
-    study = scope.study
-    if "×" in study.model.symbols:
-        if "interactions" in scope.findings.run.skipped:
-            return (
-                "The best structure has an interaction, but what it buys over a sum was not "
-                "measured, to save time.",
-            )
-        return ("The best structure has a product, but it could not be compared with a sum.",)
-    if isinstance(study.search, KernelSearchFindings) and study.search.depth < 2:
-        return ("The search was limited to one term, so that it could find no interaction.",)
-    if len(study.model.variables) < 2:
-        return ("The best structure uses one variable, so that there is nothing to interact with.",)
-    return (
-        "The best structure has no interaction: a sum suffices.",
-        "The search tried products as well, and none was better.",
-    )
-
-
-def _one_product(scope: Scope, place: int, found: InteractionFinding) -> Section:
-    return Section(
-        scope.anchor(f"interaction-{place}"),
-        f"Interaction {place}: {named(found.variables)}",
-        (
-            paragraph(
-                _meaning(scope, found),
-                *_gain(scope, found),
-                verdict(found.log_bayes_factor, "the product", "the sum"),
-                _conclusion(found),
-                scope.shown(found.picture, "shows how they act together"),
-            ),
-            *scope.figures(found.picture),
-        ),
-    )
-
-
-def _meaning(scope: Scope, found: InteractionFinding) -> str:
-    first, *others = found.variables
-    return (
-        f"How {scope.outcome} changes with {clean(first)} depends on {named(others)}, and the "
-        "other way round."
-    )
-
-
-def _gain(scope: Scope, found: InteractionFinding) -> tuple[str, ...]:
-    additive, error = found.additive.error, scope.study.model.error
-    if math.isnan(additive) or math.isnan(error) or math.isnan(found.gain):
-        return ("The errors of product and sum were not both cross-validated.",)
-    sum_has = f"With a sum in its place the error is {percent(additive)}"
-    if round(found.gain, 3) == 0:
-        return (f"{sum_has}, the same as with the product.",)
-    if found.gain > 0:
-        return (f"{sum_has}; the product lowers it by {points(found.gain)} to {percent(error)}.",)
-    return (f"{sum_has}; with the product it is {points(found.gain)} higher, {percent(error)}.",)
-
-
-def _conclusion(found: InteractionFinding) -> str:
-    """Say so where error and evidence do not agree."""
-    if math.isnan(found.gain) or round(found.gain, 3) == 0:
+    columns = map(scope.column, part.alone.variables)
+    if is_refuted(shape_claim(scope, *columns), part.direction):
         return ""
-    if found.gain > 0 and found.log_bayes_factor <= -1:
-        return "Error and evidence disagree, so take this interaction as a suggestion."
-    if found.gain < 0 and found.log_bayes_factor >= 1:
-        return "Error and evidence disagree, so take this interaction as a suggestion."
-    if found.gain < 0 and found.log_bayes_factor <= -1:
-        return "Neither speaks for the product: a sum would do."
-    return ""
+    return f"In it {scope.outcome} {goes} {clean(part.alone.variables[0])}."

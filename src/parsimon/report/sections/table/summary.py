@@ -1,9 +1,7 @@
-"""The executive summary: the structure, a few numbers to remember, and what size buys.
-
-With more than two classes a page about all of them comes before each is asked for by itself.
-"""
+"""The executive summary: what is claimed, a few numbers to remember, and what size buys."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from parsimon.report.document import (
@@ -19,7 +17,7 @@ from parsimon.report.document import (
     Strong,
     Table,
 )
-from parsimon.report.findings import Honest, Interval, Joint, ModelFinding, VariableFinding
+from parsimon.report.findings import Honest, Interval, ModelFinding, VariableFinding
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -36,23 +34,34 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     joined,
+    named,
     number,
     number_range,
     opened,
     percent,
     percent_range,
     points,
-    quoted,
     share_range,
     spelled,
     sureness,
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
+from parsimon.report.sections.table.claims import certain, claimed_columns, described, headline
 from parsimon.report.sections.table.model_tables import ranked, variable_table
+from parsimon.report.sections.table.rare_class import (
+    better_log_loss,
+    leads_with_balance,
+    log_loss_words,
+    rare_key_figures,
+    rare_sentences,
+)
 
 
 def key_figures(scope: Scope) -> KeyFigures:
     """Return the error, the baseline, the AUC or the typical miss, and the variables used."""
+    honest = scope.study.honest
+    if honest is not None and leads_with_balance(scope):
+        return KeyFigures(rare_key_figures(scope, honest))
     return KeyFigures((*_error(scope), *_baseline(scope), *_more(scope), _variables(scope)))
 
 
@@ -96,7 +105,7 @@ def _more(scope: Scope) -> tuple[KeyFigure, ...]:
 
 def _variables(scope: Scope) -> KeyFigure:
     used, n = len(scope.study.model.variables), len(scope.findings.table.variables)
-    detail = "by the best structure" if scope.study.structure_found else "no structure was found"
+    detail = "by the structure" if scope.study.structure_found else "a constant does as well"
     return KeyFigure(f"{used} of {n}", "variables used", detail)
 
 
@@ -129,14 +138,45 @@ def _steps(scope: Scope) -> str:
     if math.isnan(baseline):
         return f"{said}; it was not cross-validated here."
     said = f"{said}; that of the baseline, a constant, is {percent(baseline)}."
-    steps = [
-        f"{amount(one.size, scope.unit)} to {percent(one.error)}"
-        for one in front
-        if one.size and not math.isnan(one.error)
-    ]
+    steps = [f"{amount(one.size, scope.unit)} to {percent(one.error)}" for one in _falling(front)]
     if not steps:
         return f"{said} No structure that was cross-validated is better."
-    return f"{said} The best of each size bring it down: {joined(steps)}."
+    said = (
+        f"{said} The best of each size bring it down: {joined(_told_once(steps))}.{_above(scope)}"
+    )
+    if not scope.claimed:
+        return f"{said} These rows do not show that this is more than chance."
+    if scope.rare:
+        return f"{said} With so rare a class this says little; the log loss says more."
+    return said
+
+
+def _falling(front: Sequence[ModelFinding]) -> list[ModelFinding]:
+    """Return the models of a front that are no worse than all smaller ones."""
+    kept: list[ModelFinding] = []
+    for one in front:
+        if one.size and not math.isnan(one.error) and not (kept and one.error > kept[-1].error):
+            kept.append(one)
+    return kept
+
+
+def _told_once(steps: list[str]) -> list[str]:
+    """Return steps in order; those that say the same, as structures that tie do, as one."""
+    return [
+        step if (n := steps.count(step)) == 1 else f"{step} ({spelled(n)} structures tie)"
+        for step in dict.fromkeys(steps)
+    ]
+
+
+def _above(scope: Scope) -> str:
+    """Say so where the chosen structure is not the best of its size."""
+    study = scope.study
+    if not study.structure_found or math.isnan(study.model.error):
+        return ""
+    if any(one.expression == study.model.expression for one in _falling(study.front)):
+        return ""
+    size = amount(study.model.size, scope.unit)
+    return f" The chosen structure, with {size}, has {percent(study.model.error)}."
 
 
 def _by_variables(scope: Scope) -> str:
@@ -145,6 +185,7 @@ def _by_variables(scope: Scope) -> str:
         for one in scope.study.front_variables
         if one.variables and not math.isnan(one.error)
     ]
+    steps = _told_once(steps)
     return f"Counted by variables: {joined(steps)}." if len(steps) > 1 else ""
 
 
@@ -159,7 +200,12 @@ def knee_sentence(scope: Scope) -> str:
     where = f"{amount(knee.size, scope.unit)} ({words_of(knee)}, {percent(knee.error)})"
     which = f"The knee of the front, after which a {scope.unit} buys less,"
     if study.knee == study.chosen:
-        return f"{which} is the best structure itself, with {where}."
+        return f"{which} is the chosen structure itself, with {where}."
+    if knee.size > chosen.size:
+        return (
+            f"The knee of the front lies beyond the chosen structure, at "
+            f"{amount(knee.size, scope.unit)}; that what lies between matters is not shown."
+        )
     if study.knee == 0:
         return f"The knee of the front is the baseline: no {scope.unit} buys much for its size."
     return f"{which} is at {where}. {_rest(scope, knee, chosen)}"
@@ -173,7 +219,9 @@ def _rest(scope: Scope, knee: ModelFinding, chosen: ModelFinding) -> str:
         return f"The structure described here has {amount(chosen.size, unit)}."
     verb = "lowers" if more == 1 else "lower"
     further = f"The {amount(more, f'further {unit}')}"
-    return f"{further} of the best structure {verb} the error by {points(fall)} more."
+    if round(fall, 3) <= 0:
+        return f"{further} of the chosen structure {verb} it no further on these folds."
+    return f"{further} of the chosen structure {verb} the error by {points(fall)} more."
 
 
 def _has_steps(scope: Scope) -> bool:
@@ -200,6 +248,7 @@ def _table(scope: Scope) -> Table:
             share_cell(model.error),
             share_cell(model.standard_error),
             share_cell(last - model.error),
+            *(() if scope.numeric else (number_cell(model.log_loss, 3),)),
             number_cell(model.negative_log_evidence),
             Cell(_mark(scope, place)),
         )
@@ -214,6 +263,7 @@ def _table(scope: Scope) -> Table:
             Heading("Error", numeric=True, help="Mean over the folds of the search."),
             Heading("SE", numeric=True, help="Standard error of that mean."),
             Heading("Fall", numeric=True, help="Error of the line above minus this one."),
+            *_loss_heading(scope),
             Heading("NLML", numeric=True, help="Negative log marginal likelihood."),
             Heading("Mark"),
         ),
@@ -225,10 +275,16 @@ def _table(scope: Scope) -> Table:
     )
 
 
+def _loss_heading(scope: Scope) -> tuple[Heading, ...]:
+    if scope.numeric:
+        return ()
+    return (Heading("Log loss", numeric=True, help="For each row, mean over the same folds."),)
+
+
 def _mark(scope: Scope, place: int) -> str:
     study = scope.study
     marks = ["knee"] * (place == study.knee and study.structure_found)
-    marks += ["best"] * (place == study.chosen and study.structure_found)
+    marks += ["chosen"] * (place == study.chosen and study.structure_found)
     return ", ".join(marks) or DASH
 
 
@@ -239,7 +295,8 @@ def summary(scope: Scope) -> Section:
         "Summary" if scope.several else "Executive summary",
         (
             key_figures(scope),
-            paragraph(*structure_sentences(scope)),
+            *headline(scope),
+            *described(scope),
             *_honesty(scope),
             paragraph(_road_map(scope)),
         ),
@@ -247,82 +304,66 @@ def summary(scope: Scope) -> Section:
     )
 
 
-def structure_sentences(scope: Scope) -> tuple[Sentence, ...]:
-    """Return what was found, in words and as an expression."""
-    study = scope.study
-    if not study.structure_found:
-        return _nothing_found(scope)
-    aim = (
-        f"predicting {scope.target}"
-        if scope.numeric
-        else f"telling {scope.positive} from {scope.negative}"
-    )
-    used = len(study.model.variables)
-    return (
-        (
-            f"The best structure found for {aim} is ",
-            Strong(words_of(study.model)),
-            ", written ",
-            Code(clean(study.model.expression)),
-            ".",
-        ),
-        f"It uses {_share_of_variables(used, len(scope.findings.table.variables))}.",
-    )
-
-
-def _share_of_variables(used: int, n: int) -> str:
-    if used == n:
-        few = {1: "the only variable", 2: "both variables"}
-        return few.get(n, f"all {spelled(n, 'variable')}")
-    return f"{spelled(used)} of the {spelled(n, 'variable')}"
-
-
-def _nothing_found(scope: Scope) -> tuple[Sentence, ...]:
-    search = scope.study.search
-    return (
-        (
-            Strong("No structure was found."),
-            f" The search tried {count(search.n_candidates, search.noun)} on {scope.searched}, and "
-            f"none predicts {scope.target} better than a constant by more than chance among so "
-            "many trials explains.",
-        ),
-        "This does not prove that there is none.",
-        (
-            "More rows would help most; further variables, a deeper search (",
-            Code("--depth"),
-            ") or other base kernels (",
-            Code("--base se,lin,per"),
-            ") may help too.",
-        ),
-    )
-
-
 def honest_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
-    """Return the honest error beside what the search believed and the baseline."""
+    """Return the honest figures: the error beside what the search believed and the baseline."""
+    if leads_with_balance(scope):
+        return rare_sentences(scope, honest)
     return (
         f"On rows that it had never seen, the whole search {_erred(scope, honest.error)}.",
         _believed(scope, honest),
         f"{_baseline_words(scope)} {_erred_plainly(scope, honest.baseline_error.estimate)}.",
-        gain_sentence(honest),
+        gain_sentence(scope, honest),
     )
 
 
-def gain_sentence(honest: Honest) -> str:
-    """Return how much is gained over the baseline, and whether that is sure."""
+def gain_sentence(scope: Scope, honest: Honest) -> str:
+    """Return how much is gained over the baseline, whether that is sure, and what claims it is for.
+
+    A claim is about what moves the outcome, the gain about wrong answers; where only one of the two
+    is sure, one sentence says both.
+    """
     gain = honest.gain
-    start = f"The gain over the baseline is {points(gain.estimate)}"
+    if gain.low == gain.high == 0:
+        return "There is no gain over the baseline."
+    start = f"the gain over the baseline is {points(gain.estimate)}"
     if round(gain.estimate, 3) <= 0:
-        start = "There is no gain over the baseline"
+        start = "there is no gain over the baseline"
         start += f": the error is {points(gain.estimate)} higher" if round(gain.estimate, 3) else ""
     # A difference of two shares cannot be greater than all of them.
     cut = replace(gain, low=max(-1.0, gain.low), high=min(1.0, gain.high))
     ends = percent_range(cut).removesuffix(f"{NARROW}%")
     start = f"{start}; the {sureness(gain)} of the gain, {ends},"
     if gain.low > 0:
-        return f"{start} does not include zero."
+        return opened(f"{start} does not include zero.{_owed(scope)}")
     if gain.high < 0:
-        return f"{start} is below zero throughout."
-    return f"{start} includes zero, so that these rows do not prove a gain."
+        return opened(f"{start} is below zero throughout.")
+    sure = claimed_columns(certain(scope.study.claims))
+    if not sure:
+        return opened(f"{start} includes zero, so that these rows do not prove a gain.")
+    verb = "matters" if len(sure) == 1 else "matter"
+    wrong = "a smaller error" if scope.numeric else "fewer wrong answers"
+    return (
+        f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
+        f"{wrong}: {start} includes zero.{_better_probabilities(scope, honest)}"
+    )
+
+
+def _owed(scope: Scope) -> str:
+    """Say so where a gain is sure and what it is owed to is not, as of columns that are alike."""
+    if certain(scope.study.claims):
+        return ""
+    sure = "is not certain" if scope.claimed else "is not shown"
+    return f" Which column it is owed to {sure}."
+
+
+def _better_probabilities(scope: Scope, honest: Honest) -> str:
+    """Say whether the probabilities are better even so."""
+    if scope.numeric or math.isnan(honest.log_loss + honest.baseline_log_loss):
+        return ""
+    losses = log_loss_words(honest)
+    if better_log_loss(honest):
+        return f" The probabilities are better all the same: {losses}."
+    return f" Nor are better probabilities proved: {losses}."
 
 
 def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:
@@ -347,7 +388,7 @@ def _expect(scope: Scope) -> str:
 
 
 def ranking(scope: Scope) -> Section:
-    """Return the section that ranks the variables by what each says alone."""
+    """Return the section that ranks the variables."""
     found = ranked(scope)
     blocks: tuple[Block, ...] = (paragraph("No variable could be judged alone."),)
     if found:
@@ -355,8 +396,8 @@ def ranking(scope: Scope) -> Section:
             paragraph(
                 (
                     Reference(scope.anchor("table-variables")),
-                    " ranks the variables by the error of "
-                    "the best model that sees no other variable.",
+                    " ranks the variables: first by the probability that they matter beside the "
+                    "others, then by the error of the best model that sees no other variable.",
                 ),
                 _leaders(scope, found),
             ),
@@ -366,18 +407,20 @@ def ranking(scope: Scope) -> Section:
 
 
 def _leaders(scope: Scope, found: tuple[VariableFinding, ...]) -> str:
-    first, baseline = found[0], scope.study.baseline.error
-    if math.isnan(first.model.error) or math.isnan(baseline):
+    baseline = scope.study.baseline.error
+    if math.isnan(baseline) or any(math.isnan(one.model.error) for one in found):
         return "Their errors were not all cross-validated."
+    first = min(found, key=lambda one: one.model.error)
     n = sum(one.model.error < baseline for one in found)
     if not n:
         return "None of them has a lower error alone than the baseline."
-    lower = "the only one that is below the baseline"
+    lower = "the only one below the baseline"
     if n > 1:
-        lower = f"one of {spelled(n)} that are below the baseline"
+        lower = f"one of {spelled(n)} below the baseline"
+    chance = "" if scope.claimed else ", which is no more than chance can bring about"
     return (
-        f"The variable {clean(first.variable.name)} comes first with {percent(first.model.error)}, "
-        f"{lower} ({percent(baseline)})."
+        f"Alone, {clean(first.variable.name)} has the least error with "
+        f"{percent(first.model.error)}, {lower} ({percent(baseline)}){chance}."
     )
 
 
@@ -385,7 +428,14 @@ def _honesty(scope: Scope) -> tuple[Block, ...]:
     honest = scope.study.honest
     if honest is None:
         return (note("caution", *optimistic_sentences(scope)),)
-    return (paragraph(*honest_sentences(scope, honest), *_auc_sentence(scope, honest)),)
+    figures = honest_sentences(scope, honest)
+    if not leads_with_balance(scope):
+        return (paragraph(*figures, *_auc_sentence(scope, honest)),)
+    half = len(figures) // 2
+    return (
+        paragraph(*figures[:half]),
+        paragraph(*_auc_sentence(scope, honest), *figures[half:]),
+    )
 
 
 def _auc_sentence(scope: Scope, honest: Honest) -> tuple[str, ...]:
@@ -420,7 +470,7 @@ def _believed(scope: Scope, honest: Honest) -> str:
     if math.isnan(error) or not scope.study.structure_found:
         return ""
     reason = _why_optimistic(scope).lower()
-    if error < honest.error.estimate:
+    if round(error, 3) < round(honest.error.estimate, 3):
         return f"The search itself believed {percent(error)}; {reason} it is too good to be quoted."
     return (
         f"The search itself believed {percent(error)}; {reason} it is not to be quoted, even "
@@ -448,129 +498,8 @@ def _road_map(scope: Scope) -> Sentence:
     study = scope.study
     parts: list[Sentence] = []
     if study.variables:
-        parts.append(("each variable alone (", Reference(scope.anchor("variables")), ")"))
+        parts.append(("a verdict on each variable (", Reference(scope.anchor("variables")), ")"))
     if study.structure_found and study.components:
         parts.append(("the parts of the structure (", Reference(scope.anchor("components")), ")"))
     parts.append(("how far to trust it (", Reference(scope.anchor("checking")), ")"))
     return ("The report goes on with ", *listed(*parts), ".")
-
-
-def all_classes(scopes: tuple[Scope, ...]) -> Section:
-    """Return the section about all classes together."""
-    joint = scopes[0].findings.joint
-    blocks: list[Block] = []
-    if joint is None:
-        blocks.append(note("caution", *optimistic_sentences(scopes[0])[:1]))
-    else:
-        blocks += [_key_figures(scopes, joint), paragraph(*joint_sentences(joint))]
-        blocks.append(_confusion(scopes[0], joint))
-    blocks += [paragraph(_each(scopes)), _overview(scopes)]
-    return Section("summary", "All classes together", tuple(blocks))
-
-
-def joint_sentences(joint: Joint) -> tuple[str, ...]:
-    """Return how often the most probable class is wrong."""
-    rows, honesty = "On rows that were new to the searches", ""
-    if joint.source == "leave-one-out":
-        rows = "With each row left out in turn"
-        honesty = "This is a little optimistic, since the structures were chosen with all rows."
-    total = sum(map(sum, joint.confusion))
-    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
-    return (
-        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')} was wrong "
-        f"in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-        f"{share_range(joint.error)}).",
-        honesty,
-        f"Calling every row by the commonest class is wrong in "
-        f"{percent(joint.baseline_error.estimate)}.",
-        f"In all, {wrong:,} of {count(total, 'row')} got the wrong class.",
-        _commonest_slip(joint),
-    )
-
-
-def _commonest_slip(joint: Joint) -> str:
-    slips = [
-        (joint.confusion[i][j], i, j)
-        for i in range(len(joint.classes))
-        for j in range(len(joint.classes))
-        if i != j
-    ]
-    most, i, j = max(slips, key=lambda one: one[0], default=(0, 0, 0))
-    if not most:
-        return "No class was taken for another."
-    times = "once" if most == 1 else f"{most:,} times"
-    return (
-        f"The commonest slip was to call {quoted(joint.classes[i])} {quoted(joint.classes[j])}, "
-        f"{times}."
-    )
-
-
-def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
-    where = "on rows never seen" if joint.source == "outer folds" else "leave-one-out"
-    label = "honest error" if joint.source == "outer folds" else "optimistic error"
-    return KeyFigures(
-        (
-            KeyFigure(percent(joint.error.estimate), label, f"{share_range(joint.error)}, {where}"),
-            KeyFigure(percent(joint.baseline_error.estimate), "baseline", "the commonest class"),
-            KeyFigure(str(len(joint.classes)), "classes", "each against all others"),
-            KeyFigure(
-                str(len({name for one in scopes for name in one.study.model.variables})),
-                "variables used",
-                "by the structures of all classes",
-            ),
-        )
-    )
-
-
-def _confusion(scope: Scope, joint: Joint) -> Table:
-    return Table(
-        anchor="table-joint",
-        caption=f"Which class of {scope.target} was called which.",
-        headings=(
-            Heading("In the table"),
-            *(Heading(f"Called {quoted(label)}", numeric=True) for label in joint.classes),
-        ),
-        rows=tuple(
-            (Cell(clean(label)), *(count_cell(n) for n in row))
-            for label, row in zip(joint.classes, joint.confusion, strict=True)
-        ),
-    )
-
-
-def _each(scopes: tuple[Scope, ...]) -> tuple[str | Reference, ...]:
-    return (
-        f"The following {spelled(len(scopes), 'section')} ask for one class each against all "
-        "others; ",
-        Reference("table-classes"),
-        " puts their answers side by side.",
-    )
-
-
-def _overview(scopes: tuple[Scope, ...]) -> Table:
-    return Table(
-        anchor="table-classes",
-        caption="Each class against all others.",
-        headings=(
-            Heading("Class"),
-            Heading("Rows", numeric=True),
-            Heading("Honest error", numeric=True, help="On rows that the search never saw."),
-            Heading("Baseline", numeric=True),
-            Heading("Best structure"),
-        ),
-        rows=tuple(
-            (
-                Cell(clean(one.study.positive)),
-                count_cell(one.study.n_positive),
-                share_cell(
-                    math.nan if one.study.honest is None else one.study.honest.error.estimate
-                ),
-                share_cell(
-                    one.study.baseline.error
-                    if one.study.honest is None
-                    else one.study.honest.baseline_error.estimate
-                ),
-                Cell(words_of(one.study.model) if one.study.structure_found else "none found"),
-            )
-            for one in scopes
-        ),
-    )

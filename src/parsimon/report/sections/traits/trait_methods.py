@@ -64,11 +64,13 @@ def _signal() -> tuple[str, ...]:
 
 
 def _regressions(findings: TraitFindings) -> tuple[str, ...]:
-    many = findings.phyrvm is not None and findings.phyrvm.prior == "smooth"
-    penalty = (
-        "Features are many for the species here, so that a penalty for degrees of freedom is added "
-        "(Schmolck and Everson 2007): without it the model would go through every value.",
-    )
+    prior = "ard" if findings.phyrvm is None else findings.phyrvm.prior
+    price = {
+        "smooth": "Features are many for the species here, so that a penalty for degrees of "
+        "freedom is added (Schmolck and Everson 2007): without it the model would go through "
+        "every value.",
+        "priced": "A feature that adds less than 2 to the logarithm of the evidence is left out.",
+    }
     return (
         "Features are standardised: every weight is the change of the target for one standard "
         "deviation of its feature.",
@@ -78,7 +80,7 @@ def _regressions(findings: TraitFindings) -> tuple[str, ...]:
         "PhyRVM (Fearn 2021) gives the weight of each feature a prior of its own and maximises the "
         "evidence, which sends most weights to zero (Tipping 2001); lambda maximises the same "
         "evidence.",
-        *(penalty if many else ()),
+        *([price[prior]] if prior in price else ()),
         f"The interval of its lambda holds 95{NARROW}% of the posterior probability, if every "
         "lambda was as probable as any other beforehand.",
         "Both regressions predict a species from its features and from the residuals of its "
@@ -154,8 +156,8 @@ def _parts(findings: TraitFindings) -> tuple[str, ...]:
 
 
 def _fits(findings: TraitFindings) -> list[str]:
-    many = findings.phyrvm is not None and findings.phyrvm.prior == "smooth"
-    model = 'PhyRVM(tree, prior="smooth")' if many else "PhyRVM(tree)"
+    plain = findings.phyrvm is not None and findings.phyrvm.prior == "ard"
+    model = 'PhyRVM(tree, prior="ard")' if plain else "PhyRVM(tree)"
     lines = [f"phyrvm = make_pipeline(scaler, {model}).fit(X, y)"]
     if findings.pgls is not None:
         redundant = list(findings.table.redundant)

@@ -11,10 +11,11 @@ from parsimon.report.findings import Task
 from parsimon.statistician.families import ModelFamily, Question
 from parsimon.statistician.families.gp._kernel_result import KernelCandidate, KernelResult
 
-__all__ = ["GaussianProcesses", "Guide", "KernelCandidate", "KernelResult"]
+__all__ = ["Choice", "GaussianProcesses", "Guide", "KernelCandidate", "KernelResult"]
 
 # What a search over kernels may minimise, as `KernelSearch` has it.
 Guide: TypeAlias = Literal["cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"]
+Choice: TypeAlias = Literal["supported", "one_se", "least_error"]
 INNER_FOLDS = 5
 
 
@@ -31,7 +32,8 @@ class GaussianProcesses(ModelFamily):
     usual_depth: int = 4
     beam: int = 2
     base: tuple[str, ...] = ("se",)
-    guide: Guide = "cv_error"
+    guide: Guide = "cv_logloss"
+    choose: Choice = "supported"
 
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
@@ -42,6 +44,8 @@ class GaussianProcesses(ModelFamily):
             depth=self.depth_for(question.X.shape[1]),
             beam=self.beam,
             guide=self.guide,
+            choose=self.choose,
+            structures=question.structures,
             cv=inner_folds(question.y, question.task),
             task=question.task,
             time_limit=time_limit,

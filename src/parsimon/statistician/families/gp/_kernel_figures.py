@@ -28,11 +28,11 @@ from parsimon.report.figures import (
     regression_1d,
     regression_2d,
     search_tree,
+    slices,
 )
 from parsimon.report.figures.latent_grid import two_values
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.numeric import regression_slices
-from parsimon.report.figures.one_column import slices
 from parsimon.report.figures.points import sampled_rows
 from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Study, VariableFinding
@@ -260,7 +260,7 @@ def _known(error: float) -> float | None:
 
 def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
     """Return the candidates from the first level to the best, each the parent of the next."""
-    if not history.path:
+    if best is history.baseline:
         return []
     known = {structure(one.kernel): one for one in history}
     way: list[Candidate] = []

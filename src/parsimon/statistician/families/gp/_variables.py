@@ -1,7 +1,7 @@
 """What each variable says alone: its best kernel, its band, and which way it goes.
 
-`variable_findings` is the whole; `direction_of` gives the probabilities that a function rises or
-falls throughout, from its exact posterior.
+`variable_findings` is the whole; `direction_of` gives the probabilities that a function rises, or
+falls, on average over the rows, and that it turns, from its exact posterior.
 """
 
 import math
@@ -11,46 +11,50 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor
 from parsimon.inference import LatentPosterior
 from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Constant, Kernel, Linear, Periodic, SquaredExponential
 from parsimon.kernels.form import sum_of_products
-from parsimon.report.figures.one_column import monotone_share
 from parsimon.report.findings import Band, Shape, Variable, VariableFinding
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 
-# The source leaves the outer parts of the range out, since the mean turns back to zero there.
-_IGNORED = 0.15
-_N_PLACES = 40
+# The latent mean turns back to zero beyond the rows, so that a turn must lie among them.
+_OUTER_ROWS = 0.05
+# Quantiles that stand for the rows.
+_N_PLACES = 100
 _N_DRAWS = 1000
+# Share of its range by which a function must both rise and fall to turn.
+_RELEVANT = 0.2
+# What a direction, and a turn, need.
+_SURE = 0.95
 # Fewer repetitions than this within the range are no evidence of a period.
 _LEAST_PERIODS = 1.5
-# Share of its range by which a function may turn back and still be called monotone.
-_TOLERANCE = 0.01
 # Keeps these draws apart from whatever else is spawned from the seed of a question.
 _DRAWS = int.from_bytes(b"draw", "big")
 
 
 class Direction(NamedTuple):
-    """Probabilities that a function rises, and that it falls, throughout.
+    """Probabilities that a function rises, that it falls, on average over the rows; that it turns.
 
-    rising, falling: Between 0 and 1; with what remains the function turns.
+    rising, falling: Of the average slope; together 1, or 0 if the function is level.
+    turning: That it rises somewhere among the rows and falls elsewhere, by a relevant amount.
     """
 
     rising: float
     falling: float
+    turning: float = 0.0
 
     @property
     def shape(self) -> Shape:
-        """The direction that has a probability of 0.9 or more, or "turning", or "unclear"."""
-        if self.rising >= 0.9:
+        """What has a probability of 0.95 or more, a turn before a direction; else "unclear"."""
+        if self.turning >= _SURE:
+            return "turning"
+        if self.rising >= _SURE:
             return "rising"
-        if self.falling >= 0.9:
-            return "falling"
-        return "turning" if max(self) < 0.1 else "unclear"
+        return "falling" if self.falling >= _SURE else "unclear"
 
 
 def direction_of(
@@ -64,53 +68,78 @@ def direction_of(
 ) -> Direction:
     """Return which way an additive part of the latent function goes along its one variable.
 
-    For two distinct values, and for a line, the probability that the function is greater at the
-    upper end has a closed form. Otherwise joint draws over the middle 70 % of the range are
-    counted (He 2016, section 5.3, names this probability and leaves it out). They are counted as
-    probabilities of the positive class, or as the numbers of a regression: where nearly all rows
-    have one class, the latent function may wander without a difference to anyone.
+    The average slope is that of the straight line of least squares through the function over the
+    ranks of the rows: it says what the function does where the rows are, and no outlying value
+    decides. It is linear in the function, so that its posterior is normal and its sign has an
+    exact probability.
+
+    Whether the function turns is counted among joint draws at rows between the quantiles of 5 and
+    95 %, as probabilities of the positive class or as the numbers of a regression: where nearly all
+    rows have one class, the latent function may wander without a difference to anyone. Two values
+    and lines do not turn.
 
     Shapes: values (n,).
     """
-    if is_indicator(values) or line_of(part) is not None:
-        ends = _rows(posterior, column, np.array([values.min(), values.max()]))
-        return step_direction(posterior.component(part, ends, covariance=True))
-    places = _rows(posterior, column, np.linspace(*judged_part(values), _N_PLACES))
-    latent = posterior.component(part, places, covariance=True)
+    places, counts = _quantiles(values)
+    latent = posterior.component(part, _rows(posterior, column, places), covariance=True)
+    slope = slope_direction(latent, counts)
+    low, high = judged_part(values)
+    inner = (places >= low) & (places <= high)
+    if line_of(part) is not None or inner.sum() <= 2:
+        return slope
+    among = Latent(latent.mean[inner], latent.variance[np.ix_(inner, inner)])
     rng = np.random.default_rng(_own_seed(seed, column))
     if isinstance(posterior, RegressionPosterior):
-        return drawn_direction(latent, rng)
-    return drawn_direction(Latent(latent.mean + level, latent.variance), rng, response=ndtr)
+        return slope._replace(turning=turning_share(among, rng))
+    moved = Latent(among.mean + level, among.variance)
+    return slope._replace(turning=turning_share(moved, rng, response=ndtr))
 
 
 def judged_part(values: Array) -> tuple[float, float]:
-    """Return the ends of the part of a column's range in which draws are looked at."""
-    low, high = float(values.min()), float(values.max())
-    reach = _IGNORED * (high - low)
-    return low + reach, high - reach
+    """Return the ends of the part of a column's rows in which turns are looked for."""
+    low, high = np.quantile(values, [_OUTER_ROWS, 1 - _OUTER_ROWS], method="nearest")
+    return float(low), float(high)
 
 
-def step_direction(latent: Latent) -> Direction:
-    """Return the probability that the second of two values is the greater, and the smaller."""
-    mean, covariance = latent
-    step = float(mean[1] - mean[0])
-    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+def _quantiles(values: Array) -> tuple[Array, Indices]:
+    """Return distinct values of rows that stand for all of them, and how many they stand for."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= _N_PLACES:
+        return distinct, counts
+    shares = (np.arange(_N_PLACES) + 0.5) / _N_PLACES
+    return np.unique(np.quantile(values, shares, method="nearest"), return_counts=True)
+
+
+def slope_direction(latent: Latent, counts: Indices) -> Direction:
+    """Return the probabilities that the slope over ranks is positive, and negative.
+
+    The slope is a positive multiple of w @ f with w the ranks of the rows, those at one place
+    sharing their mean, less the mean rank.
+
+    Shapes: counts (m,), rows at each of the increasing places.
+    """
+    ranks = np.cumsum(counts) - counts / 2
+    weights = counts * (ranks - counts.sum() / 2)
+    slope = float(weights @ latent.mean)
+    variance = float(weights @ latent.variance @ weights)
     if variance <= 0:
-        return Direction(float(step > 0), float(step < 0))
-    score = step / np.sqrt(variance)
+        return Direction(float(slope > 0), float(slope < 0))
+    score = slope / np.sqrt(variance)
     return Direction(float(ndtr(score)), float(ndtr(-score)))
 
 
-def drawn_direction(
+def turning_share(
     latent: Latent,
     rng: np.random.Generator,
     *,
     response: Callable[[Array], Array] | None = None,
     n_draws: int = _N_DRAWS,
-) -> Direction:
-    """Return the shares of joint draws that rise, and that fall, from end to end.
+) -> float:
+    """Return the share of joint draws that turn as their mean does.
 
-    A draw rises if it never lies below an earlier value of its own by more than 1 % of its range.
+    Where the mean rises most from one place to a later one, and where it falls most, a draw must
+    rise, and fall, by a fifth of its range. The places are the same for all draws: each draw of a
+    rough function turns somewhere, and that is no turn that the rows show.
     """
     variances, directions = np.linalg.eigh(latent.variance)
     # A covariance of differences has rounding of this size, which would draw a rough function.
@@ -118,7 +147,12 @@ def drawn_direction(
     factor = directions[:, real] * np.sqrt(variances[real])
     paths = latent.mean + rng.standard_normal((n_draws, int(real.sum()))) @ factor.T
     seen = paths if response is None else response(paths)
-    return Direction(*monotone_share(seen, tol=_TOLERANCE))
+    differences = np.triu(seen.mean(axis=0) - seen.mean(axis=0)[:, None])
+    before, after = np.unravel_index(differences.argmax(), differences.shape)
+    above, below = np.unravel_index(differences.argmin(), differences.shape)
+    rise, fall = seen[:, after] - seen[:, before], seen[:, above] - seen[:, below]
+    least = _RELEVANT * np.ptp(seen, axis=1)
+    return float(np.mean((np.minimum(rise, fall) >= least) & (least > 0)))
 
 
 def repeats(period: float, values: Array) -> bool:
@@ -219,6 +253,7 @@ def _finding(
         log_bayes_factor=best.log_evidence - baseline.log_evidence,
         rising=direction.rising,
         falling=direction.falling,
+        turning=direction.turning,
         shape=_shape(search, column, best, values, direction),
         period=best.kernel.period if isinstance(best.kernel, Periodic) else None,
         slope=_slope(result, posterior, best.kernel, column, values),
@@ -228,7 +263,7 @@ def _finding(
 
 
 def _judged_between(kernel: Kernel, values: Array) -> tuple[float, float] | None:
-    """Return where draws were looked at; two values and lines need none."""
+    """Return between which values turns were looked for; two values and lines have none."""
     exact = is_indicator(values) or line_of(kernel) is not None
     return None if exact else judged_part(values)
 

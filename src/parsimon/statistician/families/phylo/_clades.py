@@ -17,7 +17,7 @@ from parsimon.report.trait_findings import CladeError, Judged, ModelName, Specie
 from parsimon.statistician.families import Prediction, Question
 from parsimon.statistician.families.phylo._regressions import Phylogeny, interval
 from parsimon.statistician.families.phylo._species import Traits
-from parsimon.statistician.measure import FoldResult
+from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.question import run_searches
 
 _SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10

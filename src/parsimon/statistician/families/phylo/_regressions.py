@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 # Enough for a narrow peak to look smooth.
 CURVE_POINTS = 121
 NORMAL = 1.959963984540054
-# Fewer species than this for each feature, and degrees of freedom are penalised.
-_SPECIES_A_FEATURE = 2
 # Least squares needs this many species more than coefficients to say anything.
 _SPARE = 2
 
@@ -96,9 +94,7 @@ def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -
         columns = tuple(one for one in columns if one not in determined)
         check_squares(len(X), len(columns))
     own = tree if name in ("relatives", "pgls", "phyrvm") else None
-    # Where features are many for the species, the evidence alone prefers to go through every value.
-    prior: Any = "smooth" if len(columns) * _SPECIES_A_FEATURE >= len(X) else "ard"
-    model = PhyRVM(own, prior=prior) if name in ("rvm", "phyrvm") else PGLS(own)
+    model = PhyRVM(own) if name in ("rvm", "phyrvm") else PGLS(own)
     pipeline = Pipeline(
         [("scale", StandardScaler().set_output(transform="pandas")), ("model", model)]
     )
@@ -200,7 +196,7 @@ def phyrvm_finding(
     )
     best = interval(posterior.mode, *posterior.interval)
     found = PhyRvmFinding(
-        prior=model.prior,
+        prior=model.prior_,
         pagel_lambda=best,
         lambda_mean=float(posterior.mean),
         lambda_values=tuple(map(float, posterior.values)),

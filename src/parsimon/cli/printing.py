@@ -1,0 +1,45 @@
+"""What reaches a terminal: text in which nothing can steer the terminal.
+
+Names and cells come from files that others made. A terminal takes some characters in them for
+commands that change colours, titles or the text above; here they are written as their codes.
+"""
+
+import sys
+import unicodedata
+
+import click
+
+# Marks that turn the direction of what follows, so that a line reads otherwise than it is.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
+
+
+def visible(text: object, *, one_line: bool = False) -> str:
+    r"""Return text with ``\u001b`` and the like in place of characters that steer a terminal.
+
+    Tabs and new lines stay, unless it must be one line. JSON with these codes is the same JSON.
+    """
+    whole = str(text)
+    if whole.isascii() and whole.isprintable():
+        return whole
+    kept = "" if one_line else "\n\t"
+    return "".join(_code(one) if _steers(one) and one not in kept else one for one in whole)
+
+
+def say(text: object = "", *, err: bool = False) -> None:
+    """Print text, to the standard error if asked."""
+    click.echo(visible(text), err=err)
+
+
+def give(data: str) -> None:
+    """Print data: as they are into a file or a pipe, made visible on a terminal."""
+    # Without `color` click takes escape codes out of what goes into a file.
+    click.echo(visible(data) if sys.stdout.isatty() else data, nl=False, color=True)
+
+
+def _steers(character: str) -> bool:
+    return character in _TURNING or unicodedata.category(character) in _STEERING
+
+
+def _code(character: str) -> str:
+    return f"\\u{ord(character):04x}"

@@ -1,0 +1,274 @@
+"""What is claimed: what is beyond doubt, what is a suggestion, and one verdict on each variable.
+
+Everything that a report says about what matters is worded here, from the claims of a study, so that
+no section says more than another.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from parsimon.report.document import Block, Code, Inline, Reference, Strong
+from parsimon.report.findings import Shape, Variable
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.sections._phrases import DASH, clean, count, named, percent, spelled
+from parsimon.report.sections._scope import Scope, words_of
+from parsimon.structures import Claim
+from parsimon.structures.claims import CERTAIN, SUGGESTED, ClaimedShape
+
+Claims = Sequence[Claim]
+_NEVER_ALL = 1 - 1e-9
+
+
+def certain(claims: Claims) -> tuple[Claim, ...]:
+    """Return the claims that are beyond doubt."""
+    return tuple(one for one in claims if one.certain)
+
+
+def suggested(claims: Claims) -> tuple[Claim, ...]:
+    """Return the claims that are more probable than not, and no more."""
+    return tuple(one for one in claims if not one.certain and one.probability >= SUGGESTED)
+
+
+def chance(claim: Claim) -> str:
+    """Return the probability of a claim in percent; nothing is said to be wholly certain."""
+    return percent(min(claim.probability, _NEVER_ALL))
+
+
+def said(claim: Claim) -> str:
+    """Return a claim with its probability."""
+    return f"{clean(claim.words)} ({chance(claim)})"
+
+
+def listed(claims: Claims) -> str:
+    """Return claims with their probabilities in a row; their words may hold "and"."""
+    return "; ".join(said(one) for one in claims)
+
+
+def variable_claim(scope: Scope, variable: Variable) -> Claim | None:
+    """Return what is claimed of the column that a variable comes from."""
+    return column_claim(scope, scope.variable(variable).column)
+
+
+def shape_claim(scope: Scope, column: str) -> Claim | None:
+    """Return what is claimed of the way in which the target follows a column, if anything."""
+    claim = _find(scope, "shape", {column})
+    return claim if is_claimed(claim) else None
+
+
+_AGAINST: dict[ClaimedShape, tuple[Shape, ...]] = {
+    "linear": ("turning", "periodic"),
+    "smooth": ("linear", "periodic"),
+    "periodic": ("linear", "rising", "falling"),
+}
+
+
+def is_refuted(claim: Claim | None, shape: Shape) -> bool:
+    """Return whether a claim about a shape speaks against the one that a model has."""
+    return claim is not None and shape in _AGAINST.get(claim.shape, ())
+
+
+def column_claim(scope: Scope, column: str) -> Claim | None:
+    """Return what is claimed of a column: whether it matters at all."""
+    return _find(scope, "variable", {column})
+
+
+def interaction_claim(scope: Scope, names: Iterable[str]) -> Claim | None:
+    """Return what is claimed of an interaction of the columns that variables come from."""
+    return _find(scope, "interaction", set(map(scope.column, names)))
+
+
+def _find(scope: Scope, kind: str, columns: set[str]) -> Claim | None:
+    """Return the claim of a kind about exactly these columns."""
+    found = (one for one in scope.study.claims if one.kind == kind)
+    return next((one for one in found if set(one.variables) == columns), None)
+
+
+def is_claimed(claim: Claim | None) -> bool:
+    """Return whether a claim is said at all, as certain or as a suggestion."""
+    return claim is not None and (claim.certain or claim.probability >= SUGGESTED)
+
+
+def claimed_columns(claims: Claims) -> tuple[str, ...]:
+    """Return the columns that claims are about, each once."""
+    return tuple(dict.fromkeys(name for one in claims for name in one.variables))
+
+
+def brief(claims: Claims, nothing: str = DASH) -> str:
+    """Return what claims are about, for a cell: names, and pairs of them."""
+    about = [" with ".join(map(clean, one.variables)) for one in claims if one.kind != "shape"]
+    return ", ".join(about) or nothing
+
+
+def headline(scope: Scope) -> tuple[Block, ...]:
+    """Return what is beyond doubt, then suggestions; or that nothing was shown."""
+    if not scope.claimed:
+        return (paragraph(*_nothing(scope)),)
+    tested = scope.anchor("stability") if scope.study.honest is not None else ""
+    return claim_blocks(scope.study.claims, _question(scope), tested)
+
+
+def claim_blocks(claims: Claims, question: str, tested: str = "") -> tuple[Block, ...]:
+    """Return claims as lists: those beyond doubt, and suggestions apart from them.
+
+    `tested` is the anchor of the section that says what parts of the table bear out, if there is
+    one.
+    """
+    sure, perhaps = certain(claims), suggested(claims)
+    blocks: list[Block] = [paragraph(_first(question, sure))]
+    if sure:
+        blocks.append(bullets(*map(_certainty, _with_shapes(sure))))
+    if perhaps:
+        blocks.append(
+            paragraph((Strong("Suggestions"), ", more probable than not, but not certain:"))
+        )
+        blocks.append(bullets(*(_suggestion(group, tested) for group in _with_shapes(perhaps))))
+    return tuple(blocks)
+
+
+def _first(question: str, sure: Claims) -> Sentence:
+    if not sure:
+        return f"{question} These rows show nothing beyond doubt."
+    return (
+        f"{question} These rows show ",
+        Strong("beyond doubt"),
+        ", each with its probability:",
+    )
+
+
+def held_back(scope: Scope, claim: Claim) -> str:
+    """Return what keeps a probable suggestion from being certain; empty for any other."""
+    if claim.certain or claim.probability < CERTAIN or scope.study.honest is None:
+        return ""
+    return "; parts of the table do not bear it out"
+
+
+def _with_shapes(claims: Claims) -> list[list[Claim]]:
+    """Return claims in groups: a variable with its shape, if both are there, others alone."""
+    groups: dict[tuple[str, ...], list[Claim]] = {}
+    for one in sorted(claims, key=lambda one: one.kind == "shape"):
+        key = one.variables if one.kind in ("variable", "shape") else (one.kind, *one.variables)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def _certainty(group: Claims) -> Sentence:
+    parts: list[Inline] = []
+    for one in group:
+        parts += [", and " if parts else "", Strong(clean(one.words)), f" ({chance(one)})"]
+    return (*parts, ".")
+
+
+def _suggestion(group: Claims, tested: str) -> Sentence:
+    """Return a suggestion; what keeps a probable one from being certain is said."""
+    parts: list[Inline] = []
+    for one in group:
+        parts.append(f"{', and ' if parts else ''}{clean(one.words)} ({chance(one)}")
+        if one.probability >= CERTAIN and tested:
+            parts += [
+                " on all rows, but parts of the table do not bear it out: ",
+                Reference(tested),
+            ]
+        parts.append(")")
+    return (*parts, ".")
+
+
+def _question(scope: Scope) -> str:
+    if scope.numeric:
+        return f"What predicts {scope.target}?"
+    return f"What tells {scope.positive} from {scope.negative}?"
+
+
+def _nothing(scope: Scope) -> tuple[Sentence, ...]:
+    search = scope.study.search
+    return (
+        (
+            Strong(nothing_shown(scope)),
+            f" The search tried {count(search.n_candidates, search.noun)} on {scope.searched}, and "
+            f"what they say about {scope.target} is no more than chance among so many trials "
+            "explains.",
+        ),
+        "This does not prove that there is nothing.",
+        (
+            "More rows would help most; further columns, a deeper search (",
+            Code("--depth"),
+            ") or other base kernels (",
+            Code("--base se,lin,per"),
+            ") may help too.",
+        ),
+    )
+
+
+def nothing_shown(scope: Scope) -> str:
+    """Return the headline of a table without claims."""
+    if scope.several:
+        return f"These rows do not show that any column tells {scope.positive} from the others."
+    return f"These rows do not show that any column predicts {scope.target}."
+
+
+def claim_lines(claims: Claims, nothing: str) -> tuple[str, ...]:
+    """Return what is beyond doubt and what is suggested as plain lines; `nothing` if neither is."""
+    sure, perhaps = certain(claims), suggested(claims)
+    if not sure and not perhaps:
+        return (nothing,)
+    first = f"Beyond doubt: {listed(sure)}."
+    return (
+        first if sure else "Nothing is beyond doubt.",
+        f"Suggestions, not certain: {listed(perhaps)}." if perhaps else "",
+    )
+
+
+def pairs_sentence(scope: Scope) -> str:
+    """Return that not all pairs were looked at; empty if they were."""
+    search = scope.study.search
+    if search.n_pairs_seen >= search.n_pairs:
+        return ""
+    return (
+        f"The time allowed a look at {search.n_pairs_seen:,} of {count(search.n_pairs, 'pair')} of "
+        "variables only; an interaction of the others may have been missed."
+    )
+
+
+_CHOICES = {
+    "supported": "It was chosen to hold what is more probable than not.",
+    "one_se": "It was asked for as the simplest within one standard error of the least {guide}, "
+    "and is not a claim in itself.",
+    "least_error": "It was asked for as that of the least {guide}, and is not a claim in itself.",
+}
+
+
+def described(scope: Scope) -> tuple[Block, ...]:
+    """Return the structure that the report describes, and which rule chose it."""
+    study = scope.study
+    if not study.structure_found:
+        return ()
+    used = len(study.model.variables)
+    return (
+        paragraph(
+            (
+                f"The structure that this report describes is {words_of(study.model)}, written ",
+                Code(clean(study.model.expression)),
+                ".",
+            ),
+            f"It uses {_share_of_variables(used, len(scope.findings.table.variables))}.",
+            _CHOICES.get(scope.choice, "").format(guide=scope.guide),
+            *_beyond_claims(scope),
+        ),
+    )
+
+
+def _beyond_claims(scope: Scope) -> tuple[str, ...]:
+    """Say where the structure and the claims are not about the same columns."""
+    used = tuple(dict.fromkeys(map(scope.column, scope.study.model.variables)))
+    claimed = claimed_columns(scope.claimed)
+    more = [name for name in used if name not in claimed]
+    less = [name for name in claimed if name not in used]
+    return (
+        f"It also uses {named(more)}, which these rows do not show to matter." if more else "",
+        f"It does without {named(less)}." if less else "",
+    )
+
+
+def _share_of_variables(used: int, n: int) -> str:
+    if used == n:
+        few = {1: "the only variable", 2: "both variables"}
+        return few.get(n, f"all {spelled(n, 'variable')}")
+    return f"{spelled(used)} of the {spelled(n, 'variable')}"

@@ -1,0 +1,262 @@
+"""What the outer folds say: one question on one fold, and errors with intervals over all of them.
+
+`honest_findings` is about one question, `joint_findings` about all classes together. Rows are
+pooled over the folds, each predicted by a search that never saw it; `parsimon.evaluation` says
+what the intervals hold.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parsimon._typing import Array, Indices, Mask
+from parsimon.evaluation.row_intervals import (
+    Bounds,
+    area_bounds,
+    balanced_bounds,
+    difference_bounds,
+    placement_shares,
+    ratio_bounds,
+    share_bounds,
+    wilson,
+)
+from parsimon.report.findings import Decision, Honest, Interval, Joint, OuterFold, Task
+from parsimon.statistician.families import Prediction
+from parsimon.statistician.table_model import normalised
+from parsimon.structures import Claim
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldResult:
+    """One question on one outer fold.
+
+    fold, question: Places.
+    train, test: Rows of the table that was used.
+    prediction (n_test,): Probability of class 1, or the number, by what was chosen; empty if the
+        fold failed.
+    baseline: The same from a model that ignores the columns.
+    told: What each contender of the family says of the same rows, by its name; `failures` are
+        those that could not be fitted, and why.
+    kept: The variables that each contender uses.
+    guide_error: What the search inside believed.
+    claims: What the training rows support.
+    failure: Why there is no prediction.
+    """
+
+    fold: int
+    question: int
+    train: Indices
+    test: Indices
+    prediction: Array
+    baseline: float
+    told: Mapping[str, Prediction] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guide_error: float = math.nan
+    words: str = ""
+    variables: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    failure: str = ""
+
+
+def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Honest | None:
+    """Return what the outer folds say of one question; None with fewer than two folds.
+
+    Shapes: y (n,).
+    """
+    folds = [one for one in measured if not one.failure]
+    if len(folds) < 2:
+        return None
+    rows = _OuterRows.of(y, folds)
+    found = _of_classes(rows) if task == "classification" else _of_numbers(rows)
+    ends = np.cumsum([len(one.test) for one in folds])[:-1]
+    parts = zip(
+        folds, np.split(found.losses, ends), np.split(found.baseline_losses, ends), strict=True
+    )
+    return Honest(
+        **found.figures,
+        guide_error=float(np.mean([one.guide_error for one in folds])),
+        folds=tuple(
+            OuterFold(
+                n_train=len(one.train),
+                n_test=len(one.test),
+                error=float(np.mean(losses)),
+                baseline_error=float(np.mean(plain)),
+                guide_error=one.guide_error,
+                words=one.words,
+                variables=one.variables,
+                claims=one.claims,
+            )
+            for one, losses, plain in parts
+        ),
+        n_planned=len(measured),
+        failures=tuple(one.failure for one in measured if one.failure),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _OuterRows:
+    """All tested rows in the order of the folds: what is true, what was said, and the baseline.
+
+    Shapes: truth, prediction, baseline (n_tested,).
+    """
+
+    truth: Array
+    prediction: Array
+    baseline: Array
+
+    @classmethod
+    def of(cls, y: Array, folds: Sequence[FoldResult]) -> "_OuterRows":
+        """Return the rows of all folds; y (n,)."""
+        return cls(
+            np.concatenate([y[one.test] for one in folds]),
+            np.concatenate([one.prediction for one in folds]),
+            np.concatenate([np.full(len(one.test), one.baseline) for one in folds]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """Figures of `Honest` by name, and the losses (n_tested,) whose means they are."""
+
+    figures: Mapping[str, Any]
+    losses: Array
+    baseline_losses: Array
+
+
+def _of_classes(rows: _OuterRows) -> _Measured:
+    positive = rows.truth == 1
+    wrong = ((rows.prediction >= 0.5) != positive).astype(np.float64)
+    plain = ((rows.baseline >= 0.5) != positive).astype(np.float64)
+    surprise, dull = _log_losses(positive, rows.prediction), _log_losses(positive, rows.baseline)
+    both = 0 < positive.sum() < len(positive)
+    figures = {
+        "error": _interval(share_bounds(wrong)),
+        "baseline_error": _interval(share_bounds(plain)),
+        "gain": _interval(difference_bounds(plain - wrong)),
+        "auc": _interval(_area(positive, rows.prediction)) if both else None,
+        "log_loss": float(np.mean(surprise)),
+        "baseline_log_loss": float(np.mean(dull)),
+        "brier": float(np.mean((positive - rows.prediction) ** 2)),
+        "root_mean_square": math.nan,
+        "log_loss_gain": _interval(difference_bounds(dull - surprise, scale=float(np.mean(dull)))),
+        "average_precision": _average_precision(positive, rows.prediction) if both else None,
+        "at_half": _decision(positive, rows.prediction, np.full(len(positive), 0.5)),
+        "at_base_rate": _decision(positive, rows.prediction, rows.baseline),
+    }
+    return _Measured(figures, wrong, plain)
+
+
+def _of_numbers(rows: _OuterRows) -> _Measured:
+    """Measure squared errors as shares of the baseline's mean over all tested rows."""
+    squares, plain = (rows.truth - rows.prediction) ** 2, (rows.truth - rows.baseline) ** 2
+    share = ratio_bounds(squares, plain)
+    figures = {
+        "error": _interval(share),
+        "baseline_error": Interval(estimate=1.0, low=1.0, high=1.0),
+        "gain": _interval(Bounds(1 - share.estimate, 1 - share.high, 1 - share.low)),
+        "auc": None,
+        "log_loss": math.nan,
+        "baseline_log_loss": math.nan,
+        "brier": math.nan,
+        "root_mean_square": float(np.sqrt(np.mean(squares))),
+    }
+    # A constant target leaves nothing to explain, and no yardstick.
+    yardstick = float(np.mean(plain)) or 1.0
+    return _Measured(figures, squares / yardstick, plain / yardstick)
+
+
+def _decision(positive: Mask, probability: Array, thresholds: Array) -> Decision | None:
+    """Return what calling rows from their thresholds on leads to; None without both classes."""
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    if not n_positive or not n_negative:
+        return None
+    called = probability >= thresholds
+    missed = wilson(float(np.mean(~called[positive])), n_positive)
+    alarmed = wilson(float(np.mean(called[~positive])), n_negative)
+    n_called = int(called.sum())
+    return Decision(
+        threshold=float(np.mean(thresholds)),
+        n_called=n_called,
+        error=_interval(share_bounds((called != positive).astype(np.float64))),
+        balanced_error=_interval(balanced_bounds(missed, alarmed)),
+        precision=_interval(wilson(float(np.mean(positive[called])), n_called))
+        if n_called
+        else None,
+        recall=_interval(Bounds(1 - missed.estimate, 1 - missed.high, 1 - missed.low)),
+    )
+
+
+def _average_precision(positive: Mask, probability: Array) -> Interval:
+    """Return the mean over positive rows of the precision from their probability on.
+
+    The interval takes it for a share of the positive rows, as its binomial interval does [1].
+
+    [1] Boyd, Eng and Page (2013), ECML PKDD, LNCS 8190:451-466.
+    """
+    levels, places = np.unique(-probability, return_inverse=True)
+    hits = np.bincount(places, weights=positive, minlength=len(levels))
+    called = np.bincount(places, minlength=len(levels))
+    precision = np.cumsum(hits) / np.cumsum(called)
+    return _interval(wilson(float(hits @ precision / hits.sum()), float(hits.sum())))
+
+
+def _area(positive: Mask, probability: Array) -> Bounds:
+    return area_bounds(placement_shares(positive, probability), positive)
+
+
+def _log_losses(positive: Mask, probability: Array) -> Array:
+    own = np.where(positive, probability, 1 - probability)
+    losses: Array = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+    return losses
+
+
+def _interval(bounds: Bounds) -> Interval:
+    return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
+
+
+def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
+    """Return each row's prediction by the fold that did not see it, NaN where there is none."""
+    values = np.full(n, np.nan)
+    for one in measured:
+        if not one.failure:
+            values[one.test] = one.prediction
+    return values
+
+
+def joint_findings(
+    codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
+) -> Joint | None:
+    """Return how well the most probable of all classes fits, on rows outside the search.
+
+    Shapes: codes (n,).
+    """
+    by_fold: dict[int, list[FoldResult]] = {}
+    for one in sorted(measured, key=lambda each: (each.fold, each.question)):
+        by_fold.setdefault(one.fold, []).append(one)
+    whole = [
+        parts
+        for parts in by_fold.values()
+        if len(parts) == len(classes) and not any(one.failure for one in parts)
+    ]
+    if len(whole) < 2:
+        return None
+    confusion = np.zeros((len(classes), len(classes)), dtype=int)
+    wrong, plain = [], []
+    for parts in whole:
+        train, test = parts[0].train, parts[0].test
+        share = normalised(np.column_stack([one.prediction for one in parts]))
+        called = np.argmax(share, axis=1)
+        np.add.at(confusion, (codes[test], called), 1)
+        wrong.append(called != codes[test])
+        plain.append(codes[test] != np.argmax(np.bincount(codes[train])))
+    return Joint(
+        classes=tuple(classes),
+        error=_interval(share_bounds(np.concatenate(wrong).astype(np.float64))),
+        baseline_error=_interval(share_bounds(np.concatenate(plain).astype(np.float64))),
+        confusion=tuple(tuple(row) for row in confusion.tolist()),
+        source="outer folds",
+    )

@@ -1,0 +1,234 @@
+"""Terms of a structure as columns: a line, a curve, a wave for a variable; a surface for a pair.
+
+Every block has the prior w ~ N(0, v I) with one variance v, so that its columns carry the weights
+of the process that it stands for. A curve is what a smooth function has beyond a line, a surface
+what two variables have beyond a sum of two functions: blocks of one variable or pair are orthogonal
+to those that they are added to, so that a line is never taken for a curve, or a sum for an
+interaction (a functional analysis of variance: Hooker 2007, Journal of Computational and Graphical
+Statistics 16:709-732).
+
+A wave needs a period first. The evidence of a periodic term has a narrow peak at the period and
+many lesser ones beside it, so that a fit from anywhere else does not find it: `likely_period`, at
+the end, looks at all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import rankdata
+
+from parsimon._typing import Array, Indices
+
+# Cosines on the ranks of a column; the k-th has prior variance exp(-k / 2.5), so that most of a
+# curve has one or two turns and up to six are possible.
+_N_COSINES = 6
+_DECAY = 2.5
+# Weights of what a surface is made of: the number itself, the first cosine of its ranks beyond
+# that, the second cosine.
+_SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
+# Numbers further from their mean than so many standard deviations count as if they were there, so
+# that no single row makes a surface.
+_FARTHEST = 3.0
+# Levels of a category that a surface tells apart; the rarer ones are as the average.
+_SURFACE_LEVELS = 4
+# Fewer waves within the data are curves, and periods of more are not looked for.
+_FEWEST_WAVES, _MOST_WAVES = 3, 60
+# Fewer distinct values than this leave nothing between a line and a curve.
+_FEWEST_VALUES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class VariableBlocks:
+    """The blocks of one variable, which may have several columns.
+
+    line (n, m): Standardised numbers, centred indicators times two (Gelman 2008, Statistics in
+        Medicine 27:2865-2873).
+    curve, wave (n, m): None where the variable has none.
+    leading (n, m): What surfaces are made of, with their weights.
+    n_periods: How many periods the wave was the best of.
+    """
+
+    line: Array
+    curve: Array | None
+    wave: Array | None
+    leading: Array
+    n_periods: int = 1
+
+    @cached_property
+    def additive(self) -> Array:
+        """An orthonormal basis of everything that the variable can say alone, and of constants."""
+        parts = [np.ones((len(self.line), 1)), self.line, self.leading]
+        if self.curve is not None:
+            parts.append(self.curve)
+        return _orthonormal(np.hstack(parts))
+
+
+def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
+    """Return the blocks of a variable.
+
+    Shapes: columns (n, k), y (n,).
+    """
+    numbers = [column for column in columns.T if len(np.unique(column)) >= _FEWEST_VALUES]
+    line = np.column_stack([_lined(column) for column in columns.T])
+    if not numbers:
+        return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
+    number = numbers[0]
+    cosines = _cosines(number)
+    curve = _beyond(cosines * np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY)), line)
+    leading = _leading(_lined(number), cosines) * _SURFACE_WEIGHTS
+    wave, n_periods = _wave(number, y, line) if waves else (None, 1)
+    return VariableBlocks(line, curve, wave, leading, n_periods)
+
+
+def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
+    """Return what two variables say together beyond the sum of what each says alone.
+
+    Shape: (n, m).
+    """
+    product = _products(first.leading, second.leading)
+    for basis in (first.additive, second.additive) * 2:
+        # Alternating projections: the two spaces are nearly orthogonal, so that twice is enough.
+        product = product - basis @ (basis.T @ product)
+    return product
+
+
+def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
+    """Return how much each pair seems to say of a residual: sums of squares of nine products.
+
+    One matrix product for each pair of components. Shape: (d, d), zero on the diagonal.
+    """
+    n = len(residual)
+    size = len(_SURFACE_WEIGHTS)
+    stacked = np.zeros((size, n, len(variables)))
+    for place, one in enumerate(variables):
+        leading = one.leading[:, :size]
+        scale = np.maximum(leading.std(axis=0), 1e-12)
+        stacked[: leading.shape[1], :, place] = (leading / scale).T
+    total = np.zeros((len(variables), len(variables)))
+    for first in stacked:
+        for second in stacked:
+            total += (first.T @ (residual[:, None] * second)) ** 2
+    np.fill_diagonal(total, 0.0)
+    return total / n
+
+
+def _lined(column: Array) -> Array:
+    centred: Array = column - column.mean()
+    # Two values are as far from each other as two standard deviations.
+    is_number = len(np.unique(column)) >= _FEWEST_VALUES
+    unit = float(centred.std() if is_number else np.ptp(column) / 2)
+    line: Array = centred / (unit or 1.0)
+    return line
+
+
+def _cosines(number: Array) -> Array:
+    """Return cosines of the ranks with unit variance over uniform ranks.
+
+    Shape: (n, _N_COSINES).
+    """
+    ranks = (rankdata(number) - 0.5) / len(number)
+    waves = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
+    centred: Array = waves - waves.mean(axis=0)
+    return centred
+
+
+def _leading(line: Array, cosines: Array) -> Array:
+    """Return the number and its first two cosines, each without those before it, standardised.
+
+    Shapes: line (n,), cosines (n, m); result (n, 3).
+    """
+    columns = np.column_stack([np.clip(line, -_FARTHEST, _FARTHEST), cosines[:, :2]])
+    columns = columns - columns.mean(axis=0)
+    basis, triangle = np.linalg.qr(columns)
+    # A cosine that the number already is, as with three distinct values, adds nothing.
+    present = np.abs(np.diag(triangle)) > 1e-6 * np.sqrt(len(line))
+    standardised: Array = basis * present * np.sqrt(len(line))
+    return standardised
+
+
+def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:
+    period = likely_period(number, y, fewest_waves=_FEWEST_WAVES, most_waves=_MOST_WAVES)
+    if period is None:
+        return None, 1
+    angle = 2 * np.pi * number / period
+    waves = [np.cos(angle), np.sin(angle), np.cos(2 * angle) / 2, np.sin(2 * angle) / 2]
+    stacked = np.sqrt(2) * np.column_stack(waves)
+    return _beyond(stacked - stacked.mean(axis=0), line), _MOST_WAVES
+
+
+def _beyond(block: Array, line: Array) -> Array | None:
+    """Return a block without what a constant and a line say; None if nothing is left."""
+    basis = _orthonormal(np.hstack([np.ones((len(line), 1)), line]))
+    rest: Array = block - basis @ (basis.T @ block)
+    left, values, _ = np.linalg.svd(rest, full_matrices=False)
+    kept = values > 1e-3 * np.sqrt(len(block))
+    return left[:, kept] * values[kept] if kept.any() else None
+
+
+def _products(first: Array, second: Array) -> Array:
+    return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+
+
+def _orthonormal(columns: Array) -> Array:
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return left[:, values > 1e-8 * values[0]]
+
+
+def pairs_of(n_variables: int) -> Indices:
+    """Return all pairs of variables. Shape: (n_pairs, 2)."""
+    return np.column_stack(np.triu_indices(n_variables, 1))
+
+
+# Frequencies for each one that the extent of the data can tell apart.
+_OVERSAMPLING = 6
+_MOST_ROWS = 1000
+
+
+def likely_period(
+    x: Array, y: Array, *, fewest_waves: float = 1.5, most_waves: float = np.inf
+) -> float | None:
+    """Return the period of the wave that explains most of the target after a straight line.
+
+    The periodogram of Lomb and Scargle with a free mean, from `fewest_waves` within the data to one
+    wave for every two distinct values, or to `most_waves` if that is less.
+
+    Shapes: x (n,), y (n,).
+
+    Zechmeister and Kürster (2009), "The generalised Lomb-Scargle periodogram", Astronomy and
+    Astrophysics 496:577-584, equations 4 to 13.
+    """
+    extent, n_distinct = float(np.ptp(x)), len(np.unique(x))
+    if n_distinct < 6:
+        return None
+    thinned = slice(None, None, -(-len(x) // _MOST_ROWS))
+    order = np.argsort(x, kind="stable")[thinned]
+    x, y = x[order] - x[order].mean(), y[order]
+    y = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
+    most = min(n_distinct / 2, _MOST_ROWS / 2, most_waves)
+    n_waves = np.arange(fewest_waves, most, 1 / _OVERSAMPLING)
+    if not len(n_waves):
+        return None
+    power = _power(np.outer(2 * np.pi * n_waves / extent, x), y)
+    return extent / float(n_waves[int(np.argmax(power))])
+
+
+def _power(angles: Array, y: Array) -> Array:
+    """Return the sum of squares that each wave with a free mean explains of a centred target.
+
+    Shapes: angles (n_frequencies, n), y (n,).
+    """
+    cosine, sine = np.cos(angles), np.sin(angles)
+    cosine -= cosine.mean(axis=1, keepdims=True)
+    sine -= sine.mean(axis=1, keepdims=True)
+    CC, SS, CS = (
+        np.einsum("fn,fn->f", *two) for two in ((cosine, cosine), (sine, sine), (cosine, sine))
+    )
+    YC, YS = cosine @ y, sine @ y
+    determinant = CC * SS - CS**2
+    # At the edge of what the places can tell, one of the two waves vanishes at all of them.
+    told = determinant > 1e-9 * len(y) ** 2
+    explained = SS * YC**2 + CC * YS**2 - 2 * CS * YC * YS
+    power: Array = np.where(told, explained / np.where(told, determinant, 1.0), 0.0)
+    return power

@@ -1,0 +1,61 @@
+"""Every public estimator with a table for it, small enough to be fitted many times."""
+
+import numpy as np
+import pandas as pd
+
+from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
+from parsimon.kernels import SquaredExponential as SE
+from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
+from parsimon.rvm import RVC, RVR, ParetoRVC
+from parsimon.svm import (
+    EvolutionarySVC,
+    EvolutionarySVR,
+    ParetoSVC,
+    ParetoTransductiveSVC,
+    TransductiveSVC,
+)
+
+RNG = np.random.default_rng(0)
+X, NEW = RNG.normal(size=(40, 3)), RNG.normal(size=(15, 3))
+NUMBER = X[:, 0] ** 2 + 0.1 * RNG.normal(size=40)
+TWO = np.where(X[:, 0] + 0.5 * RNG.normal(size=40) > 0, "high", "low")
+THREE = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=40), [-0.5, 0.5])
+SOME = np.where(np.arange(40) % 3, -1, TWO == "high")
+TREE = yule_tree(40, random_state=0)
+
+CASES = {
+    "GPClassifier": (GPClassifier(SE(0), n_restarts=0), TWO),
+    "GPClassifier of three classes": (GPClassifier(SE(0), n_restarts=0), THREE),
+    "softmax": (GPClassifier(SE(0), multi_class="softmax", n_restarts=0, max_iter=5), THREE),
+    "GPRegressor": (GPRegressor(SE(0), n_restarts=0), NUMBER),
+    "SparseGPClassifier": (
+        SparseGPClassifier(SE(0), n_inducing=6, max_iter=3, random_state=0),
+        TWO,
+    ),
+    "KernelSearch": (KernelSearch(depth=1, cv=2, random_state=0), TWO),
+    "KernelSearch of a number": (KernelSearch(depth=1, cv=2, random_state=0), NUMBER),
+    "RVC": (RVC(), TWO),
+    "RVC of three classes": (RVC(), THREE),
+    "multinomial RVC": (RVC(multi_class="multinomial", gamma=0.3), THREE),
+    "RVR": (RVR(), NUMBER),
+    "ParetoRVC": (ParetoRVC(cv=2, max_iter=20, random_state=0), TWO),
+    "EvolutionarySVC": (EvolutionarySVC(probability=True, random_state=0), TWO),
+    "EvolutionarySVR": (EvolutionarySVR(random_state=0), NUMBER),
+    "ParetoSVC": (ParetoSVC(n_points=8, max_iter=1, random_state=0), TWO),
+    "TransductiveSVC": (TransductiveSVC(max_iter=2, random_state=0), SOME),
+    "ParetoTransductiveSVC": (
+        ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
+        SOME,
+    ),
+    "PGLS": (PGLS(TREE), NUMBER),
+    "PhyRVM": (PhyRVM(TREE), NUMBER),
+    "P3CA": (P3CA(TREE, n_components=2), None),
+    "PhyloPCA": (PhyloPCA(TREE, n_components=2), None),
+}
+OF_A_TREE = (PGLS, PhyRVM, P3CA, PhyloPCA)
+
+
+def rows_for(model, rows):
+    """Return rows as they are, or with the tips that a model of a tree needs."""
+    is_of_tree = isinstance(model, OF_A_TREE)
+    return pd.DataFrame(rows, index=TREE.tip_names[: len(rows)]) if is_of_tree else rows

@@ -1,0 +1,163 @@
+"""Nothing of an outer fold's test rows reaches the search that is measured on them.
+
+Half of a fold's test rows get other cells and other targets, made so that whatever learns from
+them learns something else: inputs that say nothing now give the target away, numbers are far off,
+cells are filled or emptied, levels are new. The fold's search, and what it says of the test rows
+that were left alone, must be the same bit by bit.
+"""
+
+import importlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parsimon.statistician import analyse
+from parsimon.statistician import question as questions
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.question import plan_folds, run_searches
+
+N_ROWS, N_NOISE = 90, 6
+
+
+@pytest.fixture(autouse=True)
+def _small_searches(monkeypatch):
+    """Draw a sample of rows and screen most variables away, as in a large table."""
+    monkeypatch.setattr(questions, "SEARCHED_ROWS", 45)
+    monkeypatch.setattr(questions, "SEARCHED_VARIABLES", 4)
+
+
+def seed():
+    """Return the same seed again: one that was used spawns others."""
+    return np.random.SeedSequence(3)
+
+
+def cells():
+    """Return columns of every kind, most of which say nothing."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {f"noise {place}": rng.normal(size=N_ROWS) for place in range(N_NOISE)}
+        | {
+            "age": rng.normal(50, 10, N_ROWS),
+            "wave": np.linspace(0, 30, N_ROWS),
+            "site": rng.choice(["A", "B", "C"], N_ROWS),
+            "seen": pd.date_range("2020-01-01", periods=N_ROWS, freq="D").astype(str),
+        }
+    )
+    frame.loc[rng.choice(N_ROWS, 9, replace=False), "age"] = np.nan
+    return frame
+
+
+def targets(kind):
+    frame, rng = cells(), np.random.default_rng(6)
+    wave, age = np.sin(frame["wave"].to_numpy()), frame["age"].fillna(50).to_numpy() / 10 - 5
+    latent = age + 0.2 * rng.normal(size=N_ROWS)
+    if kind == "number":
+        return latent + wave
+    if kind == "wave":
+        return 0.3 * latent + 2 * wave
+    cuts = [0.0] if kind == "two classes" else [-0.6, 0.6]
+    return np.digitize(latent, cuts).astype(float)
+
+
+def asked(kind, table, values):
+    is_class = kind.endswith("classes")
+    return Question(
+        table=table,
+        X=table,
+        y=(values == 1).astype(float) if is_class else values,
+        values=values,
+        task="classification" if is_class else "regression",
+        target="outcome",
+        positive="yes" if is_class else "",
+        negative="no" if is_class else "",
+        rows=np.arange(1, N_ROWS + 1),
+        seed=np.random.SeedSequence(0),
+    )
+
+
+def with_other_cells(table, rows, values):
+    """Return a table in which some rows give the target away in every column."""
+    changed = table.copy()
+    for place in range(N_NOISE):
+        changed.loc[rows, f"noise {place}"] = 1000.0 * values[rows] + place
+    changed.loc[rows, "age"] = np.where(np.arange(len(rows)) % 2, 1e4, np.nan)
+    changed.loc[rows, "wave"] = 500.0 + 7 * np.arange(len(rows))
+    changed.loc[rows, "site"] = [f"new {value:.0f}" for value in values[rows]]
+    changed.loc[rows, "seen"] = "1950-01-01"
+    return changed
+
+
+def measured(question, part, base):
+    family = GaussianProcesses(depth=1, base=base)
+    _, (fold,) = run_searches(family, [question], [part], seed(), whole=False)
+    assert not fold.failure
+    return fold
+
+
+@pytest.mark.parametrize("change", ["cells", "targets", "both"])
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        ("two classes", ("se",)),
+        ("three classes", ("se",)),
+        ("number", ("se",)),
+        ("wave", ("per",)),
+    ],
+)
+def test_a_fold_learns_nothing_from_its_test_rows(kind, base, change):
+    table, values = cells(), targets(kind)
+    part = plan_folds(asked(kind, table, values), 3, seed())[0]
+    other, alone = part.test[::2], np.arange(1, len(part.test), 2)
+    new_table, new_values = table, values.copy()
+    if change != "targets":
+        new_table = with_other_cells(table, other, values)
+    if change != "cells":
+        new_values[other] = (
+            values.max() - values[other] + (0.0 if kind.endswith("classes") else 100.0)
+        )
+    before = measured(asked(kind, table, values), part, base)
+    after = measured(asked(kind, new_table, new_values), part, base)
+    assert before.variables, "a search that finds nothing shows nothing"
+    for name in ("words", "variables", "guide_error", "baseline", "kept", "failures"):
+        assert getattr(before, name) == getattr(after, name), name
+    assert before.told.keys() == after.told.keys()
+    for name in before.told:
+        for ours, theirs in zip(before.told[name], after.told[name], strict=True):
+            np.testing.assert_array_equal(ours[alone], theirs[alone])
+
+
+class FoldsAreOver(Exception):
+    """Ends an analysis after its folds: what is written from them is tested elsewhere."""
+
+
+@pytest.mark.parametrize("kind", ["two classes", "number"])
+def test_an_analysis_keeps_test_rows_from_its_folds(kind, monkeypatch):
+    seen = []
+
+    def spied(family, asked_questions, parts, seed, **options):
+        _, folds = run_searches(family, asked_questions, parts, seed, whole=False, **options)
+        seen.append((parts, folds))
+        raise FoldsAreOver
+
+    # The package has a function of the module's name.
+    module = importlib.import_module("parsimon.statistician.analyse")
+    monkeypatch.setattr(module, "run_searches", spied)
+    values = targets(kind)
+    outcome = values if kind == "number" else np.where(values == 1, "ill", "well")
+
+    def folds_of(table):
+        with pytest.raises(FoldsAreOver):
+            analyse(table.assign(outcome=outcome), "outcome", depth=1, outer=2, n_jobs=1)
+        return seen.pop()
+
+    parts, folds = folds_of(cells())
+    changed = with_other_cells(cells(), parts[0].test[::2], values)
+    new_parts, new_folds = folds_of(changed)
+    for one, another in zip(parts, new_parts, strict=True):
+        np.testing.assert_array_equal(one.test, another.test)
+    before, after = folds[0], new_folds[0]
+    assert before.variables, "a search that finds nothing shows nothing"
+    assert (before.words, before.guide_error) == (after.words, after.guide_error)
+    np.testing.assert_array_equal(before.prediction[1::2], after.prediction[1::2])

@@ -1,0 +1,160 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from parsimon.structures import Claim, Structure, find_structures, merged, steady
+from parsimon.structures.posterior import log_prior
+
+
+def _table(latent, seed=0, n=400, d=6):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (rng.random(n) < expit(latent(X))).astype(float)
+
+
+def _said(claims, kind):
+    return {one.variables for one in claims if one.kind == kind and one.certain}
+
+
+@pytest.mark.parametrize(
+    ("latent", "variables", "pairs"),
+    [
+        (lambda X: 0 * X[:, 0], set(), set()),
+        (lambda X: 1.5 * X[:, 0], {("a",)}, set()),
+        (lambda X: 1.5 * (X[:, 0] ** 2 - 1), {("a",)}, set()),
+        (lambda X: X[:, 0] + X[:, 1], {("a",), ("b",)}, set()),
+        (lambda X: 2 * X[:, 0] * X[:, 1], {("a",), ("b",)}, {("a", "b")}),
+        (lambda X: 2 * np.sign(X[:, 0] * X[:, 1]), {("a",), ("b",)}, {("a", "b")}),
+        (lambda X: X[:, 0] + X[:, 1] + 1.5 * X[:, 0] * X[:, 1], {("a",), ("b",)}, {("a", "b")}),
+    ],
+)
+def test_what_is_certain_is_true_and_strong_truths_are_found(latent, variables, pairs):
+    X, y = _table(latent)
+    claims = find_structures(X, y, "classification", names=list("abcdef")).claims()
+    assert _said(claims, "variable") == variables
+    assert _said(claims, "interaction") == pairs
+
+
+def test_shapes_are_told_apart():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, size=(500, 4))
+    y = X[:, 0] + X[:, 1] ** 2 + np.sin(12 * X[:, 2]) + 0.5 * rng.normal(size=500)
+    claims = find_structures(X, y, "regression", names=list("abcd")).claims("height")
+    shapes = {one.variables[0]: one.shape for one in claims if one.kind == "shape" and one.certain}
+    assert shapes == {"a": "linear", "b": "smooth", "c": "periodic"}
+    assert "height follows a along a line" in {one.words for one in claims}
+
+
+def test_noise_is_claimed_in_few_tables():
+    claimed = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(100, 8))
+        y = rng.normal(size=100) if seed % 2 else (rng.random(100) < 0.3).astype(float)
+        task = "regression" if seed % 2 else "classification"
+        claimed += any(one.certain for one in find_structures(X, y, task).claims())
+    assert claimed <= 1
+
+
+def test_the_prior_of_all_structures_of_variables_sums_to_that_of_their_numbers():
+    """The price of k variables, whichever they are, is 3^-k times that of the shapes."""
+    d, shapes = 4, ("linear", "smooth", "periodic")
+    for k in range(d + 1):
+        total = 0.0
+        for place in range(3**k * math.comb(d, k)):
+            chosen = list(_combinations(d, k))[place // 3**k]
+            code = place % 3**k
+            entries = []
+            for variable in chosen:
+                entries.append((variable, shapes[code % 3]))
+                code //= 3
+            total += math.exp(log_prior(Structure(tuple(entries)), d, [1] * d))
+        assert total == pytest.approx(3.0**-k)
+
+
+def _combinations(d, k):
+    from itertools import combinations
+
+    return combinations(range(d), k)
+
+
+def test_probabilities_are_shares_of_all_structures():
+    X, y = _table(lambda X: 0.6 * X[:, 0], n=150)
+    found = find_structures(X, y, "classification")
+    assert found.probabilities.sum() == pytest.approx(1)
+    assert (np.diff(found.probabilities) <= 0).all()
+    by_hand = sum(
+        chance
+        for structure, chance in zip(found.structures, found.probabilities, strict=True)
+        if 0 in structure.variables
+    )
+    assert found.variables[0] == pytest.approx(by_hand)
+    assert max(found.pairs.values()) <= found.variables.max() + 1e-12
+
+
+def test_columns_that_belong_together_are_one_variable():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 4, size=400)
+    X = np.column_stack([(level[:, None] == np.arange(4)).astype(float), rng.normal(size=(400, 2))])
+    y = (rng.random(400) < np.array([0.2, 0.8, 0.5, 0.5])[level]).astype(float)
+    groups = [[0, 1, 2, 3], [4], [5]]
+    found = find_structures(X, y, "classification", groups=groups, names=["level", "b", "c"])
+    assert [one.words for one in found.claims()] == ["level matters"]
+    assert found.supported_columns == (0, 1, 2, 3)
+    assert found.at_columns([5, 2, 0]).groups == ((2, 1), (), (0,))
+
+
+def test_a_twin_shares_the_probability():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=120)
+    X = np.column_stack([x, x + 1e-9 * rng.normal(size=120), rng.normal(size=120)])
+    y = (rng.random(120) < expit(2 * x)).astype(float)
+    found = find_structures(X, y, "classification")
+    assert found.variables[0] == pytest.approx(found.variables[1], abs=1e-3)
+    assert not any(one.certain for one in found.claims())
+
+
+def test_more_questions_cost_more():
+    X, y = _table(lambda X: 0.5 * X[:, 0], n=200)
+    one = find_structures(X, y, "classification").variables[0]
+    three = find_structures(X, y, "classification", n_questions=3).variables[0]
+    assert three < one
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_few_rows_and_constant_columns_claim_nothing(n):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=n), np.ones(n)])
+    y = np.arange(n) % 2.0
+    assert find_structures(X, y, "classification").claims() == ()
+    assert find_structures(X, y, "regression").claims() == ()
+    assert find_structures(X, np.ones(n), "regression").claims() == ()
+
+
+def test_a_rough_look_keeps_the_pairs_that_matter():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    y = (rng.random(400) < expit(2 * X[:, 7] * X[:, 31])).astype(float)
+    found = find_structures(X, y, "classification")
+    assert found.n_pairs == 60 * 59 // 2 > found.n_pairs_seen
+    assert found.pairs[(7, 31)] > 0.95
+
+
+def _claim(probability, *variables, kind="variable", certain=True):
+    return Claim(
+        kind=kind, variables=variables, probability=probability, certain=certain, words="so"
+    )
+
+
+def test_what_most_parts_do_not_support_is_not_certain():
+    claims = (_claim(0.99, "a"), _claim(0.98, "b"), _claim(0.97, "a", "b", kind="interaction"))
+    parts = [(_claim(0.6, "a"), _claim(0.7, "b", "a", kind="interaction")), (_claim(0.9, "a"),), ()]
+    assert [one.certain for one in steady(claims, parts)] == [True, False, False]
+    assert steady(claims, []) == claims
+
+
+def test_claims_of_several_questions_are_said_once():
+    both = merged([_claim(0.7, "a", certain=False), _claim(0.96, "b"), _claim(0.99, "a")])
+    assert [(one.variables, one.probability) for one in both] == [(("a",), 0.99), (("b",), 0.96)]
