@@ -41,10 +41,9 @@ from parsimon.rvm._machine import (
     FarVariance,
     RelevanceMachine,
     Shared,
-    averaged_log_odds,
-    less_probable,
     make_machine,
 )
+from parsimon.rvm._moderation import averaged_log_odds, less_probable
 from parsimon.rvm._setup import Dictionary, sparse_options
 
 _TINY = np.finfo(np.float64).tiny
