@@ -83,6 +83,16 @@ ROWS = (
         GREEN,
         [
             Package(
+                "structures",
+                "what rows support, with probabilities",
+                ("posterior", "blocks", "claims"),
+            )
+        ],
+    ),
+    (
+        GREEN,
+        [
+            Package(
                 "inference",
                 "arrays in, posterior and evidence out",
                 ("ep", "laplace", "variational", "irls", "sparse_bayes/"),
@@ -119,6 +129,7 @@ WALK = (
     "cli.report",
     "statistician.analyse",
     "statistician.prepare/",
+    "structures.posterior",
     "statistician.families/",
     "gp.search",
     "pareto.run",

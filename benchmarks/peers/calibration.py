@@ -147,11 +147,16 @@ class Job:
         return f"{self.model} on {self.data}"
 
 
-def rows(*, quick: bool) -> list[Row]:
-    """Return the log loss on every set, the bars, and the other figures over all sets."""
+def rows(*, quick: bool, methods: Sequence[str] = tuple(OURS)) -> list[Row]:
+    """Return the log loss on every set, the bars, and the other figures over all sets.
+
+    `methods` are those of ours; the peers are always there.
+    """
+    for unknown in set(methods) - set(OURS):
+        raise ValueError(f"no method is called {unknown!r}; take some of {', '.join(OURS)}.")
     point_to_data()
     sets = QUICK_SETS if quick else (*REAL, *SIMULATED)
-    jobs = [job for data in sets for job in _jobs(data, quick)]
+    jobs = [job for data in sets for job in _jobs(data, methods, quick)]
     found = run_all(
         jobs,
         _measured,
@@ -164,12 +169,12 @@ def rows(*, quick: bool) -> list[Row]:
         by_set[job.data][job.model] = found[job]
     made = [row for data in sets for row in _losses(data, by_set[data])]
     if not quick:
-        made += _near_the_best({data: by_set[data] for data in REAL})
+        made += _near_the_best({data: by_set[data] for data in REAL}, methods)
     return made + _no_worse_than_the_base_rate(by_set) + _over_all_sets(by_set)
 
 
-def _jobs(data: str, quick: bool) -> list[Job]:
-    models = [*OURS, *PEERS]
+def _jobs(data: str, methods: Sequence[str], quick: bool) -> list[Job]:
+    models = [*methods, *PEERS]
     if data in RAW:
         models += [name + SCALER for name in WANT_SCALES]
     most = QUICK_ROWS if quick else N_TRAIN
@@ -186,7 +191,11 @@ def _code() -> list[Path]:
     here, package = Path(__file__).parent, Path(parsimon.__file__).parent
     return [
         *here.glob("*calibration*.py"),
-        *(file for part in ("gp", "svm") for file in (package / part).rglob("*.py")),
+        *(
+            file
+            for part in ("gp", "svm", "rvm", "inference")
+            for file in (package / part).rglob("*.py")
+        ),
     ]
 
 
@@ -271,10 +280,14 @@ def _losses(data: str, results: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     return made
 
 
-def _near_the_best(by_set: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Row]:
+def _near_the_best(
+    by_set: Mapping[str, Mapping[str, Mapping[str, Any]]], methods: Sequence[str]
+) -> list[Row]:
     """Return on how many real sets a default is near the best."""
     made = []
     for name, within in WITHIN.items():
+        if name not in methods:
+            continue
         behind = {
             data: _mean_loss(results[name]) - _best(results, N_SPLITS)[1]
             for data, results in by_set.items()

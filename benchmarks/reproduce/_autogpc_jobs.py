@@ -26,7 +26,7 @@ from parsimon.kernels import Kernel, SquaredExponential, plain
 # What the source's search has: the error of folds guides it and decides.
 AS_PRINTED: dict[str, Any] = {
     "guide": "cv_error",
-    "choose": "best",
+    "choose": "least_error",
     "new_dimension": True,
     "patience": 0,
     "depth": 4,

@@ -18,9 +18,9 @@ from parsimon.rvm._machine import (
     CallableColumn,
     FarVariance,
     latent_variance,
-    moderated_probability,
     new_column,
 )
+from parsimon.rvm._moderation import moderated_probability
 
 means = st.floats(-30.0, 30.0)
 variances = st.floats(0.0, 1e4)

@@ -124,8 +124,8 @@ def test_a_knee_that_the_rows_tell_from_the_best_gives_way_to_one_standard_error
     # As on iris: the first function takes off most errors, the third nearly all of the rest.
     error = np.array([0.667, 0.2, 0.12, 0.04, 0.033])
     complexity = np.arange(5.0)
-    bend = Front(np.column_stack([error, complexity]), ["error", "complexity"]).knee()
-    assert bend == 1
+    two = Front(np.column_stack([error, complexity]), ["error", "complexity"])
+    assert two.values[two.knee()].tolist() == [0.2, 1.0]
     assert error_knee(error, complexity) == 3
     assert chosen_by("one_se", 1 - error, complexity, complexity) == 3
     # With few rows the first is as good as any.

@@ -179,3 +179,11 @@ def test_a_table_without_columns_is_refused():
 def test_no_workers_at_all_is_refused_in_one_sentence():
     with pytest.raises(InvalidInputError, match="n_jobs must not be 0; use 1"):
         analyse(rows(), "died", fast=True, n_jobs=0)
+
+
+def test_claims_do_not_depend_on_the_search_for_a_model(small):
+    deeper = analyse(rows(), "died", depth=2, base="se,lin", guide="bic", outer=0, n_jobs=1)
+    shallow = analyse(rows(), "died", depth=1, outer=0, n_jobs=1)
+    assert shallow.claims == deeper.claims != ()
+    # Outer folds may make a claim less certain, never more probable.
+    assert [one.about for one in small.claims] == [one.about for one in shallow.claims]

@@ -83,14 +83,15 @@ def _combinations(d, k):
 def test_probabilities_are_shares_of_all_structures():
     X, y = _table(lambda X: 0.6 * X[:, 0], n=150)
     found = find_structures(X, y, "classification")
-    assert found.probabilities.sum() == pytest.approx(1)
+    rest = 1 - found.probabilities.sum()
+    assert 0 <= rest < 0.05
     assert (np.diff(found.probabilities) <= 0).all()
     by_hand = sum(
         chance
         for structure, chance in zip(found.structures, found.probabilities, strict=True)
         if 0 in structure.variables
     )
-    assert found.variables[0] == pytest.approx(by_hand)
+    assert by_hand <= found.variables[0] <= by_hand + rest
     assert max(found.pairs.values()) <= found.variables.max() + 1e-12
 
 

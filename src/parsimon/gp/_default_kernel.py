@@ -13,6 +13,7 @@ stacking by leave-one-out probabilities, and leaves one process that can be take
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from time import monotonic
 from typing import Any, NamedTuple
@@ -143,7 +144,8 @@ def fit_or_choose(
         n_evaluations += best.n_evaluations
     held = options | {"optimise": False} | _start(best)
     again = fit(table.restated(best.kernel), X, y, **held)
-    return again._replace(
+    return replace(
+        again,
         n_evaluations=n_evaluations + 1,
         converged=best.converged and again.converged,
         message=best.message,

@@ -248,7 +248,7 @@ class KernelSearch(FrontEstimator):
     >>> two = iris.target != "setosa"
     >>> search = KernelSearch(depth=2, random_state=0).fit(iris.data[two], iris.target[two])
     >>> print(search.first_layer_[0].kernel)
-    SE_4
+    SE_3
     >>> search.front_
     Front: ... solutions, error down, kernels down
     """

@@ -31,8 +31,8 @@ N_FOLDS = 5
 # Of columns in units of their standard deviations; the lengthscale of "rbf" is so many times the
 # root of the number of columns, that of "laplacian" so many times the number.
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
-# Where there are too few rows to choose.
-USUAL_WIDTH = 2.0
+# With fewer rows there is no choice, but this width.
+LEAST_ROWS, USUAL_WIDTH = 10, 2.0
 # Rows on which a width is chosen when there are more.
 MOST_ROWS = 1000
 # A function that leaves less than this at the nearest row is no function of the other rows.
@@ -61,8 +61,9 @@ def held_out(groups: Indices, weights: Array, importance: Array | None = None) -
     """Deal the rows of each group out to folds; a row that counts three times is three rows.
 
     A weight that is no whole number, or that is due to the row's class, makes a row important and
-    not several: it is held out at once. Too few rows in a group make fewer folds, and less than two
-    folds are none. The folds depend on the rows alone, so that a fit can be repeated.
+    not several: it is held out at once. Too few rows in a group make fewer folds; of less than two
+    folds, or ten rows, nothing is held out. The folds depend on the rows alone, so that a fit can
+    be repeated.
 
     Shapes: groups (n,), weights (n,), importance (n,): the factor that is due to the class.
     """
@@ -72,7 +73,7 @@ def held_out(groups: Indices, weights: Array, importance: Array | None = None) -
     copies = np.clip(np.where(is_whole, np.round(counts), 1), 1, N_FOLDS).astype(np.intp)
     least = int(np.bincount(groups, copies)[np.unique(groups)].min())
     n_folds = min(N_FOLDS, least)
-    if n_folds < 2:
+    if n_folds < 2 or copies.sum() < LEAST_ROWS:
         empty = np.empty(0, dtype=np.intp)
         return HeldOut(empty, np.empty(0), empty)
     dealt = [rng.permutation(np.flatnonzero(groups == group)) for group in np.unique(groups)]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from parsimon._parallel import Workers
-from parsimon._typing import Array, Indices
+from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import SparseBayes, softmax_sparse, sparse_classification
@@ -41,9 +41,9 @@ from parsimon.rvm._machine import (
     FarVariance,
     RelevanceMachine,
     Shared,
-    averaged_log_odds,
     make_machine,
 )
+from parsimon.rvm._moderation import averaged_log_odds, less_probable
 from parsimon.rvm._setup import Dictionary, sparse_options
 
 _TINY = np.finfo(np.float64).tiny
@@ -90,6 +90,10 @@ class OneVsRestMachines:
         return averaged_log_odds(mean, self.variance(X, design))
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        if len(self.machines) == 1 and not plug_in:
+            mean = self.machines[0].mean(design)
+            less = less_probable(mean, self.machines[0].variance(X, design))
+            return _both_sides(less, mean > 0.0)
         decision = self.decision(X, design, plug_in=plug_in)
         if len(self.machines) == 1:
             return np.column_stack([expit(-decision), expit(decision)])
@@ -109,6 +113,15 @@ class OneVsRestMachines:
         for row, machine, own in zip(table, self.machines, values, strict=True):
             row[machine.columns] = own
         return table
+
+
+def _both_sides(less: Array, is_positive: Mask) -> Array:
+    """Return the probabilities of both classes from that of the less probable one, shape (n, 2)."""
+    both = np.empty((len(less), 2))
+    both[:, 0] = np.where(is_positive, less, 1.0 - less)
+    both[:, 1] = 1.0 - both[:, 0]
+    both[~is_positive, 1] = less[~is_positive]
+    return both
 
 
 @dataclass(frozen=True, eq=False)

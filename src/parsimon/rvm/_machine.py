@@ -1,10 +1,9 @@
 """One sparse function of a relevance vector machine: few columns, their posterior, predictions.
 
-The posterior of the weights gives a latent mean and variance (`latent_variance`), and
-`moderated_probability` turns them into the probability of the positive class. With localised basis
-functions a machine is most certain where it should be least: far from every relevance vector all
-functions vanish, and the variance with them. `FarVariance` heals this, from all training rows, and
-`FarSummary` says nearly the same from a few of them; `new_column` says whether a model's basis
+The posterior of the weights gives a latent mean and variance (`latent_variance`). With localised
+basis functions a machine is most certain where it should be least: far from every relevance vector
+all functions vanish, and the variance with them. `FarVariance` heals this, from all training rows,
+and `FarSummary` says nearly the same from a few of them; `new_column` says whether a model's basis
 allows it.
 """
 
@@ -15,14 +14,12 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
-from scipy.special import expit, ndtr
+from scipy.special import expit
 
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.likelihoods import positive_probability
-from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.inference.sparse_bayes.spread import inverse_precision
 from parsimon.kernels import Kernel, MultiResolution, SquaredExponential
@@ -35,12 +32,10 @@ MOST_ANCHORS = 2000
 MOST_ENTRIES = 4_000_000
 # The least variance that one row leaves in a logit: 1 / (p (1 - p)) at even odds.
 LOGIT_VARIANCE = 4.0
-# Training rows that a `FarSummary` may choose from, and rows on which it is fitted.
-MOST_PLACES, MOST_COMPARED = 40, 400
+# Training rows that a `FarSummary` may choose from and keep, and rows on which it is fitted.
+MOST_PLACES, MOST_KEPT, MOST_COMPARED = 40, 6, 400
 # A prior wider than this, next to what the data say of a weight, is the same as none.
 _FLATTEST = 1e-24
-# The largest number below one half whose difference from one is not one half.
-_BELOW_HALF = 0.5 - np.finfo(np.float64).epsneg
 
 
 class Column(Protocol):
@@ -208,19 +203,29 @@ class FarVariance:
             wanted = np.maximum(reach / added, self.alpha)
             relative = features / wanted[:, None]
         usable = (reach > 0.0) & np.isfinite(relative).all(axis=1)
-        largest = np.sqrt((relative[usable] ** 2).sum(axis=0))
-        largest[largest == 0.0] = 1.0
-        target = 1.0 - self.alpha / wanted[usable]
-        weights = nnls(relative[usable] / largest, target)[0] / largest
-        own, others = np.split(weights, [design.shape[1] - int(has_bias)])
-        kept = others > 0.0
+        relative, target = relative[usable], 1.0 - self.alpha / wanted[usable]
+        n_own = design.shape[1] - int(has_bias)
+        # A second fit, with the places that matter most: each is one more function to predict.
+        gains = _positive_weights(relative, target) * relative.sum(axis=0)
+        kept = np.sort(np.argsort(-gains[n_own:], kind="stable")[:MOST_KEPT])
+        chosen = np.append(np.arange(n_own), n_own + kept)
+        weights = _positive_weights(relative[:, chosen], target)
+        own, others = np.split(weights, [n_own])
         return FarSummary(
             self.column,
-            places[kept],
+            places[kept[others > 0.0]],
             np.append(np.zeros(int(has_bias)), own),
-            others[kept],
+            others[others > 0.0],
             self.alpha,
         )
+
+
+def _positive_weights(columns: Array, target: Array) -> Array:
+    """Return weights, not negative, with which the columns come nearest to the target."""
+    size = np.sqrt(np.sum(columns**2, axis=0))
+    size[size == 0.0] = 1.0
+    weights: Array = nnls(columns / size, target)[0] / size
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,76 +345,6 @@ def latent_variance(design: Array, covariance: Array) -> Array:
     return np.maximum(variance, 0.0)
 
 
-def moderated_probability(mean: Array, variance: Array) -> Array:
-    r"""Return the logistic function averaged over a Gaussian latent value.
-
-    :math:`\int (1 + e^{-f})^{-1} N(f | m, v) df` by quadrature, to about 1e-12; MacKay's
-    :math:`(1 + e^{-m / \sqrt{1 + \pi v / 8}})^{-1}` [1] is wrong by up to 0.02. The answer is
-    one half where the mean is zero, exactly, and on the mean's side of one half everywhere else,
-    so that it never contradicts a prediction from the mean.
-
-    Shapes: mean, variance (n,).
-
-    [1] MacKay (1992), "The evidence framework applied to classification networks", Neural
-    Computation 4:720-736.
-    """
-    mean = np.asarray(mean, dtype=np.float64)
-    spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), mean.shape)
-    # The smaller of the two probabilities keeps its digits; the other is one minus it.
-    smaller = positive_probability(Latent(-np.abs(mean), spread), link="logit")
-    smaller = np.minimum(smaller, _BELOW_HALF)
-    return np.where(mean == 0.0, 0.5, np.where(mean > 0.0, 1.0 - smaller, smaller))
-
-
-# Weights and slopes of eight normal distribution functions whose sum is the logistic function, to
-# 2e-9 [1]; below `_RARE` the error would no longer be small beside the probability.
-# [1] Monahan and Stefanski (1992), "Normal scale mixture approximations to F*(z) and computation
-# of the logistic-normal integral", table 1.
-_PROBIT_WEIGHTS = np.array(
-    [
-        0.003246343272134,
-        0.051517477033972,
-        0.195077912673858,
-        0.315569823632818,
-        0.274149576158423,
-        0.131076880695470,
-        0.027912418727972,
-        0.001449567805354,
-    ]
-)
-_PROBIT_SLOPES = np.array(
-    [
-        1.365340806296348,
-        1.059523971016916,
-        0.830791313765644,
-        0.650732166639391,
-        0.508135425366489,
-        0.396313345166341,
-        0.308904252267995,
-        0.238212616409306,
-    ]
-)
-_RARE = 1e-5
-
-
-def averaged_log_odds(mean: Array, variance: Array) -> Array:
-    """Return the log odds of `moderated_probability`, faster and to about 1e-4.
-
-    Shapes: mean, variance (n,).
-    """
-    below = -np.abs(mean)
-    slopes = _PROBIT_SLOPES[:, None]
-    scaled = slopes * below.ravel() / np.sqrt(1.0 + slopes**2 * variance.ravel())
-    less = (_PROBIT_WEIGHTS @ ndtr(scaled)).reshape(mean.shape)
-    rare = less < _RARE
-    if rare.any():
-        less[rare] = moderated_probability(below[rare], variance[rare])
-    # From the less probable side, which keeps its digits: 1 - p does not.
-    less = np.clip(less, np.finfo(np.float64).tiny, _BELOW_HALF)
-    log_odds: Array = np.copysign(np.log1p(-less) - np.log(less), mean)
-    return np.where(mean == 0.0, 0.0, log_odds)
-
-
 @dataclass(frozen=True, eq=False)
 class RelevanceMachine:
     """A linear function of a few columns, with the posterior of its weights.
@@ -425,14 +360,18 @@ class RelevanceMachine:
 
     def mean(self, design: Array) -> Array:
         """Return the posterior mean at rows of the shared design, shape (n, n_shared)."""
-        mean: Array = design[:, self.columns] @ self.posterior.mean
+        mean: Array = self._own(design) @ self.posterior.mean
         return mean
 
     def variance(self, X: Array, design: Array) -> Array:
         """Return the posterior variance at the rows X of this shared design."""
-        own = design[:, self.columns]
+        own = self._own(design)
         variance = latent_variance(own, self.posterior.covariance)
         return variance if self.far is None else variance + self.far.added(X, own)
+
+    def _own(self, design: Array) -> Array:
+        is_whole = np.array_equal(self.columns, np.arange(design.shape[1]))
+        return design if is_whole else design[:, self.columns]
 
 
 class Shared(NamedTuple):

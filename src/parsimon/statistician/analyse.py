@@ -192,8 +192,12 @@ def analyse(
     >>> from parsimon.datasets import load
     >>> table = load("ripley").frame
     >>> analysis = analyse(table, "class", depth=2, fast=True, n_jobs=1)
-    >>> analysis.findings.studies[0].model.words
-    'an interaction of ...'
+    >>> for claim in analysis.claims:
+    ...     print(claim.words, claim.certain)
+    x1 matters True
+    x2 matters True
+    class follows x1 in a curve True
+    class follows x2 along a line True
     """
     started = time.perf_counter()
     options = AnalysisOptions(

@@ -10,7 +10,6 @@ hold it.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -31,6 +30,7 @@ Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
 Pair: TypeAlias = tuple[int, int]
 
 _SHAPE_PRIOR: dict[Shape, float] = {"linear": 0.78, "smooth": 0.2, "periodic": 0.02}
+_SHAPES: tuple[Shape, ...] = tuple(_SHAPE_PRIOR)
 _SHAPE_WORDS: dict[Shape, str] = {
     "linear": "along a line",
     "smooth": "in a curve",
@@ -43,6 +43,8 @@ _PAIR_PRICE = {2: math.log(4), 1: math.log(8), 0: math.log(8)}
 # Surfaces of so many pairs are looked at closely; of more, those that a rough look likes best.
 _MOST_PAIRS = 1000
 _MOST_EXPANSIONS = 40
+# Structures that are kept by themselves; all count in the probabilities of their parts.
+_MOST_KEPT = 100
 # Structures that are this much less probable than the best one (in logs) are not fitted closely.
 _FAR = 7.0
 _FITTED_NEIGHBOURS = 6
@@ -131,9 +133,15 @@ class StructurePosterior:
     groups : tuple of tuples of int
         The columns of each.
     structures : tuple of Structure
-        All that were looked at, the most probable first.
+        The most probable ones, the best first.
     probabilities : ndarray of shape (n_structures,)
-        In the same order.
+        In the same order; shares of all structures that were looked at.
+    variables : ndarray of shape (d,)
+        The probability that each variable matters, alone or with others.
+    shape_chances : ndarray of shape (d, 3)
+        The probability that it enters along a line, in a curve, in waves.
+    pair_chances : ndarray of shape (d, d)
+        The probability that two variables interact, above the diagonal.
     n_pairs, n_pairs_seen : int
         Pairs that there are, and those of which surfaces were looked at.
     shapeless : frozenset of int
@@ -155,35 +163,26 @@ class StructurePosterior:
     groups: tuple[tuple[int, ...], ...]
     structures: tuple[Structure, ...]
     probabilities: Array
+    variables: Array
+    shape_chances: Array
+    pair_chances: Array
     n_pairs: int
     n_pairs_seen: int
     shapeless: frozenset[int] = frozenset()
 
-    @cached_property
-    def variables(self) -> Array:
-        """The probability that each variable matters, alone or with others. Shape: (d,)."""
-        total = np.zeros(len(self.names))
-        for structure, chance in self._weighted():
-            total[list(structure.variables)] += chance
-        return np.minimum(total, 1.0)
-
-    @cached_property
+    @property
     def shapes(self) -> dict[tuple[int, Shape], float]:
-        """The probability that a variable enters with a shape."""
-        total: dict[tuple[int, Shape], float] = {}
-        for structure, chance in self._weighted():
-            for entry in structure.shapes:
-                total[entry] = min(1.0, total.get(entry, 0.0) + chance)
-        return total
+        """The probability that a variable enters with a shape, where it is not zero."""
+        places = zip(*np.nonzero(self.shape_chances), strict=True)
+        return {
+            (int(k), _SHAPES[shape]): float(self.shape_chances[k, shape]) for k, shape in places
+        }
 
-    @cached_property
+    @property
     def pairs(self) -> dict[Pair, float]:
-        """The probability that a pair interacts."""
-        total: dict[Pair, float] = {}
-        for structure, chance in self._weighted():
-            for pair in structure.pairs:
-                total[pair] = min(1.0, total.get(pair, 0.0) + chance)
-        return total
+        """The probability that a pair interacts, where it is not zero."""
+        places = zip(*np.nonzero(np.triu(self.pair_chances)), strict=True)
+        return {(int(j), int(k)): float(self.pair_chances[j, k]) for j, k in places}
 
     @property
     def supported(self) -> Structure:
@@ -192,10 +191,10 @@ class StructurePosterior:
         in_pairs = {one for pair in pairs for one in pair}
         shapes: dict[int, Shape] = {}
         for variable in np.flatnonzero(self.variables >= SUGGESTED).tolist():
-            own = {shape: self.shapes.get((variable, shape), 0.0) for shape in _SHAPE_PRIOR}
+            own = self.shape_chances[variable]
             # What matters by itself or only in interactions that are improbable one by one.
-            if sum(own.values()) >= SUGGESTED or variable not in in_pairs:
-                shapes[variable] = max(own, key=lambda shape: own[shape])
+            if own.sum() >= SUGGESTED or variable not in in_pairs:
+                shapes[variable] = _SHAPES[int(np.argmax(own))]
         return Structure(tuple(sorted(shapes.items())), pairs)
 
     @property
@@ -246,8 +245,24 @@ class StructurePosterior:
             words = f"{target} follows {name} {_SHAPE_WORDS[shape]}"
             yield from _stated("shape", (name,), chance, words, shape)
 
-    def _weighted(self) -> Iterator[tuple[Structure, float]]:
-        return zip(self.structures, self.probabilities.tolist(), strict=True)
+
+def _inclusion(
+    structures: Sequence[Structure], chances: Array, n_variables: int
+) -> tuple[Array, Array, Array]:
+    """Return the probabilities of variables, of their shapes and of pairs: sums over structures.
+
+    Shapes: (d,), (d, 3) and (d, d).
+    """
+    variables = np.zeros(n_variables)
+    shapes = np.zeros((n_variables, len(_SHAPES)))
+    pairs = np.zeros((n_variables, n_variables))
+    for structure, chance in zip(structures, chances.tolist(), strict=True):
+        variables[list(structure.variables)] += chance
+        for variable, shape in structure.shapes:
+            shapes[variable, _SHAPES.index(shape)] += chance
+        for pair in structure.pairs:
+            pairs[pair] += chance
+    return np.minimum(variables, 1.0), np.minimum(shapes, 1.0), np.minimum(pairs, 1.0)
 
 
 def _stated(
@@ -365,11 +380,13 @@ class _BestFirst:
         order = sorted(self.seen, key=lambda one: -self.seen[one].value)
         values = np.array([self.seen[one].value for one in order])
         chances = np.exp(values - values[0])
+        chances /= chances.sum()
         return StructurePosterior(
             names,
             groups,
-            tuple(order),
-            chances / chances.sum(),
+            tuple(order[:_MOST_KEPT]),
+            chances[:_MOST_KEPT],
+            *_inclusion(order, chances, len(self.variables)),
             len(self.all_pairs),
             len(self.close_pairs),
             frozenset(place for place, one in enumerate(self.variables) if one.curve is None),
