@@ -136,8 +136,12 @@ def check_rule(rule: Rule, names: Sequence[str], own: Sequence[str] = ()) -> Non
     if plain.strip().partition(":")[0] in own:
         text = f"{names[0]}{where}{conditions}"
     up = [name for name in names if name == "tpr"]
-    stand_in = Front(np.zeros((1, len(names))), names, maximise=up)
-    figures = Figures(error=names[0], size=(names[0],), n_rows=1.0)
+    # Two objectives, which every knee can take; what else a rule may name is a column.
+    stand_in = Front(
+        np.zeros((1, 2)), names[:2], maximise=[name for name in up if name in names[:2]]
+    )
+    columns = {name: np.zeros(1) for name in names[2:]}
+    figures = Figures(columns, error=names[0], size=(names[0],), n_rows=1.0)
     with suppress(EmptyFrontError):
         choose(stand_in, text, figures)
 
