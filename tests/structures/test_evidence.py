@@ -37,18 +37,18 @@ def test_the_evidence_of_a_line_is_that_of_quadrature(effect):
     )
 
 
-def test_the_evidence_at_given_variances_is_exact_for_numbers():
+def test_the_evidence_at_given_variances_is_exact_for_gaussian_noise():
     rng, x = _rows(3)
     y = 0.5 * x + rng.normal(size=len(x))
     design = np.column_stack([np.ones(len(x)), x])
     precision = np.array([0.01, 1 / 0.7])
-    likelihood = evidence._Noisy(y)
+    likelihood = evidence._Noisy(y, tails=1e9)
     likelihood.noise = 0.8
     found = evidence._step(design, np.zeros(2), precision, likelihood)
     covariance = design @ np.diag(1 / precision) @ design.T + 0.8 * np.eye(len(x))
     exact = multivariate_normal(np.zeros(len(x)), covariance).logpdf(y)
     # The constant of the density is the same for every structure and is left out.
-    assert found.log_evidence == pytest.approx(exact + 0.5 * len(x) * np.log(2 * np.pi), abs=1e-8)
+    assert found.log_evidence == pytest.approx(exact + 0.5 * len(x) * np.log(2 * np.pi), abs=1e-5)
 
 
 def test_the_slope_by_a_log_variance_is_that_of_central_differences():
@@ -57,7 +57,7 @@ def test_the_slope_by_a_log_variance_is_that_of_central_differences():
     blocks = np.column_stack([np.ones(len(x)), x, x**2 - 1, rng.normal(size=len(x))])
     sizes, log_variances = np.array([1, 2]), np.array([0.2, -0.6])
     y = x + rng.normal(size=len(x))
-    likelihood = evidence._Noisy(y)
+    likelihood = evidence._Noisy(y, tails=1e9)
 
     def at(log_variances):
         weights = np.zeros(4)
@@ -79,7 +79,7 @@ def test_the_slope_by_a_log_variance_is_that_of_central_differences():
 def test_the_gain_of_a_block_is_nearly_that_of_a_fit_where_it_is_small(task):
     rng, x = _rows(7, n=200)
     more = rng.normal(size=(200, 3))
-    latent = 0.8 * x + 0.25 * more[:, 0]
+    latent = 0.8 * x + 0.15 * more[:, 0]
     y = latent + rng.normal(size=200)
     y = (y > 0).astype(float) if task == "classification" else (y - y.mean()) / y.std()
     before = fit_structure([x[:, None]], y, task)
@@ -94,3 +94,12 @@ def test_separated_classes_have_finite_evidence():
     x = np.linspace(-1, 1, 30)
     fit = fit_structure([x[:, None] / x.std()], (x > 0).astype(float), "classification")
     assert np.isfinite(fit.log_evidence)
+
+
+def test_one_row_far_away_makes_no_structure():
+    rng, x = _rows(11, n=100)
+    y = rng.normal(size=100)
+    x[0], y[0] = 4.0, 12.0
+    y = (y - y.mean()) / y.std()
+    empty = fit_structure([], y, "regression").log_evidence
+    assert fit_structure([x[:, None]], y, "regression").log_evidence < empty + 2

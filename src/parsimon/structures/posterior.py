@@ -39,7 +39,7 @@ _SHAPE_WORDS: dict[Shape, str] = {
 # What a further variable, and a further interaction of two, one or no variables that matter by
 # themselves, costs beside the number of its alternatives.
 _VARIABLE_PRICE = math.log(3)
-_PAIR_PRICE = {2: math.log(4), 1: math.log(8), 0: math.log(8)}
+_PAIR_PRICE = {2: math.log(3), 1: math.log(4), 0: math.log(4)}
 # Surfaces of so many pairs are looked at closely; of more, those that a rough look likes best.
 _MOST_PAIRS = 1000
 _MOST_EXPANSIONS = 40
@@ -97,8 +97,8 @@ def log_prior(
     """Return the log prior probability: a price for size, shared among alternatives of that size.
 
     k variables have probability proportional to 3^-k, divided by the number of ways to choose
-    them; an interaction has a fourth, or an eighth where it goes with no main effects, divided by
-    the number of such pairs.
+    them; an interaction has a third, or a fourth where it goes with one or no main effect, divided
+    by the number of such pairs.
     """
     mains = dict(structure.shapes)
     k, d = len(mains), n_variables
