@@ -33,7 +33,7 @@ MOST_ENTRIES = 4_000_000
 # The least variance that one row leaves in a logit: 1 / (p (1 - p)) at even odds.
 LOGIT_VARIANCE = 4.0
 # Training rows that a `FarSummary` may choose from and keep, and rows on which it is fitted.
-MOST_PLACES, MOST_KEPT, MOST_COMPARED = 40, 6, 400
+MOST_PLACES, MOST_KEPT, MOST_COMPARED = 40, 10, 400
 # A prior wider than this, next to what the data say of a weight, is the same as none.
 _FLATTEST = 1e-24
 
