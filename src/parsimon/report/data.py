@@ -22,6 +22,7 @@ def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
           "joint": null,
           "claims": [{"kind": "variable", "variables": ["glucose"], "probability": 0.999,
                       "certain": true, "words": "glucose matters", "shape": ""}, ...],
+          "comparison": {"models": [{"name": "GP", "error": {...}, ...}], "metric": "error"},
           "pictures": [{"name": ..., "caption": ..., "title": ...}]
         }
 

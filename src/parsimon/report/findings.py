@@ -497,6 +497,53 @@ class ReportFindings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComparedModel:
+    """One model among all that answered, measured on the outer folds that all of them share.
+
+    family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator.
+    error, log_loss: Honest; `log_loss` is NaN for numbers.
+    difference: Of its error and the best one's on the same rows, positive if worse.
+    size: Bits that it takes to write the model down; `size_words` says of what.
+    is_level: Whether it cannot be told from the best; `recommended` is the smallest of these.
+    """
+
+    name: str
+    family: str
+    words: str
+    error: Interval
+    log_loss: float
+    difference: Interval
+    variables: int
+    size: float
+    size_words: str
+    seconds: float
+    is_best: bool
+    is_level: bool
+    recommended: bool
+
+    @property
+    def is_rival(self) -> bool:
+        """Whether it is not one of ours."""
+        return self.family in ("rival", "own")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All models that answered, the best first.
+
+    metric: What the error is: "error" for classes, "variance left" for numbers.
+    """
+
+    models: tuple[ComparedModel, ...]
+    metric: str
+
+    @property
+    def recommended(self) -> ComparedModel:
+        """The simplest that cannot be told from the best."""
+        return next(model for model in self.models if model.recommended)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Findings(ReportFindings):
     """Everything that a report about a table says; `claims` are those of all questions together."""
 
@@ -509,4 +556,5 @@ class Findings(ReportFindings):
     run: RunFindings
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
+    comparison: Comparison | None = None
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
