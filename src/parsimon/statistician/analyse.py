@@ -17,6 +17,7 @@ from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
+    Comparison,
     Findings,
     Joint,
     Picture,
@@ -27,8 +28,25 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.analysis import Analysis, run_findings
-from parsimon.statistician.families import Question
+from parsimon.statistician.comparison import (
+    compared,
+    comparison_picture,
+    run_contenders,
+    with_lead,
+)
+from parsimon.statistician.families import ModelFamily, Question
+from parsimon.statistician.families.contenders import (
+    FAMILIES,
+    KERNEL_SEARCH,
+    SEARCH,
+    Contender,
+    Rivals,
+    as_families,
+    chosen_contenders,
+    contender_called,
+)
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.families.lead import ContenderFamily
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -59,6 +77,8 @@ class AnalysisOptions:
     n_jobs: Processes, as in joblib; the result does not depend on it.
     time_limit: Seconds for the searches, divided among them.
     fast: No outer folds, a shallow search, no comparison of interactions.
+    lead: The family that the report is about.
+    families, rivals: Who answers beside it, on the same outer folds.
     """
 
     depth: int | None = None
@@ -72,8 +92,12 @@ class AnalysisOptions:
     time_limit: float | None = None
     fast: bool = False
     verbose: bool = False
+    lead: str = SEARCH
+    families: tuple[str, ...] = FAMILIES
+    rivals: Rivals = "all"
 
     def __post_init__(self) -> None:
+        self.contenders  # noqa: B018 - says what is not known before anything is searched
         if self.depth is not None:
             check_count("depth", self.depth)
         check_count("beam", self.beam)
@@ -90,9 +114,24 @@ class AnalysisOptions:
         """Outer folds that will be run."""
         return 0 if self.fast else self.outer
 
+    @cached_property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Who answers beside the family that leads."""
+        return chosen_contenders(self.families, self.rivals, lead=self.leader.key)
+
     @property
-    def family(self) -> GaussianProcesses:
-        """The family that is asked."""
+    def leader(self) -> Contender:
+        """The family that leads, as the comparison has it."""
+        return KERNEL_SEARCH if self.lead == SEARCH else contender_called(self.lead)
+
+    @property
+    def family(self) -> ModelFamily:
+        """The family that leads."""
+        return self.kernels if self.lead == SEARCH else ContenderFamily(self.leader)
+
+    @property
+    def kernels(self) -> GaussianProcesses:
+        """The search over kernels."""
         return GaussianProcesses(
             depth=self.depth,
             usual_depth=FAST_DEPTH if self.fast else USUAL_DEPTH,
@@ -134,6 +173,9 @@ def analyse(
     fast: bool = False,
     verbose: bool = False,
     command: str = "",
+    family: str = "gp",
+    families: str | Sequence[str] = "all",
+    rivals: Rivals = "all",
 ) -> Analysis:
     """Search a table for what predicts a column, and collect everything worth saying.
 
@@ -182,6 +224,14 @@ def analyse(
         Show progress.
     command : str, default ""
         The command that makes this report, to be printed in it.
+    family : str, default "gp"
+        Who leads: "gp" for the search over kernels; "rvm", "svm", "plain-gp", "linear", "tree",
+        "forest" or "boosting" for one of the others, about which there is less to say.
+    families : "all" or sequence of {"gp", "rvm", "plain-gp", "svm"}
+        Our models that answer on the same outer folds.
+    rivals : "all", "none", or sequence of estimators, (name, estimator) and names
+        Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
+        numbers and class codes from 0 on.
 
     Returns
     -------
@@ -212,26 +262,33 @@ def analyse(
         time_limit=time_limit,
         fast=fast,
         verbose=verbose,
+        lead=family.strip().lower(),
+        families=as_families(families),
+        rivals=rivals,
     )
     asked = _read(table, target, positive=positive, task=task)
-    folding, searching, describing = np.random.SeedSequence(seed).spawn(3)
+    folding, searching, describing, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     answers, folds = _search(asked, parts, options, searching)
     studies, pictures = _studies(answers, folds, options, describing)
     picture = _data_figure(asked.outcome, answers[0])
+    comparison, drawing = _compare(asked, parts, folds, options, comparing)
     findings = Findings(
         table=_table_findings(asked, name, answers[0], picture.name),
         studies=studies,
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
-        pictures=(picture, *pictures),
+        comparison=comparison,
+        pictures=(picture, *pictures, *drawing),
     )
     return Analysis(
         findings=findings,
         answers=tuple(answers),
         classes=asked.class_names,
         target=asked.target,
+        contenders=options.contenders,
+        seed=int(seed),
     )
 
 
@@ -316,6 +373,41 @@ def _search(
             time_limit=options.time_limit,
             done=lambda done: progress.update(done, note=note),
         )
+
+
+def _compare(
+    asked: _ReadTable,
+    parts: Sequence[OuterPart],
+    folds: Sequence[FoldResult],
+    options: AnalysisOptions,
+    seed: np.random.SeedSequence,
+) -> tuple[Comparison | None, tuple[Picture, ...]]:
+    """Ask everyone else on the same outer folds, and compare; nothing without folds."""
+    if len(parts) < 2 or not options.contenders:
+        return None, ()
+    question, leader = asked.questions[0], options.leader
+    with Progress("Comparing", total=len(parts), verbose=options.verbose) as progress:
+        answers = run_contenders(
+            options.contenders,
+            question,
+            parts,
+            seed,
+            n_jobs=options.n_jobs,
+            time_limit=options.time_limit,
+            done=lambda done: progress.update(done, note="all models on the outer folds"),
+        )
+    everyone = with_lead(
+        answers,
+        folds,
+        leader.name,
+        n_questions=len(asked.questions),
+        is_number=question.is_number,
+    )
+    found = compared(everyone, options.contenders, question, lead=leader)
+    if found is None:
+        return None, ()
+    picture = comparison_picture(found)
+    return replace(found, picture=picture.name), (picture,)
 
 
 def _joint(asked: _ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
@@ -430,7 +522,7 @@ def _run(
         seconds=seconds,
         command=command,
         options=(
-            ("depth", str(options.family.depth_for(10**9))),
+            ("depth", str(options.kernels.depth_for(10**9))),
             ("beam", str(options.beam)),
             ("base", ",".join(options.base)),
             ("guide", options.guide),
