@@ -520,7 +520,7 @@ class ComparedModel:
     variables: int
     size: float
     size_words: str
-    seconds: float
+    seconds: float = field(compare=False)
     is_best: bool
     is_level: bool
     recommended: bool

@@ -17,7 +17,6 @@ from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
-    Comparison,
     Findings,
     Joint,
     Picture,
@@ -28,13 +27,9 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.analysis import Analysis, run_findings
-from parsimon.statistician.comparison import (
-    compared,
-    comparison_picture,
-    run_contenders,
-    with_lead,
-)
-from parsimon.statistician.families import ModelFamily, Question
+from parsimon.statistician.asked_table import ReadTable, read_question
+from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contenders import (
     FAMILIES,
     KERNEL_SEARCH,
@@ -53,9 +48,8 @@ from parsimon.statistician.outer_folds import (
     joint_findings,
     outside_predictions,
 )
-from parsimon.statistician.prepare import TargetColumn, read_outcome
+from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.cells import count_missing
-from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.study import data_picture, study_of
@@ -266,13 +260,23 @@ def analyse(
         families=as_families(families),
         rivals=rivals,
     )
-    asked = _read(table, target, positive=positive, task=task)
+    asked = read_question(table, target, positive=positive, task=task)
     folding, searching, describing, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     answers, folds = _search(asked, parts, options, searching)
     studies, pictures = _studies(answers, folds, options, describing)
     picture = _data_figure(asked.outcome, answers[0])
-    comparison, drawing = _compare(asked, parts, folds, options, comparing)
+    comparison, drawing = compare_on_folds(
+        options.contenders,
+        options.leader,
+        asked,
+        parts,
+        folds,
+        comparing,
+        n_jobs=options.n_jobs,
+        time_limit=options.time_limit,
+        verbose=options.verbose,
+    )
     findings = Findings(
         table=_table_findings(asked, name, answers[0], picture.name),
         studies=studies,
@@ -292,71 +296,8 @@ def analyse(
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _ReadTable:
-    """A table as it was read, its target, and what is asked of it.
-
-    `frame` has all columns, `columns` all but the target, with cleaned names.
-    """
-
-    frame: "pd.DataFrame"
-    columns: "pd.DataFrame"
-    target: str
-    outcome: TargetColumn
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes in the order of a model's probabilities; none for a number."""
-        if len(self.outcome.questions) == 1:
-            positive, negative = self.names(0)
-            return (negative, positive)
-        return self.outcome.classes
-
-    def names(self, place: int) -> tuple[str, str]:
-        """Return the class that a question asks for, and what stands against it."""
-        if self.outcome.task == "regression":
-            return "", ""
-        code, classes = self.outcome.questions[place], self.outcome.classes
-        against = classes[1 - code] if len(classes) == 2 else f"not {classes[code]}"
-        return classes[code], against
-
-    @cached_property
-    def questions(self) -> tuple[Question, ...]:
-        """One question for a number or two classes, else one for each class."""
-        outcome = self.outcome
-        targets = [outcome.values]
-        if outcome.task == "classification":
-            targets = [(outcome.values == code).astype(float) for code in outcome.questions]
-        kept = self.columns.loc[outcome.kept].reset_index(drop=True)
-        return tuple(
-            Question(
-                table=kept,
-                X=kept,
-                y=y,
-                values=outcome.values if len(targets) > 1 else targets[0],
-                task=outcome.task,
-                target=self.target,
-                positive=self.names(place)[0],
-                negative=self.names(place)[1],
-                rows=np.flatnonzero(outcome.kept) + 1,
-                key=f"study-{place + 1}",
-                n_questions=len(targets),
-                seed=np.random.SeedSequence(0),
-            )
-            for place, y in enumerate(targets)
-        )
-
-
-def _read(table: Any, target: str, *, positive: str | None, task: Any) -> _ReadTable:
-    outcome = read_outcome(table, target, positive=positive, task=task)
-    frame = as_frame(table).reset_index(drop=True)
-    column, target = find_column(frame, target)
-    columns = named_frame(frame.drop(columns=column.name))
-    return _ReadTable(frame=frame, columns=columns, target=target, outcome=outcome)
-
-
 def _search(
-    asked: _ReadTable,
+    asked: ReadTable,
     parts: Sequence[OuterPart],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
@@ -375,42 +316,7 @@ def _search(
         )
 
 
-def _compare(
-    asked: _ReadTable,
-    parts: Sequence[OuterPart],
-    folds: Sequence[FoldResult],
-    options: AnalysisOptions,
-    seed: np.random.SeedSequence,
-) -> tuple[Comparison | None, tuple[Picture, ...]]:
-    """Ask everyone else on the same outer folds, and compare; nothing without folds."""
-    if len(parts) < 2 or not options.contenders:
-        return None, ()
-    question, leader = asked.questions[0], options.leader
-    with Progress("Comparing", total=len(parts), verbose=options.verbose) as progress:
-        answers = run_contenders(
-            options.contenders,
-            question,
-            parts,
-            seed,
-            n_jobs=options.n_jobs,
-            time_limit=options.time_limit,
-            done=lambda done: progress.update(done, note="all models on the outer folds"),
-        )
-    everyone = with_lead(
-        answers,
-        folds,
-        leader.name,
-        n_questions=len(asked.questions),
-        is_number=question.is_number,
-    )
-    found = compared(everyone, options.contenders, question, lead=leader)
-    if found is None:
-        return None, ()
-    picture = comparison_picture(found)
-    return replace(found, picture=picture.name), (picture,)
-
-
-def _joint(asked: _ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
+def _joint(asked: ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
     if len(asked.questions) == 1:
         return None
     return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, folds)
@@ -481,7 +387,7 @@ def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
     )
 
 
-def _table_findings(asked: _ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
+def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
     columns, outcome = asked.columns, asked.outcome
     treatments = [
         *outcome.treatments,

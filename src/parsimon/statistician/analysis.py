@@ -2,7 +2,6 @@
 
 import datetime
 import hashlib
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,16 +122,12 @@ class Analysis(Readable):
         if contender is None:
             return self.model("best")
         question = self.answers[0].question
-        values = np.asarray(question.values, dtype=np.float64)
-        deviation = (
-            None if self.classes else math.sqrt(found.error.estimate * float(np.var(values)))
-        )
         return fitted_contender(
             contender,
             question,
             np.random.SeedSequence([self.seed, _FITTING]),
             classes=self.classes,
-            deviation=deviation,
+            row=found,
         )
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parsimon._parallel import Workers, n_workers
+from parsimon._progress import Progress
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.evaluation.folds import OuterPart
 from parsimon.evaluation.row_intervals import (
@@ -23,6 +24,7 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
 )
 from parsimon.report.findings import ComparedModel, Comparison, Interval, Picture, Task
+from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import (
     ModelSize,
     Question,
@@ -178,7 +180,7 @@ def _told(
     n_classes: int,
     seed: np.random.SeedSequence,
 ) -> Told:
-    started = time.perf_counter()
+    started = time.process_time()
     refused = contender.refuses(Setting.of(table.X, table.values, task, seed))
     if refused:
         raise _RefusedError(refused)
@@ -193,7 +195,7 @@ def _told(
         raise _RefusedError("it predicted what is no finite number")
     size = model_size(model, n_rows=len(table.values), n_columns=table.X.shape[1])
     columns = columns_of(size.used, table.columns)
-    return Told(value, size, columns, time.perf_counter() - started, sure)
+    return Told(value, size, columns, time.process_time() - started, sure)
 
 
 class _RefusedError(Exception):
@@ -435,6 +437,50 @@ def _interval(bounds: Bounds) -> Interval:
     return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
+def compare_on_folds(
+    contenders: Sequence[Contender],
+    leader: Contender | None,
+    asked: ReadTable,
+    parts: Sequence[OuterPart],
+    folds: Sequence[FoldResult],
+    seed: np.random.SeedSequence,
+    *,
+    n_jobs: int | None = 1,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> tuple[Comparison | None, tuple[Picture, ...]]:
+    """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
+
+    Without a leader there are no results of its own in `folds`.
+    """
+    if len(parts) < 2 or not contenders:
+        return None, ()
+    question = asked.questions[0]
+    with Progress("Comparing", total=len(parts), verbose=verbose) as progress:
+        answers = run_contenders(
+            contenders,
+            question,
+            parts,
+            seed,
+            n_jobs=n_jobs,
+            time_limit=time_limit,
+            done=lambda done: progress.update(done, note="all models on the outer folds"),
+        )
+    if leader is not None:
+        answers = with_lead(
+            answers,
+            folds,
+            leader.name,
+            n_questions=len(asked.questions),
+            is_number=question.is_number,
+        )
+    found = compared(answers, contenders, question, lead=leader)
+    if found is None:
+        return None, ()
+    picture = comparison_picture(found)
+    return replace(found, picture=picture.name), (picture,)
+
+
 def comparison_picture(comparison: Comparison) -> Picture:
     """Draw all models: errors against sizes."""
     from parsimon.report.figures.model_sizes import error_against_size
@@ -450,10 +496,17 @@ def fitted_contender(
     seed: np.random.SeedSequence,
     *,
     classes: Sequence[str],
-    deviation: float | None = None,
+    row: ComparedModel | None = None,
 ) -> TableModel:
-    """Return a contender fitted to all rows, as a model that takes tables as they are."""
+    """Return a contender fitted to all rows, as a model that takes tables as they are.
+
+    Its honest error, if known from the comparison, gives numbers their standard deviation.
+    """
     table = PreparedTable.of(question)
+    deviation = None
+    if question.is_number:
+        share = 1.0 if row is None else row.error.estimate
+        deviation = math.sqrt(share * float(np.var(table.values)))
     model: Any = contender.fit(table.X, table.values, question.task, seed)
     return TableModel(
         table.preparer,

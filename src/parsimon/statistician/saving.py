@@ -136,19 +136,25 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
         if any(new is not old for new, old in zip(parts, found, strict=True)):
             found = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
         seen[id(value)] = value, found
-    elif isinstance(found, np.ndarray) and found.dtype == object:
-        for place, part in np.ndenumerate(found):
-            found[place] = _replaced(part, rule, seen)
-    elif isinstance(found, list):
-        found[:] = [_replaced(part, rule, seen) for part in found]
-    elif isinstance(found, dict):
-        for key, part in found.items():
+    elif (entries := _entries(found)) is not None:
+        for key, part in entries:
             found[key] = _replaced(part, rule, seen)
     elif hasattr(found, "__dict__") and not isinstance(found, type | FunctionType | ModuleType):
         attributes = vars(found)
         for name, part in attributes.items():
             attributes[name] = _replaced(part, rule, seen)
     return found
+
+
+def _entries(value: Any) -> list[tuple[Any, Any]] | None:
+    """Return what a list, a dictionary or an array of objects holds, by place; None of others."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return list(np.ndenumerate(value))
+    return None
 
 
 FORMAT, FORMAT_VERSION = "parsimon-model", 1

@@ -27,11 +27,13 @@ class ModelSize(NamedTuple):
     used: Places of the columns that it uses.
     bits: That it takes to write it down.
     words: Of what it is made: "4 numbers", "100 trees, 11,200 leaves".
+    numbers: That are in it, if it is made of numbers alone; else 0.
     """
 
     used: tuple[int, ...]
     bits: float
     words: str
+    numbers: int = 0
 
 
 class _Table(NamedTuple):
@@ -92,10 +94,16 @@ def together(sizes: Iterable[ModelSize]) -> ModelSize:
     if len(parts) == 1:
         return parts[0]
     used = tuple(sorted({place for part in parts for place in part.used}))
-    words = f"{len(parts)} models: {' + '.join(part.words for part in parts[:3])}"
-    return ModelSize(
-        used, sum(part.bits for part in parts), words + (" + …" if len(parts) > 3 else "")
-    )
+    numbers = sum(part.numbers for part in parts)
+    words = " + ".join(dict.fromkeys(part.words for part in parts))
+    if all(part.numbers for part in parts):
+        words = f"{len(parts)} functions, {_counted(numbers, 'number')}"
+    return ModelSize(used, sum(part.bits for part in parts), words, numbers)
+
+
+def _of_numbers(used: tuple[int, ...], bits: float, numbers: float) -> ModelSize:
+    whole = max(1, round(numbers))
+    return ModelSize(used, bits, _counted(whole, "number"), whole)
 
 
 def _last(model: Any) -> Any:
@@ -113,7 +121,7 @@ def _last(model: Any) -> Any:
 
 def _constant(model: Any, table: _Table) -> ModelSize:
     k = max(1, len(getattr(model, "classes_", ())) - 1)
-    return ModelSize((), table.numbers(k), _counted(k, "number"))
+    return _of_numbers((), table.numbers(k), k)
 
 
 def _process(model: Any, table: _Table) -> ModelSize:
@@ -128,7 +136,7 @@ def _process(model: Any, table: _Table) -> ModelSize:
     used = table.all_used
     numbers = freedom + hyperparameters
     bits = table.chosen(used) + table.numbers(numbers)
-    return ModelSize(used, bits, _counted(max(1, round(numbers)), "number"))
+    return _of_numbers(used, bits, numbers)
 
 
 def _relevance(model: Any, table: _Table) -> ModelSize:
@@ -138,9 +146,9 @@ def _relevance(model: Any, table: _Table) -> ModelSize:
     if isinstance(model.kernel_, str) and model.kernel_ == "features":
         used = tuple(int(place) for place in model.relevance_)
         bits = table.chosen(used) + table.numbers(freedom)
-        return ModelSize(used, bits, _counted(max(1, round(freedom)), "number"))
+        return _of_numbers(used, bits, freedom)
     if not m:
-        return ModelSize((), table.numbers(freedom), _counted(round(freedom), "number"))
+        return _of_numbers((), table.numbers(freedom), freedom)
     used = table.all_used
     # The width is one more number.
     bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
@@ -171,7 +179,7 @@ def _linear(model: Any, table: _Table) -> ModelSize:
         numbers *= (n_functions - 1) / n_functions
     used = tuple(int(place) for place in np.flatnonzero(coefficients.any(axis=0)))
     bits = table.chosen(used) + table.numbers(numbers)
-    return ModelSize(used, bits, _counted(max(1, round(numbers)), "number"))
+    return _of_numbers(used, bits, numbers)
 
 
 def _tree(model: Any, table: _Table) -> ModelSize:
