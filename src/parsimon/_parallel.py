@@ -1,19 +1,24 @@
 """Many calls of one function, here or in workers, with the same bits either way.
 
-Nothing else calls joblib or threadpoolctl.
+Workers are processes of this machine, or those of a cluster: `on_cluster`, or any backend of joblib
+that is set around a call. Nothing else calls joblib, threadpoolctl or Dask.
 """
 
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 T = TypeVar("T")
+
+# Seconds in which a scheduler must answer.
+_PATIENCE = 10
 
 
 class Workers:
@@ -64,7 +69,9 @@ class Workers:
             return
         from joblib import delayed
 
-        yield from self._parallel(delayed(_on_one_thread)(function, call) for call in timely)
+        # A call is one tuple, which Dask sends whole: what it spreads by itself is lost with the
+        # worker that holds it.
+        yield from self._parallel(delayed(_in_worker)(function, call) for call in timely)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -88,8 +95,11 @@ def _runner(options: dict[str, Any]) -> Any:
         return Parallel(**options)
 
 
-def _on_one_thread(function: Callable[..., T], call: tuple[Any, ...]) -> T:
-    with one_thread():
+def _in_worker(function: Callable[..., T], call: tuple[Any, ...]) -> T:
+    """Make a call; what it would share out in its turn (Dask would) stays in this process."""
+    from joblib import parallel_config
+
+    with one_thread(), parallel_config(backend="sequential"):
         return function(*call)
 
 
@@ -103,3 +113,67 @@ def _thread_pools(n_modules: int) -> Any:  # noqa: ARG001 - looks again after ne
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[None]:
+    """Let all workers inside be those of a Dask cluster; without an address change nothing.
+
+    address: Of the scheduler, such as "tcp://10.0.0.5:8786", or the file that it wrote.
+    """
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "A cluster needs Dask; install it with: pip install 'parsimon[dask]'."
+        ) from error
+    from joblib import parallel_config
+
+    with _connected(Client, address) as client, parallel_config(backend="dask"):
+        _check_workers(client)
+        yield
+
+
+def _connected(client: Any, address: str) -> Any:
+    is_file = Path(address).is_file()
+    try:
+        return client(**{"scheduler_file" if is_file else "address": address}, timeout=_PATIENCE)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InvalidInputError(
+            f"No Dask scheduler answers at {address}; start one with: dask scheduler."
+        ) from error
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse a cluster whose workers would give other results, or none."""
+    threads = client.nthreads()
+    if not threads:
+        raise InvalidInputError(
+            "The cluster has no workers; start some with: dask worker ADDRESS --nthreads 1."
+        )
+    for worker, n_threads in threads.items():
+        if n_threads > 1:
+            raise InvalidInputError(
+                f"The worker {worker} makes {n_threads} calls at a time in one process; start it "
+                f"with: dask worker ADDRESS --nworkers {n_threads} --nthreads 1."
+            )
+    for worker, found in client.run(_versions, on_error="return").items():
+        if found != _versions():
+            seen = "no parsimon" if isinstance(found, Exception) else f"parsimon {found}"
+            raise InvalidInputError(
+                f"The worker {worker} has {seen} and this process {_versions()}; install the same "
+                "versions on both."
+            )
+
+
+def _versions() -> str:
+    """Return what results depend on, as a text."""
+    from importlib.metadata import version
+
+    from parsimon import __version__
+
+    found = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return ", ".join([__version__, *found])

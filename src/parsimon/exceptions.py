@@ -30,6 +30,10 @@ class CheckpointError(ParsimonError, ValueError):
     """A checkpoint file does not belong to the run that wants to resume from it."""
 
 
+class CheckpointWarning(UserWarning):
+    """A file of finished work is damaged or belongs to something else; the work is done again."""
+
+
 class ConstantPredictionWarning(UserWarning):
     """Nothing that a search found beats one prediction for every row, so that is what is used."""
 

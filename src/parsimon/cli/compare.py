@@ -11,6 +11,7 @@ import click
 
 from parsimon.cli.pages import INTERRUPTED
 from parsimon.cli.printing import say, visible
+from parsimon.cli.running import cluster_option, on_cluster
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 
@@ -49,9 +50,15 @@ _TASKS = ("auto", "classification", "regression")
 @click.option("--outer", default=5, metavar="N", help="Outer folds.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
 @click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@cluster_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(
-    table: str, target: str | None, json_file: Path | None, quiet: bool, **options: Any
+    table: str,
+    target: str | None,
+    json_file: Path | None,
+    cluster: str | None,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Measure all models of TABLE on the same new rows, and say which one to use.
 
@@ -72,9 +79,9 @@ def compare(
         source = find_source(table, target)
         from parsimon.statistician import compare_models
 
-        found = compare_models(
-            source.frame, needed_target(source), verbose=not quiet and not printed, **options
-        )
+        verbose = not quiet and not printed
+        with on_cluster(cluster):
+            found = compare_models(source.frame, needed_target(source), verbose=verbose, **options)
     except KeyboardInterrupt:
         say("Stopped; nothing was written.", err=True)
         sys.exit(INTERRUPTED)

@@ -10,6 +10,7 @@ import click
 
 from parsimon.cli.pages import INTERRUPTED, file_name
 from parsimon.cli.printing import say
+from parsimon.cli.running import cluster_option, on_cluster
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
@@ -50,12 +51,14 @@ _RULES = ("supported", "one-se", "least-error")
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
 @click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@cluster_option
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 def fit(
     table: str,
     target: str | None,
     out: Path | None,
     choose: str,
+    cluster: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -75,9 +78,10 @@ def fit(
         from parsimon.statistician import fit_model, save_model
 
         rule: Any = choose.replace("-", "_")
-        found = fit_model(
-            source.frame, needed_target(source), choose=rule, verbose=not quiet, **options
-        )
+        with on_cluster(cluster):
+            found = fit_model(
+                source.frame, needed_target(source), choose=rule, verbose=not quiet, **options
+            )
         save_model(found.model, place)
     except KeyboardInterrupt:
         say("Stopped; nothing was written.", err=True)

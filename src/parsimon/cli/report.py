@@ -16,13 +16,16 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
+from parsimon.cli.running import cluster_option, kept_work, on_cluster
 from parsimon.cli.sources import find_source, needed_target
 
 _TASKS = ("auto", "classification", "regression")
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _RULES = ("supported", "one_se", "least_error")
 # Options that change where and how results are shown, not the results.
-_SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
+_SHOWING = frozenset(
+    {"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet", "cluster", "resume"}
+)
 
 
 class _Rule(click.Choice[str]):
@@ -86,6 +89,8 @@ class _Rule(click.Choice[str]):
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
 @click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@cluster_option
+@click.option("--resume", is_flag=True, help="Keep what is finished; if killed, go on from there.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
 @click.option("--fast", is_flag=True, help="A shallow search without an honest error.")
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
@@ -100,6 +105,8 @@ def report(
     as_json: bool,
     markdown: bool,
     quiet: bool,
+    cluster: str | None,
+    resume: bool,
     **options: Any,
 ) -> None:
     """Search TABLE for what predicts a column, and write a report about it.
@@ -124,17 +131,20 @@ def report(
         check_places(places)
         from parsimon.statistician import analyse
 
-        analysis = analyse(
-            source.frame,
-            needed_target(source),
-            name=source.name,
-            verbose=not quiet,
-            command=command_line(context, needed_target(source), _SHOWING),
-            **options,
-        )
-        write_files(analysis, places)
+        with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
+            analysis = analyse(
+                source.frame,
+                needed_target(source),
+                name=source.name,
+                verbose=not quiet,
+                command=command_line(context, needed_target(source), _SHOWING),
+                checkpoint=folder,
+                **options,
+            )
+            write_files(analysis, places)
     except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
+        how = "the same command goes on from here" if resume else "nothing was written"
+        say(f"Stopped; {how}.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
         from parsimon.report.sections import summary_lines

@@ -27,7 +27,8 @@ def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
         }
 
     Each object has the fields of the class of the same role in `parsimon.report.findings`, in
-    their order: ``table`` those of `TableFindings`, a study those of `Study`, ``model`` those of
+    their order, except the seconds that something took, so that the same table and options give
+    the same text: ``table`` those of `TableFindings`, a study those of `Study`, ``model`` those of
     `ModelFinding`, an interval those of `Interval`, and so on. A tuple is a list, so that a pair
     such as a class and its count is a list of two. Shares and probabilities are between 0 and 1,
     rows are counted from 1. A number that does not exist (NaN, infinity) and a part that is
@@ -48,7 +49,9 @@ def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
 def as_data(value: Any) -> Any:
     """Return a finding as dictionaries, lists, texts and numbers."""
     if is_dataclass(value):
-        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+        # What is no part of equality (the time it took) would tell equal findings apart.
+        kept = (field.name for field in fields(value) if field.compare)
+        return {name: as_data(getattr(value, name)) for name in kept}
     if isinstance(value, tuple | list):
         return [as_data(part) for part in value]
     if value is None or isinstance(value, bool | str):

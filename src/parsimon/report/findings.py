@@ -464,7 +464,7 @@ class RunFindings:
 
     version: str
     seed: int
-    seconds: float
+    seconds: float = field(compare=False)
     date: str
     command: str
     options: tuple[tuple[str, str], ...]

@@ -3,6 +3,7 @@
 `AnalysisOptions` holds what a user may choose, checked once.
 """
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
-from parsimon.statistician.analysis import Analysis, run_findings
+from parsimon.statistician.analysis import Analysis, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.families import ModelFamily
@@ -42,6 +43,7 @@ from parsimon.statistician.families.contenders import (
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.families.lead import ContenderFamily
+from parsimon.statistician.finished_work import FinishedWork, work_key
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -170,6 +172,7 @@ def analyse(
     family: str = "gp",
     families: str | Sequence[str] = "all",
     rivals: Rivals = "all",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Analysis:
     """Search a table for what predicts a column, and collect everything worth saying.
 
@@ -226,6 +229,10 @@ def analyse(
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
         numbers and class codes from 0 on.
+    checkpoint : str or Path, optional
+        A folder of your own that keeps what is finished: if the run is killed, the same call goes
+        on from there to the same findings. Its files are pickles, which can run code; one that is
+        damaged or belongs to another table or other options is ignored with a `CheckpointWarning`.
 
     Returns
     -------
@@ -261,10 +268,12 @@ def analyse(
         rivals=rivals,
     )
     asked = read_question(table, target, positive=positive, task=task)
+    kept = FinishedWork(checkpoint, work_key(asked.frame, (target, positive, task), options))
+    date = kept.first("date", today())
     folding, searching, describing, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
-    answers, folds = _search(asked, parts, options, searching)
-    studies, pictures = _studies(answers, folds, options, describing)
+    answers, folds = _search(asked, parts, options, searching, kept)
+    studies, pictures = _studies(answers, folds, options, describing, kept)
     picture = _data_figure(asked.outcome, answers[0])
     comparison, drawing = compare_on_folds(
         options.contenders,
@@ -276,11 +285,15 @@ def analyse(
         n_jobs=options.n_jobs,
         time_limit=options.time_limit,
         verbose=options.verbose,
+        kept=kept,
     )
     findings = Findings(
         table=_table_findings(asked, name, answers[0], picture.name),
         studies=studies,
-        run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
+        run=replace(
+            _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
+            date=date,
+        ),
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
         comparison=comparison,
@@ -301,6 +314,7 @@ def _search(
     parts: Sequence[OuterPart],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
+    kept: FinishedWork,
 ) -> tuple[list[Answer], list[FoldResult]]:
     note = f"the table and {len(parts)} outer folds" if parts else "the table"
     total = len(asked.questions) * (1 + len(parts))
@@ -313,6 +327,7 @@ def _search(
             n_jobs=options.n_jobs,
             time_limit=options.time_limit,
             done=lambda done: progress.update(done, note=note),
+            kept=kept,
         )
 
 
@@ -327,25 +342,27 @@ def _studies(
     folds: Sequence[FoldResult],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
+    kept: FinishedWork,
 ) -> tuple[tuple[Study, ...], list[Picture]]:
     """Describe every answer, with what the outer folds say of it."""
-    studies: list[Study] = []
-    pictures: list[Picture] = []
-    children = seed.spawn(len(answers))
-    calls = []
-    for place, (answer, child) in enumerate(zip(answers, children, strict=True)):
-        own = [one for one in folds if one.question == place]
-        calls.append((answer, _variables(answer), own, options.fast, child))
-    n_jobs = options.n_jobs if len(answers) > 1 else 1
+    places = [(place,) for place in range(len(answers))]
+    found: dict[tuple[int, ...], tuple[Study, tuple[Picture, ...]]] = kept.read("study", places)
+    calls = {}
+    for place, answer, child in zip(places, answers, seed.spawn(len(answers)), strict=True):
+        own = [one for one in folds if (one.question,) == place]
+        if place not in found:
+            calls[place] = (answer, _variables(answer), own, options.fast, child)
+    n_jobs = options.n_jobs if len(calls) > 1 else 1
     with (
         Progress("Describing", total=len(answers), verbose=options.verbose) as progress,
         Workers(n_jobs) as workers,
     ):
-        for study, drawn in workers.map(_study, calls):
-            studies.append(study)
-            pictures += drawn
-            progress.update(len(studies))
-    return tuple(studies), pictures
+        for place, one in zip(calls, workers.map(_study, calls.values()), strict=True):
+            found[place] = one
+            kept.write("study", place, one)
+            progress.update(len(found))
+    studies, drawn = zip(*(found[place] for place in places), strict=True)
+    return studies, [picture for pictures in drawn for picture in pictures]
 
 
 def _study(

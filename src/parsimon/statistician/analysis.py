@@ -207,7 +207,7 @@ def run_findings(
         version=__version__,
         seed=seed,
         seconds=seconds,
-        date=_today(),
+        date=today(),
         command=command,
         options=tuple(options),
         skipped=tuple(skipped),
@@ -219,7 +219,7 @@ def run_findings(
     )
 
 
-def _today() -> str:
+def today() -> str:
     """Return the date, or that of SOURCE_DATE_EPOCH, which makes builds repeatable."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if epoch is None:

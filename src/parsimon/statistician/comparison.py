@@ -39,6 +39,7 @@ from parsimon.statistician.families.contenders import (
     Setting,
     class_shares,
 )
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult, joint_shares
 from parsimon.statistician.table_model import TableModel
 
@@ -123,25 +124,29 @@ def run_contenders(
     n_jobs: int | None = 1,
     time_limit: float | None = None,
     done: Callable[[int], object] = lambda _: None,
+    kept: FinishedWork = NOTHING_KEPT,
 ) -> list[FoldAnswers]:
     """Fit all contenders to every training part, and predict the rows outside.
 
-    With a limit those that come too late say nothing in that fold.
+    With a limit those that come too late say nothing in that fold. What an earlier run has `kept`
+    is not fitted again.
     """
     workers = min(n_workers(n_jobs), max(1, len(parts)))
     rounds = ceil(len(parts) / workers)
     limit = None if time_limit is None else _COMPARING * time_limit / max(1, rounds)
-    calls = [
-        (tuple(contenders), question, part, child, limit)
-        for part, child in zip(parts, seed.spawn(len(parts)), strict=True)
-    ]
-    found: list[FoldAnswers] = []
-    done(0)
+    calls = {
+        (place,): (tuple(contenders), question, part, child, limit)
+        for place, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True))
+    }
+    found: dict[tuple[int, ...], FoldAnswers] = kept.read("compare", calls)
+    left = [place for place in calls if place not in found]
+    done(len(found))
     with Workers(workers) as pool:
-        for one in pool.map(_ask, calls):
-            found.append(one)
+        for place, one in zip(left, pool.map(_ask, map(calls.__getitem__, left)), strict=True):
+            found[place] = one
+            kept.write("compare", place, one)
             done(len(found))
-    return found
+    return [found[place] for place in calls]
 
 
 def _ask(
@@ -448,6 +453,7 @@ def compare_on_folds(
     n_jobs: int | None = 1,
     time_limit: float | None = None,
     verbose: bool = False,
+    kept: FinishedWork = NOTHING_KEPT,
 ) -> tuple[Comparison | None, tuple[Picture, ...]]:
     """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
 
@@ -465,6 +471,7 @@ def compare_on_folds(
             n_jobs=n_jobs,
             time_limit=time_limit,
             done=lambda done: progress.update(done, note="all models on the outer folds"),
+            kept=kept,
         )
     if leader is not None:
         answers = with_lead(

@@ -27,6 +27,7 @@ from parsimon.statistician.families import (
     model_size,
     predicted,
 )
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.structures import Claim, StructurePosterior, find_structures
 
@@ -195,10 +196,11 @@ def run_searches(
     n_jobs: int | None = 1,
     time_limit: float | None = None,
     done: Callable[[int], object] = lambda _: None,
+    kept: FinishedWork = NOTHING_KEPT,
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    `done` is told how many searches are over.
+    `done` is told how many searches are over. What an earlier run has `kept` is not searched again.
     """
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
@@ -209,20 +211,26 @@ def run_searches(
         _Job(family, questions[place], place, fold, None if fold < 0 else parts[fold], child, limit)
         for (fold, place), child in zip(places, seed.spawn(len(places)), strict=True)
     ]
-    answers: list[Answer] = []
-    results: list[FoldResult] = []
-    done(0)
+    found: dict[tuple[int, ...], Answer | FoldResult] = kept.read("search", places)
+    done(len(found))
     with Workers(workers) as pool:
-        for one in pool.map(_run, ((job,) for job in jobs)):
-            if isinstance(one, Answer):
-                answers.append(one)
-            else:
-                results.append(one)
-            done(len(answers) + len(results))
-    return answers, results
+        left = ((job,) for job in jobs if (job.fold, job.place) not in found)
+        for place, one in pool.map(_run, left):
+            found[place] = one
+            kept.write("search", place, one)
+            done(len(found))
+    results = [found[place] for place in places]
+    return (
+        [one for one in results if isinstance(one, Answer)],
+        [one for one in results if isinstance(one, FoldResult)],
+    )
 
 
-def _run(job: _Job) -> Answer | FoldResult:
+def _run(job: _Job) -> tuple[tuple[int, int], Answer | FoldResult]:
+    return (job.fold, job.place), _answered(job)
+
+
+def _answered(job: _Job) -> Answer | FoldResult:
     if job.part is not None:
         return _measured(job, job.part)
     sampling, searching, fitting = job.seed.spawn(3)
