@@ -113,7 +113,7 @@ def forget_work(folder: str | os.PathLike[str]) -> None:
     if not place.is_dir():
         return
     for path in place.iterdir():
-        if re.fullmatch(rf"(\.\w+\{_ENDING}\.\d+\.part|\w+\{_ENDING})", path.name):
+        if re.fullmatch(rf"\.?[\w-]+\{_ENDING}(\.\d+\.part)?", path.name):
             path.unlink(missing_ok=True)
     if not any(place.iterdir()):
         place.rmdir()

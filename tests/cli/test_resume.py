@@ -1,0 +1,62 @@
+"""A report that is killed at any moment and run again is the one of a run in peace."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+_COMMAND = "from parsimon.cli import main; main()"
+_OPTIONS = (
+    *("--target", "y", "--depth", "1", "--outer", "2", "--families", "none", "--rivals", "tree"),
+    *("--jobs", "1", "--json", "--quiet"),
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 40)).round(3)
+    label = np.where(x + 0.3 * rng.normal(size=40) > 0, "yes", "no")
+    pd.DataFrame({"x": x, "z": z, "y": label}).to_csv(tmp_path / "small.csv", index=False)
+    return tmp_path / "small.csv"
+
+
+def _start(table: Path, name: str, *more: str) -> "subprocess.Popen[str]":
+    page = table.with_name(f"{name}.html")
+    words = [sys.executable, "-c", _COMMAND, "report", str(table), "--out", str(page)]
+    return subprocess.Popen([*words, *_OPTIONS, *more], stderr=subprocess.PIPE, text=True)
+
+
+def _killed_when(run: "subprocess.Popen[str]", file: Path) -> bool:
+    """Kill a run as soon as a file is there; return whether it still ran."""
+    while run.poll() is None and not file.exists():
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate()
+    return run.returncode == -signal.SIGKILL
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a kill that cannot be caught")
+def test_a_killed_report_goes_on_to_the_same_bytes(table: Path) -> None:
+    folder = table.with_name("resumed.resume")
+    for done in ("search_-1_0.done", "search_0_0.done", "compare_0.done"):
+        assert _killed_when(_start(table, "resumed", "--resume"), folder / done)
+        assert not table.with_name("resumed.html").exists()
+    (folder / "search_1_0.done").write_bytes(b"half a file")
+
+    resumed, undisturbed = _start(table, "resumed", "--resume"), _start(table, "undisturbed")
+    _, said = resumed.communicate()
+    assert undisturbed.wait() == resumed.returncode == 0
+    undisturbed.communicate()
+
+    assert f"{folder / 'search_1_0.done'} is not a file of finished work; it is ignored" in said
+    assert table.with_name("resumed.json").read_bytes() == (
+        table.with_name("undisturbed.json").read_bytes()
+    )
+    assert not folder.exists()
