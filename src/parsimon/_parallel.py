@@ -132,9 +132,10 @@ def on_cluster(address: str | None) -> Iterator[None]:
         ) from error
     from joblib import parallel_config
 
-    with _connected(Client, address) as client, parallel_config(backend="dask"):
+    with _connected(Client, address) as client:
         _check_workers(client)
-        yield
+        with parallel_config(backend="dask"):
+            yield
 
 
 def _connected(client: Any, address: str) -> Any:

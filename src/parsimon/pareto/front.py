@@ -246,6 +246,12 @@ class Front:
         noun = "solution" if len(self) == 1 else "solutions"
         return f"Front: {len(self)} {noun}, {self.directions}"
 
+    def _repr_html_(self) -> str:
+        from parsimon.pareto.plot import front_block
+
+        knee = self.knee() if len(self) else None
+        return front_block(repr(self), self.values, self.rows, self.directions, knee)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Front):
             return NotImplemented

@@ -1,18 +1,22 @@
-"""Pictures of a front: two objectives, three, or parallel coordinates for more."""
+"""Pictures of a front: two objectives, three, or parallel coordinates; and it in a notebook."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._notebook import block, scatter, sentence, table
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes, sequential_colours
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto._directions import Directions
 from parsimon.pareto.criteria import unit_scaled
-from parsimon.pareto.front import number
+from parsimon.pareto.front import describe, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Rows of a front that a notebook shows.
+_MOST_ROWS = 20
 
 
 def plot_front(
@@ -40,10 +44,38 @@ def plot_front(
         return draw(values, directions, chosen, ax)
 
 
+def front_block(
+    title: str, values: Array, rows: Indices, directions: Directions, knee: int | None
+) -> str:
+    """Return a front as HTML: in words, as points, and its rows with the knee marked.
+
+    Shapes: values (n, m), rows (n,).
+    """
+    parts = [sentence(describe(values, directions, knee))]
+    if len(values) > 1 and len(directions) > 1:
+        across, up = _axes_of(directions)
+        named = (_axis_label(directions, across), _axis_label(directions, up))
+        parts.append(
+            scatter(values[:, across].tolist(), values[:, up].tolist(), named, marked=knee)
+        )
+    if len(values):
+        places = sorted({*range(min(len(values), _MOST_ROWS)), 0 if knee is None else knee})
+        said = "" if len(places) == len(values) else f"; {len(places)} of {len(values):,} rows"
+        shown = [(place, int(rows[place]), *values[place].tolist()) for place in places]
+        marked = None if knee is None else places.index(knee)
+        header = ("", "row", *directions.names)
+        parts.append(table(f"The knee is marked{said}", header, shown, marked=marked))
+    return block(title, parts)
+
+
+def _axes_of(directions: Directions) -> tuple[int, int]:
+    # What is paid lies on the horizontal axis, what is gained on the vertical one.
+    return (1, 0) if directions.maximise[:2] == (True, False) else (0, 1)
+
+
 def _pair(values: Array, directions: Directions, chosen: int | None, ax: "Axes | None") -> "Axes":
     ax = new_axes(ax, figsize=(6.4, 4.4))
-    # What is paid lies on the horizontal axis, what is gained on the vertical one.
-    across, up = (1, 0) if directions.maximise[:2] == (True, False) else (0, 1)
+    across, up = _axes_of(directions)
     x, y = values[:, across], values[:, up]
     if len(directions) == 2:
         corners = _staircase(values, directions)

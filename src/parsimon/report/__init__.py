@@ -9,8 +9,10 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
+from parsimon._checks import shorten
+from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Document
-from parsimon.report.findings import ReportFindings
+from parsimon.report.findings import Picture, ReportFindings
 
 __all__ = ["Readable", "check_pdf"]
 
@@ -26,6 +28,30 @@ class Readable:
         from parsimon.report.sections import write
 
         return write(self.findings)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of all figures, for `figure`."""
+        return tuple(one.name for one in self.findings.pictures)
+
+    def figure(self, name: str) -> Picture:
+        """Return a figure, which a notebook shows with its caption; `svg` is the drawing.
+
+        Parameters
+        ----------
+        name : str
+            One of `figures`.
+        """
+        found = self.findings.picture(name)
+        if found is None:
+            known = shorten(list(self.figures), 12)
+            raise InvalidInputError(f"No figure is called {name!r}; there are {known}.")
+        return found
+
+    def _repr_html_(self) -> str:
+        from parsimon.report.notebook import analysis_block
+
+        return analysis_block(self.findings, self.document.title)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as one page that needs nothing else, and return its path."""

@@ -10,6 +10,7 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from parsimon._notebook import block, drawing, sentence
 from parsimon.structures.claims import Claim
 
 
@@ -449,6 +450,9 @@ class Picture:
     svg: str
     caption: str
     title: str
+
+    def _repr_html_(self) -> str:
+        return block("", [drawing(self.svg), sentence(self.caption, soft=True)])
 
 
 @dataclass(frozen=True, kw_only=True)

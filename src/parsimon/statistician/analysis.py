@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,16 @@ from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable
 from parsimon.report.findings import Comparison, Findings, RunFindings
+from parsimon.report.notebook import findings_tables
 from parsimon.statistician.comparison import fitted_contender
 from parsimon.statistician.families.contenders import Contender
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.claims import Claim
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Keeps the seeds of final fits apart from those of an analysis.
 _FITTING = 4
@@ -65,6 +69,14 @@ class Analysis(Readable):
         Those that are beyond doubt are `certain`, the others are suggestions.
         """
         return self.findings.claims
+
+    @property
+    def tables(self) -> dict[str, "pd.DataFrame"]:
+        """What was found as data frames: "claims", "variables", "front", and "models" if compared.
+
+        With several classes, `positive` says which one a row of variables or of the front is about.
+        """
+        return findings_tables(self.findings)
 
     @property
     def front(self) -> Front:
