@@ -35,13 +35,13 @@ from parsimon.statistician.families.contenders import (
     KERNEL_SEARCH,
     SEARCH,
     Contender,
+    ContenderFamily,
     Rivals,
     as_families,
     chosen_contenders,
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
-from parsimon.statistician.families.lead import ContenderFamily
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -261,7 +261,14 @@ def analyse(
         rivals=rivals,
     )
     asked = read_question(table, target, positive=positive, task=task)
-    folding, searching, describing, comparing = np.random.SeedSequence(seed).spawn(4)
+    return _analysed(asked, options, name=name, command=command, started=started)
+
+
+def _analysed(
+    asked: ReadTable, options: AnalysisOptions, *, name: str, command: str, started: float
+) -> Analysis:
+    """Search, compare, describe, and put together what was found."""
+    folding, searching, describing, comparing = np.random.SeedSequence(options.seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     answers, folds = _search(asked, parts, options, searching)
     studies, pictures = _studies(answers, folds, options, describing)
@@ -292,7 +299,7 @@ def analyse(
         classes=asked.class_names,
         target=asked.target,
         contenders=options.contenders,
-        seed=int(seed),
+        seed=int(options.seed),
     )
 
 
