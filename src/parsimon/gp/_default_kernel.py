@@ -5,7 +5,7 @@ matter; the chosen one is then written in the user's units. They are, each with 
 else; straight lines; lines and smooth functions of all columns together; lines and rough ones;
 smooth functions with a width for each column, if the columns are few.
 
-The greatest evidence less a price is chosen. A hyperparameter that is fitted raises the log evidence
+The greatest evidence less a price is chosen. A fitted hyperparameter raises the log evidence
 by a half on average without being true, and costs another half on new rows (Akaike's argument): one
 nat each. What a width for each column has beyond lines and a part of all columns costs half the
 logarithm of the number of rows (Schwarz's price), since there are many to choose from: left without
