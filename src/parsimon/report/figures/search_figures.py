@@ -375,7 +375,9 @@ _LETTER, _LINE = 5.6, 12.0
 
 def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the honest error of each model, with its interval, against its size in bits."""
-    models = [model for model in comparison.models if np.isfinite(model.size)]
+    known = [model for model in comparison.models if np.isfinite(model.size)]
+    # Guessing is far above what has learnt something, which would be squeezed together.
+    models = [model for model in known if model.is_level or model.family != "guessing"]
     if not models:
         raise InvalidInputError("There is no model with a size to draw.")
     with figure_style():
@@ -398,9 +400,15 @@ def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "
     ax.set_label(
         "Honest error of each model against its size; bars: 95 % intervals. Vermilion: the model "
         "that is recommended; blue: those that cannot be told from the best; grey rings: the "
-        "others. Small and low is good."
+        "others. Small and low is good." + _beyond(known, models)
     )
     return ax
+
+
+def _beyond(known: Sequence[ComparedModel], drawn: Sequence[ComparedModel]) -> str:
+    left = [one for one in known if one not in drawn]
+    said = [f"{one.name}, {percent(one.error.estimate)} with {one.size:.0f} bits" for one in left]
+    return f" Not drawn: {'; '.join(said)}." if said else ""
 
 
 def _draw_model(ax: "Axes", model: ComparedModel) -> None:
