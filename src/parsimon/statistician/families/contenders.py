@@ -34,12 +34,12 @@ Rivals: TypeAlias = Literal["all", "none"] | str | Sequence[Any]
 
 INNER_FOLDS = 5
 # What a fit of ours may see, so that it takes seconds: beyond, rows are drawn.
-KERNEL_ROWS = 800
+_PROCESS_ROWS, _RELEVANCE_ROWS = 500, 1500
 # Columns that a contender may see; those that say most about the target, each alone.
 MOST_COLUMNS = 200
 FOREST_ROWS = 10_000
 _KERNEL_COLUMNS = 60
-_CENTRES, _ALL_CENTRES = 200, 300
+_CENTRES, _ALL_CENTRES = 100, 200
 _MARGIN_ROWS = 1500
 # Folds on which a contender that leads measures itself.
 _LEAD_FOLDS = 3
@@ -298,7 +298,7 @@ OURS = (
         family="rvm",
         words="a few rows or columns with a weight each",
         make=_relevance,
-        most_rows=KERNEL_ROWS,
+        most_rows=_RELEVANCE_ROWS,
         refuses=_too_wide,
     ),
     Contender(
@@ -307,7 +307,7 @@ OURS = (
         family="gp",
         words="a smooth function of all variables",
         make=_process,
-        most_rows=KERNEL_ROWS,
+        most_rows=_PROCESS_ROWS,
         refuses=_too_wide,
     ),
     Contender(
