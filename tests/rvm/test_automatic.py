@@ -242,12 +242,24 @@ def test_held_out_parts_are_all_of_the_weight_once():
     assert held_out(np.array([0, 0, 1]), np.ones(3)).n_folds == 0
 
 
-def test_calibration_finds_the_slope_and_shift_that_were_there():
+@pytest.mark.parametrize("trust", [0.0, 1.0])
+def test_calibration_finds_the_slope_shift_and_trust_that_were_there(trust):
     rng = np.random.default_rng(0)
-    scores = 3.0 * rng.normal(size=(4000, 1))
-    codes = (rng.random(4000) < expit(0.5 * scores[:, 0] - 1.0)).astype(int)
-    found = fitted_calibration(scores, codes, np.ones(4000))
-    assert found.slope == pytest.approx(0.5, abs=0.05)
+    latent = np.column_stack([6.0 * rng.normal(size=4000), rng.exponential(30.0, size=4000)])
+    score = latent[:, 0] / np.sqrt(1.0 + trust * np.pi / 8.0 * latent[:, 1])
+    codes = (rng.random(4000) < expit(0.5 * score - 1.0)).astype(int)
+    found = fitted_calibration(latent, codes, np.ones(4000))
+    assert found.trust == trust
+    assert found.slope == pytest.approx(0.5, abs=0.06)
     assert found.shift == pytest.approx([-1.0], abs=0.15)
-    given = Calibration(1.0, np.zeros(1))
-    assert found.losses(scores, codes).mean() < given.losses(scores, codes).mean()
+    given = Calibration(1.0, np.zeros(1), trust)
+    assert found.losses(latent, codes).mean() < given.losses(latent, codes).mean()
+
+
+def test_classes_that_are_told_apart_without_error_get_no_endless_slope():
+    mean = np.linspace(-2.0, 2.0, 40)
+    latent = np.column_stack([mean, np.zeros(40)])
+    found = fitted_calibration(latent, (mean > 0).astype(int), np.ones(40))
+    share = expit(found.scores(latent)[:, 0])
+    assert share.max() < 1.0 - 1.0 / 200
+    assert share.min() > 1.0 / 200

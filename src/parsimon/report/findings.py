@@ -512,6 +512,7 @@ class ComparedModel:
     size: Bits that it takes to write the model down; `size_words` says of what.
     is_level: Whether it cannot be told from the best; `recommended` is the smallest of those within
         one paired standard error.
+    is_near: Whether it is within one paired standard error of the best.
     key: What options call it.
     """
 
@@ -528,6 +529,7 @@ class ComparedModel:
     is_best: bool
     is_level: bool
     recommended: bool
+    is_near: bool = False
     key: str = ""
 
     @property

@@ -153,7 +153,8 @@ class RVC(ClassifierMixin, BaseEstimator):
         "precomputed".
     calibration_ : Calibration or None
         With ``gamma=None``: the `slope` and `shift` that log odds (log probabilities under
-        "multinomial") went through; a slope of zero is a constant.
+        "multinomial") went through, and the share of their variance, `trust`, that they were
+        averaged over; a slope of zero is a constant.
     candidates_ : tuple of (str, float, float)
         With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
         the constant first. Widths count standard deviations of the columns, times the root of
@@ -174,8 +175,10 @@ class RVC(ClassifierMixin, BaseEstimator):
     to narrow for as long as it falls. Where the best is not better than the class frequencies by a
     standard error of the difference, the model is a constant. The held-out scores then
     give a slope and a shift for each class that calibrate `decision_function` and `predict_proba`;
-    `latent` is not calibrated. All this costs 10 to 40 fits at one width, on at most 1,000 rows.
-    With any `gamma` there is one fit, of the columns as they are, and no calibration.
+    `latent` is not calibrated. The last fit stops where those of the folds do, at a `tol` of 0.1 or
+    more, since the calibration is of such fits. All this costs 10 to 40 fits at one width, on at
+    most 1,000 rows. With any `gamma` there is one fit, of the columns as they are, and no
+    calibration.
 
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With
@@ -360,6 +363,9 @@ class RVC(ClassifierMixin, BaseEstimator):
             )
             if not made.basis.functions.n_columns:
                 options.multi_class = "one_vs_rest"
+            if calibration is not None:
+                # A fit to the end has other scores, where classes can be told apart greater by far.
+                options.set_params(algorithm=rough.algorithm, tol=rough.tol)
         else:
             made, calibration = self._given_dictionary(rows, codes, deadline), None
         fits = fit_classes(

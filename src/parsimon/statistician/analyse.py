@@ -36,13 +36,13 @@ from parsimon.statistician.families.contenders import (
     KERNEL_SEARCH,
     SEARCH,
     Contender,
+    ContenderFamily,
     Rivals,
     as_families,
     chosen_contenders,
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
-from parsimon.statistician.families.lead import ContenderFamily
 from parsimon.statistician.finished_work import FinishedWork, work_key
 from parsimon.statistician.outer_folds import (
     FoldResult,
@@ -269,8 +269,21 @@ def analyse(
     )
     asked = read_question(table, target, positive=positive, task=task)
     kept = FinishedWork(checkpoint, work_key(asked.frame, (target, positive, task), options))
+    return _analysed(asked, options, kept, name=name, command=command, started=started)
+
+
+def _analysed(
+    asked: ReadTable,
+    options: AnalysisOptions,
+    kept: FinishedWork,
+    *,
+    name: str,
+    command: str,
+    started: float,
+) -> Analysis:
+    """Search, compare, describe, and put together what was found."""
     date = kept.first("date", today())
-    folding, searching, describing, comparing = np.random.SeedSequence(seed).spawn(4)
+    folding, searching, describing, comparing = np.random.SeedSequence(options.seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     answers, folds = _search(asked, parts, options, searching, kept)
     studies, pictures = _studies(answers, folds, options, describing, kept)
@@ -305,7 +318,7 @@ def analyse(
         classes=asked.class_names,
         target=asked.target,
         contenders=options.contenders,
-        seed=int(seed),
+        seed=int(options.seed),
     )
 
 

@@ -23,6 +23,7 @@ from parsimon.evaluation.row_intervals import (
     ratio_bounds,
     share_bounds,
 )
+from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, Comparison, Interval, Picture, Task
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import (
@@ -296,7 +297,7 @@ def compared(
     measured = [_losses(name, answers, question) for name in names]
     yard = _Yardstick.of(measured, question)
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
-    near = [one for one in measured if yard.difference(one, best, _ONE_ERROR).low <= 0]
+    near = [one for one in measured if yard.is_near(one, best)]
     fit = [one for one in near if yard.is_fit(one)] or [best]
     smallest = min(fit, key=lambda one: (one.size.bits, yard.loss(one)))
     models = [
@@ -381,6 +382,10 @@ class _Yardstick:
         scale = float(np.mean(self.rows(other))) / unit
         return difference_bounds(more / unit, scale=scale, confidence=confidence)
 
+    def is_near(self, one: _Losses, best: _Losses) -> bool:
+        """Return whether a model is within one paired standard error of the best."""
+        return self.difference(one, best, _ONE_ERROR).low <= 0
+
     @property
     def _unit(self) -> float:
         """The mean squared miss of guessing for a number, so that losses are shares of it."""
@@ -421,6 +426,7 @@ def _compared_model(
         seconds=one.seconds,
         is_best=one is best,
         is_level=difference.low <= 0,
+        is_near=yard.is_near(one, best),
         recommended=recommended,
         key=contender.key,
     )
@@ -490,7 +496,6 @@ def compare_on_folds(
 
 def comparison_picture(comparison: Comparison) -> Picture:
     """Draw all models: errors against sizes."""
-    from parsimon.report.figures.model_sizes import error_against_size
     from parsimon.statistician.study import picture_of
 
     axes = error_against_size(comparison)

@@ -17,12 +17,14 @@ from parsimon.report.sections._phrases import (
     percent_range,
     points,
     share_range,
+    spelled,
 )
 from parsimon.report.sections._scope import figures, shown
 
 _ANCHOR, _TABLE = "models", "table-models"
 # The column of the table that numbers do not have.
 _LOG_LOSS = 3
+_FEW = 3
 
 
 def which_model(findings: Findings) -> Iterator[Section]:
@@ -95,11 +97,15 @@ def _price(found: Comparison, best: ComparedModel, chosen: ComparedModel) -> str
 
 def _the(model: ComparedModel) -> str:
     name = clean(model.name)
-    return name if model.family in ("own", "guessing") else f"the {name}"
+    bare = model.family in ("own", "guessing") or name.endswith("boosting")
+    return name if bare else f"the {name}"
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
-    return joined([_the(one) for one in models], 6)
+    """Return a few models by name, many by their number."""
+    if len(models) > _FEW:
+        return spelled(len(models), "other")
+    return joined([_the(one) for one in models])
 
 
 def _opened(text: str) -> str:
@@ -122,13 +128,20 @@ def _size(model: ComparedModel) -> str:
 def _saved(findings: Findings, found: Comparison) -> str:
     """Say which model the file holds, where it is not the one that the page describes."""
     chosen = found.recommended
-    family = findings.studies[0].search.family
-    said = f"The file beside this report holds {_the(chosen)}, fitted to all rows."
-    if chosen.key in ("gp", family) or chosen.name == family:
+    said = f"The saved model is {_the(chosen)}, fitted to all rows."
+    if chosen.name == _described(findings):
         return said
     if chosen.family == "guessing":
         return f"{said} It predicts the same for every row."
-    return f"{said} The curves and tables below are those of the family that describes itself."
+    return f"{said} What follows describes the {clean(_described(findings))}, which can be drawn."
+
+
+def _described(findings: Findings) -> str:
+    """Return who the rest of the report is about, as the table of models has it."""
+    family = findings.studies[0].search.family
+    models = () if findings.comparison is None else findings.comparison.models
+    named = [one.name for one in models if one.key == "gp" or one.name == family]
+    return named[0] if named else family
 
 
 def _shows(found: Comparison) -> str:
