@@ -43,7 +43,7 @@ from parsimon.statistician.families.contenders import (
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
-from parsimon.statistician.finished_work import FinishedWork, work_key
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -268,7 +268,10 @@ def analyse(
         rivals=rivals,
     )
     asked = read_question(table, target, positive=positive, task=task)
-    kept = FinishedWork(checkpoint, work_key(asked.frame, (target, positive, task), options))
+    kept = NOTHING_KEPT
+    if checkpoint is not None:
+        key = work_key(asked.frame, (target, positive, task), options)
+        kept = FinishedWork(checkpoint, key)
     return _analysed(asked, options, kept, name=name, command=command, started=started)
 
 

@@ -145,7 +145,10 @@ def _spelled(value: Any) -> str:
         return repr(value)
     if isinstance(value, tuple | list):
         return f"({', '.join(map(_spelled, value))})"
-    return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    try:
+        return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return repr(value)
 
 
 def _own_folder(folder: Path) -> None:
