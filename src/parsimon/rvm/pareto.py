@@ -305,10 +305,10 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, n_classes).
 
-        Calibrated on rows held out from fits with the precisions of the default solution. They
-        are of the scores alone: a cutoff that is no bargain at even odds may predict a class that
-        is the less probable one. The probabilities of a solution from `select` are those of its
-        model, not calibrated.
+        Calibrated on rows held out from fits with the precisions of the default solution, and the
+        class frequencies where these rows show no more. They are of the scores alone: a cutoff that
+        is no bargain at even odds may predict a class that is the less probable one. The
+        probabilities of a solution from `select` are those of its model, not calibrated.
         """
         check_is_fitted(self)
         scores = self.best_estimator_.decision_function(X)
