@@ -24,8 +24,10 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
 from parsimon.gp._grammar import (
-    Grammar,
+    GROWTHS,
+    Growth,
     base_kernels,
+    grammar_of,
     supported_kernels,
     varying_columns,
     with_likely_periods,
@@ -176,6 +178,10 @@ class KernelSearch(FrontEstimator):
     structures : StructurePosterior, optional
         What `parsimon.structures.find_structures` found of the same rows, for instance with columns
         that belong together; by default it is found here.
+    grow : {"all", "likely", "supported"}
+        Which columns the search is about. "likely": every column alone, and larger kernels of
+        variables that matter with a probability of a tenth or more. "supported": what `choose`
+        takes, and nothing else, which is the same kernel and much quicker.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
     n_restarts : int
@@ -272,6 +278,7 @@ class KernelSearch(FrontEstimator):
         inference: Literal["ep", "laplace"] = "ep",
         choose: Choice = "supported",
         structures: StructurePosterior | None = None,
+        grow: Growth = "all",
         task: Literal["auto", "classification", "regression"] = "auto",
         n_restarts: int = 0,
         n_jobs: int | None = 1,
@@ -292,6 +299,7 @@ class KernelSearch(FrontEstimator):
         self.inference = inference
         self.choose = choose
         self.structures = structures
+        self.grow = grow
         self.task = task
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
@@ -321,7 +329,6 @@ class KernelSearch(FrontEstimator):
         target = self._labels(y) if self.task_ == "classification" else _standardised(y)
         seed = self._seed()
         base = self._base(X, target)
-        grammar = Grammar(base, root_only=self.root_only, new_dimension=self.new_dimension)
         self.problem_ = KernelProblem(
             X,
             target,
@@ -332,7 +339,9 @@ class KernelSearch(FrontEstimator):
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
-        history = beam_search(self.problem_, grammar, self._search_options(X, seed))
+        rules = {"root_only": self.root_only, "new_dimension": self.new_dimension}
+        grammar = grammar_of(base, self.structures_, self.grow, **rules)
+        history = beam_search(self.problem_, grammar, self._search_options(X, grammar.base, seed))
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._store(self._with_supported(history, grammar.base), X, y)
         return self
@@ -450,6 +459,11 @@ class KernelSearch(FrontEstimator):
         check_choice("task", self.task, ("auto", "classification", "regression"))
         check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
+        check_choice("grow", self.grow, GROWTHS)
+        if self.grow == "supported" and self.choose != "supported":
+            raise InvalidInputError(
+                f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'
+            )
         check_count("n_restarts", self.n_restarts, least=0)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise InvalidInputError(
@@ -461,14 +475,19 @@ class KernelSearch(FrontEstimator):
                 "take cv_error, cv_logloss or loo_logloss."
             )
 
-    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> BeamOptions:
+    def _search_options(
+        self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
+    ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
+        brief = self.grow == "supported"
         return BeamOptions(
-            depth=min(4, n_varying) if self.depth is None else self.depth,
+            depth=1 if brief else min(4, n_varying) if self.depth is None else self.depth,
             beam=self.beam,
             guide=self.guide,
             shortlist=self.shortlist,
             patience=self.patience,
+            # The folds choose between base kernels of a column, if there are several.
+            judge_first=not brief or len({one.columns for one in base}) < len(base),
             n_jobs=self.n_jobs,
             time_limit=self.time_limit,
             checkpoint=self.checkpoint,
@@ -500,11 +519,12 @@ class KernelSearch(FrontEstimator):
         """Return the history with the kernel that the rows support, and the sum of its parts."""
         leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
         leaves |= {column: one.kernel for column, one in history.best_by_column.items()}
-        judged = [self._evaluate(kernel) for kernel in supported_kernels(self.structures_, leaves)]
-        sound = [one for one in judged if one.judged_by != "failed"]
-        if not sound:
+        judged = map(self._evaluate, supported_kernels(self.structures_, leaves))
+        sound = (one for one in judged if one.judged_by != "failed")
+        first = next(sound, None)
+        if first is None:
             return history
-        return history.with_supported(sound[0], sound[1:])
+        return history.with_supported(first, () if self.grow == "supported" else sound)
 
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)

@@ -247,7 +247,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
     )
     try:
         answer = search_for(
-            job.family,
+            job.family.briefly(),
             inside,
             sampling=sampling,
             searching=searching,

@@ -1,6 +1,6 @@
 """Gaussian processes as a family: a search over kernels answers a question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ class GaussianProcesses(ModelFamily):
     """Searches over kernels; the options are those of `KernelSearch`.
 
     depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
+    chosen_only: Whether nothing but what is chosen is looked for, where `choose` allows it.
     """
 
     name: ClassVar[str] = "Gaussian processes"
@@ -34,6 +35,11 @@ class GaussianProcesses(ModelFamily):
     base: tuple[str, ...] = ("se",)
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
+    chosen_only: bool = False
+
+    def briefly(self) -> "GaussianProcesses":
+        """Return the family that finds the same kernel and nothing beside it."""
+        return replace(self, chosen_only=True)
 
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
@@ -46,12 +52,20 @@ class GaussianProcesses(ModelFamily):
             guide=self.guide,
             choose=self.choose,
             structures=question.structures,
+            grow=self._growth,
             cv=inner_folds(question.y, question.task),
             task=question.task,
             time_limit=time_limit,
             random_state=seed,
         )
         return KernelResult(question=question, search=search.fit(question.X, question.y))
+
+    @property
+    def _growth(self) -> Literal["all", "likely", "supported"]:
+        # Other rules compare all kernels, so that all have to be there.
+        if self.choose != "supported":
+            return "all"
+        return "supported" if self.chosen_only else "likely"
 
     def depth_for(self, n_variables: int) -> int:
         """Return the depth of a search over so many variables."""
