@@ -71,19 +71,19 @@ class Grammar:
 
 
 def grammar_of(
-    base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth, **rules: bool
+    base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth
 ) -> Grammar:
     """Return the grammar in which kernels are made of all columns, of likely or supported ones."""
     if grow == "all":
-        return Grammar(base, **rules)
+        return Grammar(base)
     if grow == "supported":
-        return Grammar(_about(base, structures.supported_columns), **rules)
+        return Grammar(_about(base, structures.supported_columns))
     chances = structures.variables
     order = np.argsort(-chances, kind="stable")[:_MOST_LIKELY]
     likely = {
         column for one in order if chances[one] >= _LIKELY for column in structures.groups[one]
     }
-    return Grammar(base, **rules, joining=_about(base, likely))
+    return Grammar(base, joining=_about(base, likely))
 
 
 def _about(base: tuple[Kernel, ...], columns: Collection[int]) -> tuple[Kernel, ...]:

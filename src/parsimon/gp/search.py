@@ -7,7 +7,7 @@ into a fitted estimator.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -339,8 +339,11 @@ class KernelSearch(FrontEstimator):
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
-        rules = {"root_only": self.root_only, "new_dimension": self.new_dimension}
-        grammar = grammar_of(base, self.structures_, self.grow, **rules)
+        grammar = replace(
+            grammar_of(base, self.structures_, self.grow),
+            root_only=self.root_only,
+            new_dimension=self.new_dimension,
+        )
         history = beam_search(self.problem_, grammar, self._search_options(X, grammar.base, seed))
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._store(self._with_supported(history, grammar.base), X, y)

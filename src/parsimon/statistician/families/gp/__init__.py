@@ -47,7 +47,7 @@ class GaussianProcesses(ModelFamily):
         """Look for the kernel that predicts best."""
         search = KernelSearch(
             base=self.base,
-            depth=self.depth_for(question.X.shape[1]),
+            depth=self._depth_of(question),
             beam=self.beam,
             guide=self.guide,
             choose=self.choose,
@@ -59,6 +59,12 @@ class GaussianProcesses(ModelFamily):
             random_state=seed,
         )
         return KernelResult(question=question, search=search.fit(question.X, question.y))
+
+    def _depth_of(self, question: Question) -> int:
+        """Return the depth of a search; several classes share what one question may cost."""
+        if question.n_questions > 1 and self.depth is None and self.choose == "supported":
+            return 1
+        return self.depth_for(question.X.shape[1])
 
     @property
     def _growth(self) -> Literal["all", "likely", "supported"]:
