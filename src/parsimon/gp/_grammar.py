@@ -70,9 +70,7 @@ class Grammar:
         return tuple(child for child in grown if len(active_columns(child, self.base)) >= depth)
 
 
-def grammar_of(
-    base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth
-) -> Grammar:
+def grammar_of(base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth) -> Grammar:
     """Return the grammar in which kernels are made of all columns, of likely or supported ones."""
     if grow == "all":
         return Grammar(base)
