@@ -16,7 +16,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import binary_labels, check_choice, check_count, shorten
+from parsimon._checks import binary_labels, check_choice, check_count
 from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -32,7 +32,14 @@ from parsimon.gp._grammar import (
     varying_columns,
     with_likely_periods,
 )
-from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task, shared_folds
+from parsimon.gp._kernel_evaluation import (
+    Guide,
+    KernelProblem,
+    Task,
+    refuse_more_classes,
+    shared_folds,
+    target_task,
+)
 from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken
 from parsimon.pareto.choose import Figures, Rule
@@ -84,41 +91,6 @@ def framed(X: Array, names: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame(X, columns=list(names))
-
-
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
-
-
-def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
-    """Return whether a target is classes or a quantity.
-
-    "auto" takes text, truth values and two distinct values for classes, fractions and more than
-    ten whole numbers for a quantity; with three to ten whole numbers it asks.
-    """
-    if task != "auto":
-        return task
-    values = np.unique(y)
-    if y.dtype.kind not in "iuf" or len(values) <= 2:
-        return "classification"
-    if len(values) > _MOST_NUMBERED_CLASSES or (values != np.floor(values)).any():
-        return "regression"
-    raise InvalidInputError(
-        f"The target has {len(values)} whole numbers ({shorten(values.tolist(), 10)}). Only binary "
-        "classification is supported. Search for one class against the rest, as in y == "
-        f"{values[-1]}, or set task='regression' if they are a quantity."
-    )
-
-
-def refuse_more_classes(y: AnyArray) -> None:
-    """Raise an error for three classes or more that says how to go on."""
-    classes = np.unique(y)
-    if len(classes) > 2:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The target has {len(classes)} classes: "
-            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
-            f"{classes[-1].item()!r}, one search for each class."
-        )
 
 
 def _is_classifier(search: "KernelSearch") -> bool:
