@@ -24,7 +24,7 @@ class GaussianProcesses(ModelFamily):
     """Searches over kernels; the options are those of `KernelSearch`.
 
     depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
-    chosen_only: Whether nothing but what is chosen is looked for, where `choose` allows it.
+    chosen_only: Whether nothing but what is supported is looked for.
     """
 
     name: ClassVar[str] = "Gaussian processes"
@@ -38,8 +38,11 @@ class GaussianProcesses(ModelFamily):
     chosen_only: bool = False
 
     def briefly(self) -> "GaussianProcesses":
-        """Return the family that finds the same kernel and nothing beside it."""
-        return replace(self, chosen_only=True)
+        """Return the family that finds the same kernel and nothing beside it.
+
+        Other rules than `supported` compare all kernels, so that all have to be there.
+        """
+        return replace(self, chosen_only=True) if self.choose == "supported" else self
 
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
@@ -68,7 +71,6 @@ class GaussianProcesses(ModelFamily):
 
     @property
     def _growth(self) -> Literal["all", "likely", "supported"]:
-        # Other rules compare all kernels, so that all have to be there.
         if self.choose != "supported":
             return "all"
         return "supported" if self.chosen_only else "likely"
