@@ -276,6 +276,16 @@ def test_what_is_supported_is_the_same_kernel_however_much_else_is_tried(task, b
     assert not any(columns & (unlikely - {grown_from}) for columns in larger)
 
 
+def test_a_product_of_columns_that_say_nothing_alone_is_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=300)
+    search = KernelSearch(grow="supported", cv=3, random_state=0).fit(X, y)
+    assert same_structure(search.best_kernel_, SE(0) + SE(1) * SE(2))
+    # The noise is a ninth of the variance; without the product more than half is left.
+    assert search.best_candidate_.loo_error < 0.25
+
+
 def test_where_nothing_is_supported_a_brief_search_has_the_constant_alone():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1], 30))

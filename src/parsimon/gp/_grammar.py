@@ -176,29 +176,31 @@ def with_likely_periods(
 
 
 def supported_kernels(
-    structures: StructurePosterior, leaves: Mapping[int, Kernel]
+    structures: StructurePosterior, leaves: Mapping[int, Kernel], factors: Mapping[int, Kernel]
 ) -> tuple[Kernel, ...]:
     """Return the kernel of what is more probable than not, then the one with sums for products.
 
     A pair that interacts is a product, any other variable a term of its own; a variable of several
     columns is a sum over them. No kernel if nothing is supported.
 
-    leaves: A base kernel for each column.
+    leaves: A base kernel for each column, fitted to it alone.
+    factors: The same where fits begin, for products: a column that says nothing alone has next to
+        no variance there, and a product that begins with none stays without.
     """
     supported = structures.supported
 
-    def term(variable: int) -> Kernel | None:
-        own = [leaves[column] for column in structures.groups[variable] if column in leaves]
+    def term(variable: int, known: Mapping[int, Kernel]) -> Kernel | None:
+        own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
     joined = {one for pair in supported.pairs for one in pair}
-    alone = [term(one) for one in sorted(supported.variables - joined)]
-    pairs = [(term(first), term(second)) for first, second in sorted(supported.pairs)]
+    alone = [term(one, leaves) for one in sorted(supported.variables - joined)]
+    pairs = [[term(one, factors) for one in pair] for pair in sorted(supported.pairs)]
     products = [first * second for first, second in pairs if first and second]
     found = [*(one for one in alone if one), *products]
     if not found:
         return ()
     if not products:
         return (reduce(add, found),)
-    terms = [term(one) for one in sorted(supported.variables)]
+    terms = [term(one, leaves) for one in sorted(supported.variables)]
     return reduce(add, found), reduce(add, [one for one in terms if one])

@@ -41,7 +41,7 @@ from parsimon.gp._kernel_evaluation import (
     target_task,
 )
 from parsimon.gp._memory import stored_seed
-from parsimon.kernels import Kernel, plain, spoken
+from parsimon.kernels import Kernel, plain, spoken, structure
 from parsimon.pareto.choose import Figures, Rule
 from parsimon.pareto.choose import choose as choose_from_front
 from parsimon.pareto.estimator import FrontEstimator
@@ -493,8 +493,11 @@ class KernelSearch(FrontEstimator):
     def _with_supported(self, history: SearchHistory, base: Sequence[Kernel]) -> SearchHistory:
         """Return the history with the kernel that the rows support, and the sum of its parts."""
         leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
-        leaves |= {column: one.kernel for column, one in history.best_by_column.items()}
-        judged = map(self._evaluate, supported_kernels(self.structures_, leaves))
+        begun = {structure(one): one for one in base}
+        fitted = {column: one.kernel for column, one in history.best_by_column.items()}
+        factors = {column: begun.get(structure(one), one) for column, one in fitted.items()}
+        kernels = supported_kernels(self.structures_, leaves | fitted, leaves | factors)
+        judged = map(self._evaluate, kernels)
         sound = (one for one in judged if one.judged_by != "failed")
         first = next(sound, None)
         if first is None:
