@@ -10,7 +10,7 @@ serve a second time, to calibrate probabilities.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
@@ -64,6 +64,13 @@ class HeldOut:
     def n_folds(self) -> int:
         """Number of folds."""
         return int(self.folds.max(initial=-1)) + 1
+
+    def left(self, weights: Array) -> Iterator[Array]:
+        """Yield the weights of all rows, shape (n,), that each fold leaves to fit to."""
+        for fold in range(self.n_folds):
+            own = self.folds == fold
+            rest = weights - np.bincount(self.rows[own], self.weights[own], len(weights))
+            yield np.where(rest > 1e-9 * weights, rest, 0.0)
 
 
 def held_out(groups: Indices, weights: Array, importance: Array | None = None) -> HeldOut:
@@ -191,11 +198,9 @@ class Trials:
         design = basis.design(table.X)
         answers: list[Array] = []
         order: list[Indices] = []
-        for fold in range(self.parts.n_folds):
+        for fold, left in enumerate(self.parts.left(table.weights)):
             own = np.flatnonzero(self.parts.folds == fold)
-            held, share = self.parts.rows[own], self.parts.weights[own]
-            left = table.weights - np.bincount(held, share, minlength=len(table.X))
-            left[left <= 1e-9 * table.weights] = 0.0
+            held = self.parts.rows[own]
             columns = np.arange(basis.n_columns) if kernel == FEATURES else self._columns(left)
             answers.append(self.scorer(basis.columns(columns), design[:, columns], left, held))
             order.append(own)

@@ -60,6 +60,14 @@ class Calibration:
             moved = log_softmax(moved, axis=1)
         return moved
 
+    def probability(self, latent: Array) -> Array:
+        """Return class probabilities, shape (n, n_classes), of means and variances (n, 2k)."""
+        moved = self.scores(latent)
+        if moved.shape[1] == 1:
+            return np.hstack([expit(-moved), expit(moved)])
+        probability: Array = softmax(moved, axis=1)
+        return probability
+
     def losses(self, latent: Array, codes: Indices) -> Array:
         """Return minus the log probability of each row's class.
 
@@ -178,17 +186,17 @@ class CalibratedClasses:
         return self.model.variance(X, design)
 
     def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        return self.calibration.scores(self._latent(X, design, plug_in))
+
+    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        return self.calibration.probability(self._latent(X, design, plug_in))
+
+    def _latent(self, X: Array, design: Array, plug_in: bool) -> Array:
+        """Return means and variances, shape (n, 2k), these zero where they are not needed."""
         mean = self.model.mean(design)
         needless = plug_in or self.calibration.trust == 0.0
         variance = np.zeros_like(mean) if needless else self.model.variance(X, design)
-        return self.calibration.scores(np.hstack([mean, variance]))
-
-    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        decision = self.decision(X, design, plug_in=plug_in)
-        if decision.shape[1] == 1:
-            return np.hstack([expit(-decision), expit(decision)])
-        probability: Array = softmax(decision, axis=1)
-        return probability
+        return np.hstack([mean, variance])
 
     def weights(self, n_columns: int) -> Array:
         return self.model.weights(n_columns)
