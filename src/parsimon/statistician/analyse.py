@@ -304,7 +304,6 @@ def _search(
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
 ) -> tuple[list[Answer], list[FoldResult]]:
-    note = f"the table and {len(parts)} outer folds" if parts else "the table"
     total = len(asked.questions) * (1 + len(parts))
     with Progress("Searching", total=total, verbose=options.verbose) as progress:
         return run_searches(
@@ -314,7 +313,7 @@ def _search(
             seed,
             n_jobs=options.n_jobs,
             time_limit=options.time_limit,
-            done=lambda done: progress.update(done, note=note),
+            done=lambda n_done, left: progress.update(n_done, note=left),
         )
 
 

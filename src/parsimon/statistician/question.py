@@ -5,6 +5,7 @@ measure everything that was done. All searches of an analysis go into one pool, 
 of its own, so that the number of processes changes nothing.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -37,6 +38,8 @@ SEARCHED_ROWS = 1500
 SEARCHED_VARIABLES = 20
 # What searches may take of a time limit; the rest is for findings, figures and pages.
 _SEARCHING = 0.8
+# What a search for nothing but the chosen model takes of a whole one, about.
+_BRIEF = 0.2
 _BROKEN = (ParsimonError, np.linalg.LinAlgError)
 
 
@@ -191,35 +194,81 @@ def run_searches(
     whole: bool = True,
     n_jobs: int | None = 1,
     time_limit: float | None = None,
-    done: Callable[[int], object] = lambda _: None,
+    done: Callable[[int, str], object] = lambda _, __: None,
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    `done` is told how many searches are over.
+    A fold that would begin after most of the time limit is left out, and says so. `done` is told
+    how many searches are over, and what is left.
     """
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
     workers = min(n_workers(n_jobs), len(places))
-    rounds = ceil(len(places) / workers)
-    limit = None if time_limit is None else _SEARCHING * time_limit / rounds
+    limit, deadline = _limits(family, len(places), len(questions) * whole, workers, time_limit)
     jobs = [
         _Job(family, questions[place], place, fold, None if fold < 0 else parts[fold], child, limit)
         for (fold, place), child in zip(places, seed.spawn(len(places)), strict=True)
     ]
-    answers: list[Answer] = []
-    results: list[FoldResult] = []
-    done(0)
-    with Workers(workers) as pool:
-        for one in pool.map(_run, ((job,) for job in jobs)):
-            if isinstance(one, Answer):
-                answers.append(one)
-            else:
-                results.append(one)
-            done(len(answers) + len(results))
-    return answers, results
+    timely = (
+        (job,)
+        for job in jobs
+        # Without the table itself there is no answer.
+        if job.part is None or time.monotonic() < deadline
+    )
+    found: dict[tuple[int, int], Answer | FoldResult] = {}
+    done(0, _left(places))
+    with Workers(workers, ahead=1, ordered=False) as pool:
+        for place, one in pool.map(_run, timely):
+            found[place] = one
+            done(len(found), _left([one for one in places if one not in found]))
+    results = [found.get((job.fold, job.place)) or _not_begun(job) for job in jobs]
+    return (
+        [one for one in results if isinstance(one, Answer)],
+        [one for one in results if isinstance(one, FoldResult)],
+    )
 
 
-def _run(job: _Job) -> Answer | FoldResult:
+def _limits(
+    family: ModelFamily, n_jobs: int, n_whole: int, workers: int, time_limit: float | None
+) -> tuple[float | None, float]:
+    """Return the seconds of a search, and the moment after which no further fold begins."""
+    if time_limit is None:
+        return None, np.inf
+    share = 1.0 if family.briefly() is family else _BRIEF
+    rounds = ceil((n_whole + share * (n_jobs - n_whole)) / workers)
+    seconds = _SEARCHING * time_limit
+    return seconds / rounds, time.monotonic() + seconds
+
+
+def _left(places: Sequence[tuple[int, int]]) -> str:
+    """Return in words which searches are still to come."""
+    tables = sum(fold < 0 for fold, _ in places)
+    folds = len(places) - tables
+    parts = [
+        "the table" if tables == 1 else f"the table for {tables} classes" if tables else "",
+        f"{folds} searches of outer folds" if folds > 1 else "an outer fold" if folds else "",
+    ]
+    return f"still to answer: {' and '.join(filter(None, parts))}" if places else "all answered"
+
+
+def _not_begun(job: _Job) -> FoldResult:
+    assert job.part is not None
+    return FoldResult(
+        fold=job.fold,
+        question=job.place,
+        train=job.part.train,
+        test=job.part.test,
+        prediction=np.empty(0),
+        baseline=float(np.mean(job.question.y[job.part.train])),
+        failure=f"Outer fold {job.fold + 1} was not begun: the time limit was reached.",
+    )
+
+
+def _run(job: _Job) -> tuple[tuple[int, int], Answer | FoldResult]:
+    return (job.fold, job.place), _answered(job)
+
+
+def _answered(job: _Job) -> Answer | FoldResult:
     if job.part is not None:
         return _measured(job, job.part)
     sampling, searching, fitting = job.seed.spawn(3)
@@ -247,7 +296,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
     )
     try:
         answer = search_for(
-            job.family,
+            job.family.briefly(),
             inside,
             sampling=sampling,
             searching=searching,
