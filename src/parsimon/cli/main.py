@@ -13,6 +13,8 @@ from parsimon.exceptions import ParsimonError
 # name -> (module under parsimon.cli, attribute, help shown in the list)
 COMMANDS = {
     "report": ("report", "report", "Search a table for what predicts a column, and report it."),
+    "compare": ("compare", "compare", "Measure all models of a table on the same new rows."),
+    "fit": ("fit", "fit", "Fit one model to a table, and save it."),
     "predict": ("predict", "predict", "Predict new rows with a saved model."),
     "phylo": ("phylo", "phylo", "Explain a trait of related species, and report it."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),

@@ -68,6 +68,21 @@ class _Rule(click.Choice[str]):
     help="The structure to describe: supported (what is more probable than not), one_se or "
     "least_error.  [default: supported]",
 )
+@click.option(
+    "--family", default="gp", metavar="NAME", help="The family that leads.  [default: gp]"
+)
+@click.option(
+    "--families",
+    default="all",
+    metavar="NAMES",
+    help="Who answers beside it: some of rvm,plain-gp,svm; all or none.  [default: all]",
+)
+@click.option(
+    "--rivals",
+    default="all",
+    metavar="NAMES",
+    help="Some of linear,tree,forest,boosting; all or none.  [default: all]",
+)
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
 @click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")

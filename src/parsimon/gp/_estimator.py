@@ -1,5 +1,6 @@
 """What the estimators share: the kernel meant by a user, components, a warning."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,6 +56,20 @@ def training_posterior(model: Any) -> TrainingPosterior | None:
     if rows is None or len(fits) != 1 or not isinstance(fits[0].posterior, LatentPosterior):
         return None
     return TrainingPosterior(fits[0].posterior, rows, 0.0, 1.0)
+
+
+def degrees_of_freedom(model: Any) -> float:
+    """Return how many numbers the rows determine in a fitted Gaussian process; NaN if not known.
+
+    The trace of the smoother, S T = K inv(K + inv(T)) with S the posterior covariance at the
+    training rows and T the precisions of the sites, summed over all latent functions.
+    """
+    own = getattr(model, "_posterior", None)
+    fits = getattr(getattr(model, "_model", None), "fits", ())
+    found = [own] if own is not None else [fit.posterior for fit in fits]
+    if found and all(isinstance(one, LatentPosterior) for one in found):
+        return float(sum(one.variance @ one.sites.precision for one in found))
+    return math.nan
 
 
 def form_of(posterior: Any) -> str:

@@ -500,11 +500,16 @@ class ReportFindings:
 class ComparedModel:
     """One model among all that answered, measured on the outer folds that all of them share.
 
-    family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator.
+    family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator; "guessing"
+        for the same answer everywhere.
     error, log_loss: Honest; `log_loss` is NaN for numbers.
-    difference: Of its error and the best one's on the same rows, positive if worse.
+    difference: Of its loss (see `Comparison.metric`) and the best one's on the same rows, positive
+        if worse.
     size: Bits that it takes to write the model down; `size_words` says of what.
-    is_level: Whether it cannot be told from the best; `recommended` is the smallest of these.
+    is_level: Whether it cannot be told from the best; `recommended` is the smallest of those within
+        one paired standard error.
+    is_near: Whether it is within one paired standard error of the best.
+    key: What options call it.
     """
 
     name: str
@@ -516,10 +521,12 @@ class ComparedModel:
     variables: int
     size: float
     size_words: str
-    seconds: float
+    seconds: float = field(compare=False)
     is_best: bool
     is_level: bool
     recommended: bool
+    is_near: bool = False
+    key: str = ""
 
     @property
     def is_rival(self) -> bool:
@@ -531,16 +538,26 @@ class ComparedModel:
 class Comparison:
     """All models that answered, the best first.
 
-    metric: What the error is: "error" for classes, "variance left" for numbers.
+    metric: What decides who is best: "error" for classes, "log loss" where one class is so common
+        that hardly any answer is wrong, "variance left" for numbers.
+    left_out: Who did not answer, and why.
+    picture: Of errors against sizes.
     """
 
     models: tuple[ComparedModel, ...]
     metric: str
+    left_out: tuple[tuple[str, str], ...] = ()
+    picture: str = ""
 
     @property
     def recommended(self) -> ComparedModel:
         """The simplest that cannot be told from the best."""
         return next(model for model in self.models if model.recommended)
+
+    @property
+    def best(self) -> ComparedModel:
+        """The one of the least loss."""
+        return next(model for model in self.models if model.is_best)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from parsimon.evaluation.row_intervals import (
     wilson,
 )
 from parsimon.report.findings import Decision, Honest, Interval, Joint, OuterFold, Task
-from parsimon.statistician.families import Prediction
+from parsimon.statistician.families import ModelSize, Prediction
 from parsimon.statistician.table_model import normalised
 from parsimon.structures import Claim
 
@@ -44,6 +44,8 @@ class FoldResult:
     guide_error: What the search inside believed.
     claims: What the training rows support.
     failure: Why there is no prediction.
+    size, columns: How large the chosen model is, and the columns of the table that it uses.
+    seconds: For the search, the fits and the predictions.
     """
 
     fold: int
@@ -60,6 +62,9 @@ class FoldResult:
     variables: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     failure: str = ""
+    size: ModelSize | None = None
+    columns: tuple[str, ...] = ()
+    seconds: float = math.nan
 
 
 def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Honest | None:
@@ -227,6 +232,11 @@ def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
     return values
 
 
+def joint_shares(folds: Sequence[FoldResult]) -> Array:
+    """Return the probabilities of all classes from the questions of one fold, shape (m, c)."""
+    return normalised(np.column_stack([one.prediction for one in folds]))
+
+
 def joint_findings(
     codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
 ) -> Joint | None:
@@ -248,7 +258,7 @@ def joint_findings(
     wrong, plain = [], []
     for parts in whole:
         train, test = parts[0].train, parts[0].test
-        share = normalised(np.column_stack([one.prediction for one in parts]))
+        share = joint_shares(parts)
         called = np.argmax(share, axis=1)
         np.add.at(confusion, (codes[test], called), 1)
         wrong.append(called != codes[test])

@@ -22,7 +22,9 @@ from parsimon.statistician.families import (
     FamilyResult,
     ModelCandidate,
     ModelFamily,
+    ModelSize,
     Question,
+    model_size,
     predicted,
 )
 from parsimon.statistician.outer_folds import FoldResult
@@ -284,6 +286,7 @@ def _answered(job: _Job) -> Answer | FoldResult:
 
 def _measured(job: _Job, part: OuterPart) -> FoldResult:
     """Search a training part, fit all contenders to it, and predict the rows outside it."""
+    started = time.process_time()
     inside, outside = job.question.at(part.train), job.question.at(part.test)
     sampling, searching, fitting = job.seed.spawn(3)
     measured = FoldResult(
@@ -318,6 +321,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         words=chosen.words,
         variables=chosen.variables,
         claims=answer.claims,
+        seconds=time.process_time() - started,
     )
 
 
@@ -326,11 +330,28 @@ def _told(
 ) -> FoldResult:
     """Return what each contender says of rows outside, or why it could not be fitted."""
     told, failures, kept = {}, {}, {}
+    size: ModelSize | None = None
+    columns: tuple[str, ...] = ()
+    first = next(iter(answer.result.contenders))
     for name, candidate in answer.result.contenders.items():
         try:
             model = answer.fit(candidate, seed)
             told[name] = candidate.predict(model, X)
             kept[name] = candidate.used(model)
+            if name == first:
+                size, columns = _written(answer, model, kept[name])
         except _BROKEN as error:
             failures[name] = str(error)
-    return replace(measured, told=told, failures=failures, kept=kept)
+    return replace(measured, told=told, failures=failures, kept=kept, size=size, columns=columns)
+
+
+def _written(
+    answer: Answer, model: Any, used: Sequence[str]
+) -> tuple[ModelSize | None, tuple[str, ...]]:
+    """Return how large a model of a prepared table is, and the columns that it uses."""
+    if answer.preparer is None:
+        return None, ()
+    variables = answer.preparer.variables_
+    places = [place for place, one in enumerate(variables) if one.name in used]
+    size = model_size(model, n_rows=len(answer.question.y), n_columns=len(variables), used=places)
+    return size, tuple(dict.fromkeys(variables[place].column for place in places))

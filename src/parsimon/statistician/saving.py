@@ -79,6 +79,8 @@ def _stand_in(value: Any) -> Any:
 
 
 def _original(value: Any) -> Any:
+    if isinstance(value, BaseEstimator):
+        _check_trees(value)
     if isinstance(value, StoredFit):
         return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
@@ -93,6 +95,35 @@ def _original(value: Any) -> Any:
     return value
 
 
+def _check_trees(estimator: Any) -> None:
+    """Refuse trees of scikit-learn's that lead out of memory, which it does not check itself."""
+    attributes = vars(estimator)
+    inside = np.ravel(np.asarray(attributes.get("estimators_", ()), dtype=object)).tolist()
+    trees = [vars(one).get("tree_") for one in (estimator, *inside) if hasattr(one, "__dict__")]
+    steps = attributes.get("_predictors", ())
+    for tree in (*trees, *(one for step in steps for one in step)):
+        if tree is not None:
+            _check_tree(tree, int(attributes["n_features_in_"]))
+
+
+def _check_tree(tree: Any, n_features: int) -> None:
+    """Refuse a tree with nodes or columns that are not there."""
+    if type(tree).__name__ == "Tree":
+        inner = tree.children_left != -1
+        named = (tree.children_left, tree.children_right, tree.feature)
+    else:
+        inner = tree.nodes["is_leaf"] == 0
+        named = tuple(tree.nodes[name] for name in ("left", "right", "feature_idx"))
+        if tree.nodes["is_categorical"].any():
+            raise ValueError("a tree of categories, which no model here has")
+    left, right, features = (np.asarray(one[inner], dtype=np.int64) for one in named)
+    # Children come after their parents, so that no way through a tree is endless.
+    places = np.flatnonzero(inner)
+    ends = (left > places) & (left < len(inner)) & (right > places) & (right < len(inner))
+    if not (ends & (features >= 0) & (features < n_features)).all():
+        raise ValueError("a tree leads to nodes or columns that it has not")
+
+
 def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any, Any]]) -> Any:
     """Apply a rule to everything inside a value, each once; what is shared stays shared."""
     if id(value) in seen:
@@ -105,10 +136,8 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
         if any(new is not old for new, old in zip(parts, found, strict=True)):
             found = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
         seen[id(value)] = value, found
-    elif isinstance(found, list):
-        found[:] = [_replaced(part, rule, seen) for part in found]
-    elif isinstance(found, dict):
-        for key, part in found.items():
+    elif (entries := _entries(found)) is not None:
+        for key, part in entries:
             found[key] = _replaced(part, rule, seen)
     elif hasattr(found, "__dict__") and not isinstance(found, type | FunctionType | ModuleType):
         attributes = vars(found)
@@ -117,10 +146,34 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
     return found
 
 
+def _entries(value: Any) -> list[tuple[Any, Any]] | None:
+    """Return what a list, a dictionary or an array of objects holds, by place; None of others."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return list(np.ndenumerate(value))
+    return None
+
+
 FORMAT, FORMAT_VERSION = "parsimon-model", 1
 _ABOUT = "parsimon.json"
 # Beside the types that skops knows as harmless and those of this package that are plain values.
-_HARMLESS = frozenset({"builtins.frozenset"})
+_HARMLESS = frozenset(
+    {
+        "builtins.frozenset",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.model_selection._split.StratifiedKFold",
+    }
+)
+# Trees are looked through by `_check_trees` before anything asks them.
+_TREES = frozenset(
+    {
+        "sklearn.tree._tree.Tree",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    }
+)
 _OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
 _DAMAGED = (
     ArithmeticError,
@@ -318,7 +371,7 @@ def _is_allowed(name: str) -> bool:
     A name that merely begins with "parsimon." may be a function, or something that one of our
     modules imports from elsewhere: both could do more than hold data.
     """
-    if name in _HARMLESS | _OWN:
+    if name in _HARMLESS | _OWN | _TREES:
         return True
     module, _, attribute = name.rpartition(".")
     if module.split(".")[0] != "parsimon":

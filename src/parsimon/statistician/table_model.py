@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.families import predicted
+from parsimon.statistician.families.contenders import class_shares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,11 +24,14 @@ class TableModel(BaseEstimator):
     preparer, screener : fitted transformers
         From cells to numbers, and to the variables that were searched.
     models : sequence of fitted estimators
-        One for a number or two classes; one for each class against the rest otherwise.
+        One for a number, for two classes or for all of them together; or one for each class
+        against the rest.
     classes : sequence of str
         In the order of the models; two for one model; empty for a number.
     target : str
         Name of the column that is predicted.
+    deviation : float, optional
+        Standard deviation of a predicted number, if the model itself does not tell.
 
     Attributes
     ----------
@@ -44,14 +48,24 @@ class TableModel(BaseEstimator):
     ['setosa', 'setosa']
     """
 
+    # Earlier files have none.
+    deviation: float | None = None
+
     def __init__(
-        self, preparer: Any, screener: Any, models: Any, classes: Any = (), target: str = ""
+        self,
+        preparer: Any,
+        screener: Any,
+        models: Any,
+        classes: Any = (),
+        target: str = "",
+        deviation: float | None = None,
     ) -> None:
         self.preparer = preparer
         self.screener = screener
         self.models = models
         self.classes = classes
         self.target = target
+        self.deviation = deviation
 
     @property
     def classes_(self) -> AnyArray:
@@ -75,6 +89,10 @@ class TableModel(BaseEstimator):
         if not len(self.classes):
             raise InvalidInputError("A model of a number predicts no probabilities.")
         X = self.numbers(table)
+        if len(self.models) == 1 and len(self.classes) > 2:
+            return class_shares(self.models[0], X, len(self.classes))[0]
+        if not hasattr(self.models[0], "predict_proba"):
+            return class_shares(self.models[0], X, 2)[0]
         return normalised(np.column_stack([predicted(model, X) for model in self.models]))
 
     def predict_deviation(self, table: "pd.DataFrame") -> Array:
@@ -82,6 +100,8 @@ class TableModel(BaseEstimator):
         if len(self.classes):
             raise InvalidInputError("A model of classes predicts probabilities, no deviations.")
         X = self.numbers(table)
+        if self.deviation is not None:
+            return np.full(len(X), float(self.deviation))
         _, deviation = self.models[0].predict(X, return_std=True, include_noise=True)
         values: Array = deviation
         return values

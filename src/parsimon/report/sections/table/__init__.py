@@ -19,6 +19,7 @@ from parsimon.report.sections.table.checking import (
 )
 from parsimon.report.sections.table.claims import brief, certain, claim_lines, nothing_shown
 from parsimon.report.sections.table.classes import all_claims, all_classes, joint_sentences
+from parsimon.report.sections.table.families import which_model
 from parsimon.report.sections.table.front_page import facts, lead, subtitle, title
 from parsimon.report.sections.table.interactions import interactions
 from parsimon.report.sections.table.methods import methods, references
@@ -35,6 +36,7 @@ _MOST_CLASSES = 4
 def sections(findings: Findings) -> Iterator[Section]:
     """Yield all sections: those of each question, how to use the model, and the methods."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
+    yield from which_model(findings)
     if len(scopes) == 1:
         yield from _study(scopes[0])
     else:
