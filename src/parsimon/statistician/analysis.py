@@ -17,6 +17,7 @@ from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable
 from parsimon.report.findings import Findings, RunFindings
+from parsimon.statistician.contributions import SeenRows
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
@@ -89,7 +90,9 @@ class Analysis(Readable):
         models = [answer.model for answer in self.answers]
         if rule != "best":
             models = [front.solution(choose(front, rule)) for front in self.fronts]
-        return TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        made.seen = SeenRows.of(first.question.X, made.variables)
+        return made
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""
