@@ -4,7 +4,8 @@ Each is made once, where a user's call comes in; an error is one sentence that s
 and what is allowed.
 """
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -63,6 +64,13 @@ def binary_labels(y: Any, positive: Any = None) -> tuple[Indices, Any]:
             f"The positive label {positive!r} is not among the classes {classes.tolist()}."
         )
     return (labels == label).astype(np.intp), label
+
+
+def did_you_mean(name: str, known: Iterable[Any]) -> str:
+    """Return " Did you mean 'x'?" for the nearest of the known names, or nothing."""
+    lower = {str(one).lower(): str(one) for one in known}
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1)
+    return f" Did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def shorten(items: Sequence[Any], most: int = 5) -> str:

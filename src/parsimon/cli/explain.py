@@ -10,7 +10,7 @@ import numpy as np
 
 from parsimon.cli.printing import say
 from parsimon.cli.saved_models import fitting_parts, remarks, table_model
-from parsimon.cli.sources import find_source
+from parsimon.cli.sources import complete_table, find_source
 from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WIDEST = 60
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--row", "rows", type=int, multiple=True, metavar="N", help="Only this, from 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
 def explain(model: Path, table: str, rows: tuple[int, ...], as_json: bool) -> None:

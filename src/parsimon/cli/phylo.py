@@ -16,7 +16,7 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.sources import Source, find_source, needed_target
+from parsimon.cli.sources import Source, complete_table, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
 # Options that change where and how results are shown, not the results.
@@ -24,7 +24,7 @@ _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "q
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--tree", metavar="FILE", help="Newick or NEXUS, gzip or not.")
 @click.option(
     "--default-length", type=float, metavar="LENGTH", help="For branches of the tree without one."
@@ -69,10 +69,10 @@ def phylo(
 ) -> None:
     """Explain a trait of related species, and write a report about it.
 
-    TABLE has a row for each species; it is a CSV, TSV or Parquet file, or the name of a data set,
-    whose tree is known. The report is one HTML page: how strongly the trait follows the tree,
-    which features explain it (PhyRVM and PGLS side by side), how well clades that were not seen
-    are predicted, and what the ancestors had. Species without a value are predicted.
+    TABLE has a row for each species; it is a CSV, TSV, Excel or Parquet file, or the name of a
+    data set, whose tree is known. The report is one HTML page: how strongly the trait follows the
+    tree, which features explain it (PhyRVM and PGLS side by side), how well clades that were not
+    seen are predicted, and what the ancestors had. Species without a value are predicted.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ import numpy as np
 
 from parsimon.cli.printing import give, say
 from parsimon.cli.saved_models import fitting_parts, remarks, table_model
-from parsimon.cli.sources import find_source
+from parsimon.cli.sources import complete_table, find_source
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
@@ -25,7 +25,7 @@ _PARQUET = (".parquet", ".pq")
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--out", type=click.Path(path_type=Path), help="A file instead of the screen.")
 @click.option(
     "--threshold",

@@ -16,7 +16,7 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.sources import complete_table, find_source, needed_target
 
 _TASKS = ("auto", "classification", "regression")
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
@@ -33,7 +33,7 @@ class _Rule(click.Choice[str]):
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
 @click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
 @click.option(
@@ -89,9 +89,9 @@ def report(
 ) -> None:
     """Search TABLE for what predicts a column, and write a report about it.
 
-    TABLE is a CSV, TSV or Parquet file, or the name of a data set (see parsimon datasets), whose
-    target is known. The report is one HTML page that needs no network; the fitted model is saved
-    beside it, for parsimon predict.
+    TABLE is a CSV, TSV, Excel or Parquet file, or the name of a data set (see parsimon datasets),
+    whose target is known. The report is one HTML page that needs no network; the fitted model is
+    saved beside it, for parsimon predict.
 
     \b
     Examples:

@@ -228,10 +228,11 @@ class TableModel(BaseEstimator):
         there = set(frame.columns)
         lacking = [column for column in used if column not in there]
         if lacking:
+            near = difflib.get_close_matches(lacking[0], sorted(there), n=1)
+            hint = f" Did you mean {lacking[0]!r} by {near[0]!r}?" if near else ""
             raise InvalidInputError(
                 f"The table lacks {len(lacking)} of the {len(used)} columns that are used: "
-                f"{shorten(list(map(repr, lacking)), 12)}.{_hint(lacking, there)} Add them; cells "
-                "may be empty."
+                f"{shorten(list(map(repr, lacking)), 12)}.{hint} Add them; cells may be empty."
             )
         absent = [one.column for one in self.preparer.recipes_ if one.column not in there]
         if not absent:
@@ -284,11 +285,6 @@ class TableModel(BaseEstimator):
             name = self.variables[ones[0]].name
             return levels.get(name, name.removeprefix(column).removeprefix(" = ").strip())
         return recipe.reference or "another level"
-
-
-def _hint(lacking: list[str], there: set[str]) -> str:
-    near = difflib.get_close_matches(lacking[0], sorted(there), n=1)
-    return f" Did you mean {lacking[0]!r} by {near[0]!r}?" if near else ""
 
 
 def normalised(positive: Array) -> Array:
