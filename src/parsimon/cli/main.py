@@ -16,7 +16,7 @@ COMMANDS = {
     "report": ("report", "report", "Search a table for what predicts a column, and report it."),
     "predict": ("predict", "predict", "Predict new rows with a saved model."),
     "explain": ("explain", "explain", "Say what speaks for and against each prediction."),
-    "phylo": ("phylo", "phylo", "Explain a trait of related species, and report it."),
+    "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),
     "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),
     "completion": ("completion", "completion", "Print what makes a shell complete commands."),
