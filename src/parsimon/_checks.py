@@ -5,6 +5,7 @@ and what is allowed.
 """
 
 import difflib
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, ScalingWarning
 
 
 def finite_matrix(values: Any, name: str = "values") -> Array:
@@ -64,6 +65,27 @@ def binary_labels(y: Any, positive: Any = None) -> tuple[Indices, Any]:
             f"The positive label {positive!r} is not among the classes {classes.tolist()}."
         )
     return (labels == label).astype(np.intp), label
+
+
+# Standard deviations this far apart leave the smaller columns without a say in a distance.
+_FAR_APART = 1e3
+
+
+def warn_of_units(X: Array, *, stacklevel: int = 3) -> None:
+    """Warn if a distance over all columns would be that of the widest alone.
+
+    Shapes: X (n, d).
+    """
+    spread = X.std(axis=0)
+    varying = spread[spread > 0]
+    if len(varying) > 1 and varying.max() >= _FAR_APART * varying.min():
+        warnings.warn(
+            f"The standard deviations of the columns go from {varying.min():.3g} to "
+            f"{varying.max():.3g}, and one width for all of them sees the widest alone; put a "
+            "StandardScaler before the model.",
+            ScalingWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def did_you_mean(name: str, known: Iterable[Any]) -> str:
