@@ -32,6 +32,7 @@ from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
+    importance_findings,
     joint_findings,
     outside_predictions,
 )
@@ -225,6 +226,9 @@ def analyse(
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
+        importance=importance_findings(
+            [answer.question.y for answer in answers], studies, folds, asked.outcome.task
+        ),
         pictures=(picture, *pictures),
     )
     return Analysis(
