@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ import parsimon
 from benchmarks.peers import _claims_ebm, _claims_forests, _claims_l1, _claims_ours, _claims_truths
 from benchmarks.peers._claims_statements import Statement
 from benchmarks.peers._claims_truths import TableSettings, simulate
+from benchmarks.reproduce._resume import finished
 from parsimon._progress import Progress
 
 N_PROCESSES = 2
@@ -87,7 +88,7 @@ def run_methods(
             found[job.settings, job.method] = known
     with Progress("Claims", total=len(jobs), verbose=True) as progress:
         progress.update(len(found), note=f"{len(found)} known" if found else "")
-        for job, result in _finished(waiting, n_processes):
+        for job, result in finished(waiting, _work, n_processes):
             found[job.settings, job.method] = result
             if folder is not None:
                 _write(_file(folder, job), versions[job.method], result)
@@ -113,25 +114,11 @@ def code_version(method: Method) -> str:
     return digest.hexdigest()[:16]
 
 
-def _finished(jobs: Sequence[_Job], n_processes: int) -> Iterator[tuple[_Job, Result]]:
-    """Yield jobs with their results as they finish, each on one thread."""
-    from joblib import Parallel, delayed, parallel_config
-
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(
-            n_jobs=n_processes,
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch=2 * n_processes,
-        )
-        yield from pool(delayed(_work)(job) for job in jobs)
-
-
-def _work(job: _Job) -> tuple[_Job, Result]:
+def _work(job: _Job) -> Result:
     table = simulate(job.settings)
     start = time.process_time()
     statements = METHODS[job.method].state(table, quick=job.quick)
-    return job, Result(tuple(statements), time.process_time() - start)
+    return Result(tuple(statements), time.process_time() - start)
 
 
 def _name(settings: TableSettings) -> str:

@@ -11,17 +11,19 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import parsimon
 from parsimon._progress import Progress
 
 FOLDER = ".benchmarks"
 N_PROCESSES = 2
+J = TypeVar("J")
+T = TypeVar("T")
 
 
 def run_all(
@@ -45,8 +47,8 @@ def run_all(
     waiting = [job for job in jobs if job not in found]
     with Progress(title, total=len(jobs), verbose=True) as progress:
         progress.update(len(found), note=f"{len(found)} known" if found else "")
-        for job, result in _finished(waiting, work):
-            found[job] = result
+        for job, answer in finished(waiting, work):
+            found[job] = result = dict(answer)
             if file is not None:
                 _append(file, {"key": key(job), "code": version, "result": result})
             progress.update(len(found), note=str(job))
@@ -138,21 +140,21 @@ def _append(file: Path, entry: Mapping[str, Any]) -> None:
         lines.write(json.dumps(entry).encode() + b"\n")
 
 
-def _finished(
-    jobs: Sequence[Hashable], work: Callable[[Any], Mapping[str, Any]]
-) -> Iterator[tuple[Any, dict[str, Any]]]:
+def finished(
+    jobs: Sequence[J], work: Callable[[J], T], n_processes: int = N_PROCESSES
+) -> Iterator[tuple[J, T]]:
     """Yield jobs with their results as they finish, each on one thread."""
     from joblib import Parallel, delayed, parallel_config
 
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(
-            n_jobs=N_PROCESSES,
+            n_jobs=n_processes,
             return_as="generator_unordered",
             batch_size=1,
-            pre_dispatch=2 * N_PROCESSES,
+            pre_dispatch=2 * n_processes,
         )
         yield from pool(delayed(_with_job)(work, job) for job in jobs)
 
 
-def _with_job(work: Callable[[Any], Mapping[str, Any]], job: Any) -> tuple[Any, dict[str, Any]]:
-    return job, dict(work(job))
+def _with_job(work: Callable[[J], T], job: J) -> tuple[J, T]:
+    return job, work(job)

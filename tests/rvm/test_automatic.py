@@ -144,6 +144,37 @@ def test_several_classes_share_a_calibrated_model():
     assert model.calibration_.shift.shape == (3,)
 
 
+def straight(n, seed):
+    """Return columns in units of their own, far from zero, and a sum of two of them."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, 5)) + 20.0) * [1.0, 1e4, 1e-3, 1.0, 1.0]
+    return X, X[:, 0] - 20.0 + 2e3 * (X[:, 2] - 0.02), rng
+
+
+def test_the_columns_themselves_are_chosen_where_the_truth_is_a_straight_line():
+    X, truth, rng = straight(200, 0)
+    model = RVC().fit(X, truth + 0.5 * rng.logistic(size=200) > 0)
+    assert model.kernel_ == "features"
+    assert set(model.relevance_) >= {0, 2}
+    assert model.relevance_vectors_.shape == (0, 5)
+    np.testing.assert_allclose(X @ model.coef_ + model.intercept_, model.latent(X), rtol=1e-8)
+    assert not model.coef_[np.setdiff1d(np.arange(5), model.relevance_)].any()
+
+
+def test_columns_of_a_number_are_weighted_in_their_own_units():
+    X, truth, rng = straight(150, 1)
+    model = RVR().fit(X, 7.0 + truth + 0.1 * rng.normal(size=150))
+    assert model.kernel_ == "features"
+    np.testing.assert_allclose(model.coef_[[0, 2]], [1.0, 2e3], rtol=0.05)
+    np.testing.assert_allclose(X @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-8)
+
+
+def test_given_centres_ask_for_a_kernel():
+    X, truth, _ = straight(60, 2)
+    model = RVC(centres=20, random_state=0).fit(X, truth > 0)
+    assert {candidate[0] for candidate in model.candidates_} == {"constant", "rbf", "laplacian"}
+
+
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])
 def test_a_named_kernel_is_the_only_one_compared(name):
     X, y = rings(60, 0)
@@ -211,12 +242,24 @@ def test_held_out_parts_are_all_of_the_weight_once():
     assert held_out(np.array([0, 0, 1]), np.ones(3)).n_folds == 0
 
 
-def test_calibration_finds_the_slope_and_shift_that_were_there():
+@pytest.mark.parametrize("trust", [0.0, 1.0])
+def test_calibration_finds_the_slope_shift_and_trust_that_were_there(trust):
     rng = np.random.default_rng(0)
-    scores = 3.0 * rng.normal(size=(4000, 1))
-    codes = (rng.random(4000) < expit(0.5 * scores[:, 0] - 1.0)).astype(int)
-    found = fitted_calibration(scores, codes, np.ones(4000))
-    assert found.slope == pytest.approx(0.5, abs=0.05)
+    latent = np.column_stack([6.0 * rng.normal(size=4000), rng.exponential(30.0, size=4000)])
+    score = latent[:, 0] / np.sqrt(1.0 + trust * np.pi / 8.0 * latent[:, 1])
+    codes = (rng.random(4000) < expit(0.5 * score - 1.0)).astype(int)
+    found = fitted_calibration(latent, codes, np.ones(4000))
+    assert found.trust == trust
+    assert found.slope == pytest.approx(0.5, abs=0.06)
     assert found.shift == pytest.approx([-1.0], abs=0.15)
-    given = Calibration(1.0, np.zeros(1))
-    assert found.losses(scores, codes).mean() < given.losses(scores, codes).mean()
+    given = Calibration(1.0, np.zeros(1), trust)
+    assert found.losses(latent, codes).mean() < given.losses(latent, codes).mean()
+
+
+def test_classes_that_are_told_apart_without_error_get_no_endless_slope():
+    mean = np.linspace(-2.0, 2.0, 40)
+    latent = np.column_stack([mean, np.zeros(40)])
+    found = fitted_calibration(latent, (mean > 0).astype(int), np.ones(40))
+    share = expit(found.scores(latent)[:, 0])
+    assert share.max() < 1.0 - 1.0 / 200
+    assert share.min() > 1.0 / 200

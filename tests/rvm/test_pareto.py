@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 
 from parsimon.exceptions import (
@@ -157,8 +159,22 @@ def test_the_default_solution_is_the_one_that_choose_picks(folded, data):
         folded.decision_function(X), model.decision_function(X) - model.cutoff
     )
     np.testing.assert_array_equal(folded.predict(X) == "yes", folded.decision_function(X) > 0)
-    odds = folded.predict_proba(X)
-    np.testing.assert_allclose(np.log(odds[:, 1] / odds[:, 0]), folded.decision_function(X))
+    odds, found = folded.predict_proba(X), folded.calibration_
+    np.testing.assert_allclose(
+        np.log(odds[:, 1] / odds[:, 0]), found.slope * model.decision_function(X) + found.shift
+    )
+    assert found.slope > 0
+
+
+def test_probabilities_of_the_default_solution_are_those_of_rows_not_seen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2400, 3))
+    y = rng.random(2400) < expit(2.0 * X[:, 0] - 2.0)
+    search = ParetoRVC(max_iter=200, random_state=0).fit(X[:400], y[:400])
+    rare, base = log_loss(y[400:], search.predict_proba(X[400:])), log_loss(y, [y.mean()] * 2400)
+    assert rare < base - 0.05
+    share = search.predict_proba(X[400:])[:, 1]
+    assert share.mean() == pytest.approx(y[400:].mean(), abs=0.05)
 
 
 @pytest.mark.parametrize("rule", ["accuracy", "knee:gain", "best:tpr where fpr<=0.1", 3])
@@ -175,7 +191,8 @@ def test_a_default_that_gives_all_rows_to_one_class_has_finite_decisions(data):
     decision, frequent = search.decision_function(data[0]), np.mean(data[1] == "yes") > 0.5
     assert np.isfinite(decision).all()
     assert ((decision > 0) == frequent).all()
-    np.testing.assert_array_equal(search.predict_proba(data[0])[:, 1], float(frequent))
+    share = np.mean(data[1] == "yes")
+    np.testing.assert_allclose(search.predict_proba(data[0])[:, 1], share)
     with pytest.raises(EmptyFrontError, match="beats one class for every row"):
         search.select("accuracy where complexity<=0")
 

@@ -455,3 +455,13 @@ def test_a_machine_without_rows_held_out_has_no_probabilities(table):
     search = ParetoSVC(**QUICK, validation_fraction=0, choose="training_error").fit(*table)
     assert not hasattr(search, "predict_proba")
     assert not hasattr(search.select("knee"), "predict_proba")
+
+
+def test_a_constant_machine_says_the_share_of_all_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.random(200) < 0.7
+    with pytest.warns(ConstantPredictionWarning, match="one class for every row"):
+        search = ParetoSVC(**QUICK).fit(X, y)
+    constant = search.front_.solution(int(np.argmin(search.to_frame()["n_support"])))
+    assert not len(constant.support_)
+    np.testing.assert_allclose(constant.predict_proba(X)[:, 1], y.mean(), atol=0.01)

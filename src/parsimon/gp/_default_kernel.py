@@ -5,11 +5,13 @@ matter; the chosen one is then written in the user's units. They are, each with 
 else; straight lines; lines and smooth functions of all columns together; lines and rough ones;
 smooth functions with a width for each column, if the columns are few.
 
-A hyperparameter that is fitted raises the log evidence by a half on average without being true, and
-costs another half on new rows (Akaike's argument), so that the greatest evidence less the number of
-hyperparameters is chosen. Left without that price, a width for each of 20 columns of pure noise
-gains 13 nats. Measured by ``python -m benchmarks.peers calibration``; evidence chose as well as
-stacking by leave-one-out probabilities, and leaves one process that can be taken apart.
+The greatest evidence less a price is chosen. A fitted hyperparameter raises the log evidence
+by a half on average without being true, and costs another half on new rows (Akaike's argument): one
+nat each. What a width for each column has beyond lines and a part of all columns costs half the
+logarithm of the number of rows (Schwarz's price), since there are many to choose from: left without
+a price, 20 columns of pure noise gain 13 nats. The prices were chosen on the tables of ``python -m
+benchmarks.peers calibration``; evidence chose as well as stacking by leave-one-out probabilities,
+and leaves one process that can be taken apart.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,6 +34,8 @@ from parsimon.kernels.combination import Sum
 MOST_WIDTHS = 12
 # Kernels are compared on at most so many rows, and the chosen one is fitted to all.
 MOST_COMPARED = 600
+# Hyperparameters of a constant, lines and one part of all columns.
+_FEW = 4
 
 
 class StandardColumns(NamedTuple):
@@ -167,8 +171,14 @@ def _chosen(
             break
         own = options | {"weights": weights, "time_limit": _left(deadline)}
         found.append(fit(kernel, X, y, **own))
-    best = max(found, key=lambda fitted: fitted.log_evidence - fitted.kernel.n_theta)
+    best = max(found, key=lambda fitted: fitted.log_evidence - _price(fitted.kernel, len(X)))
     return best, sum(fitted.n_evaluations for fitted in found)
+
+
+def _price(kernel: Kernel, n_rows: int) -> float:
+    """Return the log evidence that a candidate is held to gain without being true."""
+    few = min(kernel.n_theta, _FEW)
+    return few + 0.5 * float(np.log(n_rows)) * (kernel.n_theta - few)
 
 
 def _left(deadline: float) -> float | None:

@@ -1,19 +1,19 @@
-"""Which functions a machine is given if no width is: scaled columns and a width, or a constant.
+"""Which functions a machine is given if no width is: the columns, a kernel's, or a constant.
 
 Read `choose_width` first. The evidence of a relevance vector machine is a likelihood maximised over
 a precision for every function, and narrow functions have many to choose from: it prefers widths
 that overfit, on pure noise too. Widths are therefore compared by rows that took no part in a fit.
-The columns are divided by their standard deviations; the walk goes from wide functions, whose fits
-are fast, to narrow ones for as long as held-out rows gain; a constant is kept unless the best width
-is better than it beyond chance. The scores of the held-out rows serve a second time, to calibrate
-probabilities.
+The columns are divided by their standard deviations. They are tried themselves, then functions of
+kernels, from wide ones, whose fits are fast, to narrow ones for as long as held-out rows gain; a
+constant is kept unless the best is better than it beyond chance. The scores of the held-out rows
+serve a second time, to calibrate probabilities.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -24,7 +24,13 @@ from parsimon._random import seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.kernels.leaf import Leaf
-from parsimon.rvm._dictionary import BasisFunctions, KernelColumns, choose_centres, make_basis
+from parsimon.rvm._dictionary import (
+    BasisFunctions,
+    KernelColumns,
+    TableColumns,
+    choose_centres,
+    make_basis,
+)
 from parsimon.rvm._widths import chosen_rows
 
 N_FOLDS = 5
@@ -38,6 +44,9 @@ MOST_ROWS = 1000
 # A function that leaves less than this at the nearest row is no function of the other rows.
 LEAST_REACH = 0.1
 _COMPARED = 300
+# The columns themselves instead of functions of a kernel.
+FEATURES: Literal["features"] = "features"
+Choice: TypeAlias = Leaf | Literal["features"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,13 @@ class HeldOut:
     def n_folds(self) -> int:
         """Number of folds."""
         return int(self.folds.max(initial=-1)) + 1
+
+    def left(self, weights: Array) -> Iterator[Array]:
+        """Yield the weights of all rows, shape (n,), that each fold leaves to fit to."""
+        for fold in range(self.n_folds):
+            own = self.folds == fold
+            rest = weights - np.bincount(self.rows[own], self.weights[own], len(weights))
+            yield np.where(rest > 1e-9 * weights, rest, 0.0)
 
 
 def held_out(groups: Indices, weights: Array, importance: Array | None = None) -> HeldOut:
@@ -136,8 +152,16 @@ class ScaledRows:
         used, place = np.unique(self.place[some], return_inverse=True)
         return replace(fewer, points=self.points[used], place=place), some
 
-    def basis(self, kernel: Leaf | None, bias: bool) -> BasisFunctions:
+    def scaled_basis(self, kernel: Choice, bias: bool) -> BasisFunctions:
+        """Return the functions of a kernel, of scaled columns."""
+        if kernel == FEATURES:
+            return self._columns(bias, np.ones(len(self.scales)))
+        return make_basis(kernel, self.X, centres=self.points, bias=bias)
+
+    def basis(self, kernel: Choice | None, bias: bool) -> BasisFunctions:
         """Return the functions of a chosen kernel in units of the table, or the bias alone."""
+        if kernel == FEATURES:
+            return self._columns(bias, self.scales)
         own = SquaredExponential() if kernel is None else kernel
         lengthscale = own.numbers("lengthscale")[0] * self.scales
         functions = KernelColumns(
@@ -145,6 +169,12 @@ class ScaledRows:
         )
         made = BasisFunctions(functions, self.numbers, bias)
         return made.columns(np.arange(int(bias))) if kernel is None else made
+
+    def _columns(self, bias: bool, scales: Array) -> BasisFunctions:
+        """Return the columns themselves, from their means, which only a bias can make up for."""
+        every = np.arange(len(scales))
+        origin = np.average(self.X, axis=0, weights=self.weights) * scales if bias else None
+        return BasisFunctions(TableColumns(every, "feature", origin, scales), every, bias)
 
 
 # From a basis, its design at all rows, training weights of all rows and held-out rows to scores of
@@ -161,19 +191,17 @@ class Trials:
     parts: HeldOut
     scorer: Scorer
 
-    def scores(self, kernel: Leaf) -> Array:
+    def scores(self, kernel: Choice) -> Array:
         """Return the scores of all held-out parts, shape (u, k)."""
         table = self.table
-        basis = make_basis(kernel, table.X, centres=table.points, bias=self.bias)
+        basis = table.scaled_basis(kernel, self.bias)
         design = basis.design(table.X)
         answers: list[Array] = []
         order: list[Indices] = []
-        for fold in range(self.parts.n_folds):
+        for fold, left in enumerate(self.parts.left(table.weights)):
             own = np.flatnonzero(self.parts.folds == fold)
-            held, share = self.parts.rows[own], self.parts.weights[own]
-            left = table.weights - np.bincount(held, share, minlength=len(table.X))
-            left[left <= 1e-9 * table.weights] = 0.0
-            columns = self._columns(left)
+            held = self.parts.rows[own]
+            columns = np.arange(basis.n_columns) if kernel == FEATURES else self._columns(left)
             answers.append(self.scorer(basis.columns(columns), design[:, columns], left, held))
             order.append(own)
         scores: Array = np.concatenate(answers)[np.argsort(np.concatenate(order))]
@@ -190,13 +218,13 @@ class Trials:
 
 @dataclass(frozen=True, eq=False)
 class WidthChoice:
-    """The kernel of scaled columns, None for a constant, with the scores it was chosen by.
+    """The kernel of scaled columns, or they themselves; None for a constant; with its scores.
 
     scores (u, k): Of the held-out parts; None if there were too few rows.
     tried: Names, widths and mean losses of held-out rows; the constant has no width.
     """
 
-    kernel: Leaf | None
+    kernel: Choice | None
     scores: Array | None
     tried: tuple[tuple[str, float, float], ...]
 
@@ -209,7 +237,7 @@ def choose_width(
     *,
     deadline: float | None,
 ) -> WidthChoice:
-    """Return the width that predicts held-out rows best, or the constant.
+    """Return the functions that predict held-out rows best, or the constant.
 
     Shapes: constant (u,): the losses of a constant.
 
@@ -218,16 +246,17 @@ def choose_width(
     """
     weights, n_columns = trials.parts.weights, trials.table.X.shape[1]
     if not trials.parts.n_folds:
-        return WidthChoice(_kernel(names[0], USUAL_WIDTH, n_columns), None, ())
+        usual = next(name for name in names if name != FEATURES)
+        return WidthChoice(_kernel(usual, USUAL_WIDTH, n_columns), None, ())
     tried = [("constant", np.inf, float(np.average(constant, weights=weights)))]
-    best: tuple[Leaf | None, Array | None, Array] = (None, None, constant)
+    best: tuple[Choice | None, Array | None, Array] = (None, None, constant)
     nearest = _nearest(trials.table.X)
     for name in names:
         lowest: Array | None = None
-        for width in WIDTHS:
+        for width in (np.inf,) if name == FEATURES else WIDTHS:
             late = deadline is not None and time.monotonic() > deadline
             kernel = _kernel(name, width, n_columns)
-            if len(tried) > 1 and (late or kernel.gram(*nearest)[0, 0] < LEAST_REACH):
+            if len(tried) > 1 and (late or _reach(kernel, nearest) < LEAST_REACH):
                 break
             scores = trials.scores(kernel)
             found = losses(scores)
@@ -244,11 +273,17 @@ def choose_width(
     return WidthChoice(chosen, best[1], tuple(tried))
 
 
-def _kernel(name: str, width: float, n_columns: int) -> Leaf:
+def _kernel(name: str, width: float, n_columns: int) -> Choice:
     """Return a kernel of scaled columns; distances grow with their number."""
+    if name == FEATURES:
+        return FEATURES
     if name == "rbf":
         return SquaredExponential(lengthscale=width * float(np.sqrt(n_columns)))
     return Laplacian(lengthscale=width * n_columns)
+
+
+def _reach(kernel: Choice, nearest: tuple[Array, Array]) -> float:
+    return 1.0 if isinstance(kernel, str) else float(kernel.gram(*nearest)[0, 0])
 
 
 def _is_better(gains: Array, weights: Array) -> bool:
@@ -284,7 +319,13 @@ def column_scales(X: Array, weights: Array) -> Array:
 
 def automatic_names(estimator: Any) -> tuple[str, ...]:
     """Return the kernels among which an estimator's fit is to choose, none if it is not to."""
-    names = {None: ("rbf", "laplacian"), "rbf": ("rbf",), "laplacian": ("laplacian",)}
+    # Columns have no centres: who gives some wants a kernel.
+    columns = (FEATURES,) if estimator.centres is None else ()
+    names = {
+        None: (*columns, "rbf", "laplacian"),
+        "rbf": ("rbf",),
+        "laplacian": ("laplacian",),
+    }
     is_named = estimator.kernel is None or isinstance(estimator.kernel, str)
     if estimator.gamma is not None or estimator.input_relevance or not is_named:
         return ()

@@ -1,10 +1,14 @@
-"""Probabilities that are right on rows which no weight was fitted to.
+r"""Probabilities that are right on rows which no weight was fitted to.
 
-`fitted_calibration` learns one slope and a shift for each class from scores of held-out rows, and
-`CalibratedClasses` is a model whose answers pass through them. `chosen_classes` is what `RVC()`
-begins with: the functions among which it chooses, and how its scores become probabilities.
+A function's mean becomes a score by MacKay's :math:`m / \sqrt{1 + t \pi v / 8}`: its variance is
+trusted wholly (t = 1), in part or not at all, since that of few functions can be far too great,
+where classes can be told apart without error, or where a table has many columns. Held-out rows
+choose t, one slope and a shift for each class (`fitted_calibration`); `CalibratedClasses` is a
+model whose answers pass through them. `chosen_classes` is what `RVC()` begins with: the functions
+among which it chooses, and how its scores become probabilities.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +32,8 @@ from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import far_column, shared_columns
 from parsimon.rvm._setup import Dictionary
 
+# How much of a variance to trust.
+TRUSTS = (1.0, 0.1, 0.0)
 # Prior standard deviations of the logarithm of the slope and of the shifts: a few rows say little.
 _SLOPE_DEVIATION, _SHIFT_DEVIATION = 1.0, 2.0
 
@@ -37,67 +43,122 @@ class Calibration:
     """Scores become ``slope * scores + shift``.
 
     shift (k,): One number for two classes, one for each class otherwise.
+    trust: The share of the variances that is real.
     """
 
     slope: float
     shift: Array
+    trust: float = 0.0
 
-    def scores(self, scores: Array) -> Array:
-        """Return calibrated scores, shape (n, k): log odds, or log probabilities of k classes."""
-        moved: Array = self.slope * scores + self.shift
+    def scores(self, latent: Array) -> Array:
+        """Return log odds, or log probabilities of k classes, shape (n, k), of means and variances.
+
+        Shapes: latent (n, 2k): the k means, then the k variances.
+        """
+        moved: Array = self.slope * _moderated(latent, self.trust) + self.shift
         if moved.shape[1] > 1:
             moved = log_softmax(moved, axis=1)
         return moved
 
-    def losses(self, scores: Array, codes: Indices) -> Array:
+    def probability(self, latent: Array) -> Array:
+        """Return class probabilities, shape (n, n_classes), of means and variances (n, 2k)."""
+        moved = self.scores(latent)
+        if moved.shape[1] == 1:
+            return np.hstack([expit(-moved), expit(moved)])
+        probability: Array = softmax(moved, axis=1)
+        return probability
+
+    def losses(self, latent: Array, codes: Indices) -> Array:
         """Return minus the log probability of each row's class.
 
-        Shapes: scores (n, k), codes (n,) -> (n,).
+        Shapes: latent (n, 2k), codes (n,) -> (n,).
         """
-        moved = self.scores(scores)
+        moved = self.scores(latent)
         if moved.shape[1] == 1:
             return np.logaddexp(0.0, np.where(codes == 1, -moved[:, 0], moved[:, 0]))
         own: Array = -moved[np.arange(len(codes)), codes]
         return own
 
 
-def fitted_calibration(scores: Array, codes: Indices, weights: Array) -> Calibration:
-    """Return the slope and shifts that make held-out labels most probable, drawn towards 1 and 0.
+def _cross_entropy(moved: Array, targets: Array) -> Array:
+    """Return the mean of minus the log probability if classes have these shares.
+
+    Shapes: moved (n, k): log odds, or logarithms up to a constant; targets (n, k) -> (n,).
+    """
+    if moved.shape[1] == 1:
+        return np.logaddexp(0.0, moved[:, 0]) - targets[:, 0] * moved[:, 0]
+    entropy: Array = -(targets * log_softmax(moved, axis=1)).sum(axis=1)
+    return entropy
+
+
+def _moderated(latent: Array, trust: float) -> Array:
+    """Return scores (n, k) of means and variances (n, 2k)."""
+    n_scores = latent.shape[1] // 2
+    scores: Array = latent[:, :n_scores]
+    if trust > 0.0:
+        scores = scores / np.sqrt(1.0 + trust * np.pi / 8.0 * latent[:, n_scores:])
+    return scores
+
+
+def fitted_calibration(
+    latent: Array, codes: Indices, weights: Array, trusts: Sequence[float] = TRUSTS
+) -> Calibration:
+    """Return the trust, slope and shifts that make held-out labels most probable.
+
+    The slope is drawn towards 1, shifts towards 0.
+
+    Shapes: latent (n, 2k), codes (n,), weights (n,).
+    """
+    found = [_fitted_line(_moderated(latent, trust), codes, weights) for trust in trusts]
+    best = int(np.argmin([value for _, _, value in found]))
+    return Calibration(found[best][0], found[best][1], trusts[best])
+
+
+def _fitted_line(scores: Array, codes: Indices, weights: Array) -> tuple[float, Array, float]:
+    """Return a slope, shifts and the penalised loss of scores.
+
+    Two classes that held-out rows tell apart without error would have an endless slope: a new row
+    is then of the other class once in as many as there were, and two (Platt's targets [1]).
 
     Shapes: scores (n, k), codes (n,), weights (n,).
+
+    [1] Platt (2000), "Probabilities for SV machines", section 5.1.
     """
     n_scores = scores.shape[1]
     if n_scores == 1:
-        targets = (codes == 1)[:, None].astype(np.float64)
+        counts = np.bincount(codes, weights, minlength=2)
+        targets = np.where(codes == 1, (counts[1] + 1) / (counts[1] + 2), 1 / (counts[0] + 2))
+        targets = targets[:, None]
     else:
         targets = (codes[:, None] == np.arange(n_scores)).astype(np.float64)
 
     def objective(x: Array) -> tuple[float, Array]:
-        found = Calibration(float(np.exp(x[0])), x[1:])
-        moved = found.slope * scores + found.shift
+        moved = np.exp(x[0]) * scores + x[1:]
         probability = expit(moved) if n_scores == 1 else softmax(moved, axis=1)
         excess = weights[:, None] * (probability - targets)
-        value = float(weights @ found.losses(scores, codes))
-        slope = np.append(np.sum(excess * (moved - found.shift)), excess.sum(axis=0))
+        value = float(weights @ _cross_entropy(moved, targets))
+        slope = np.append(np.sum(excess * (moved - x[1:])), excess.sum(axis=0))
         unit = np.append(_SLOPE_DEVIATION, np.full(n_scores, _SHIFT_DEVIATION))
         return value + 0.5 * float(np.sum((x / unit) ** 2)), slope + x / unit**2
 
-    found = minimize(objective, np.zeros(n_scores + 1), jac=True, method="L-BFGS-B").x
-    return Calibration(float(np.exp(found[0])), found[1:])
+    found = minimize(objective, np.zeros(n_scores + 1), jac=True, method="L-BFGS-B")
+    return float(np.exp(found.x[0])), found.x[1:], float(found.fun)
 
 
-def held_out_losses(scores: Array, codes: Indices, parts: HeldOut) -> Array:
+def held_out_losses(
+    latent: Array, codes: Indices, parts: HeldOut, trusts: Sequence[float] = TRUSTS
+) -> Array:
     """Return the losses of held-out parts, each calibrated by the other folds.
 
     Scores that one slope fits in some folds and not in others, as those of narrow functions, show.
 
-    Shapes: scores (u, k), codes (u,) -> (u,).
+    Shapes: latent (u, 2k), codes (u,) -> (u,).
     """
     losses = np.empty(len(codes))
     for fold in range(parts.n_folds):
         own = parts.folds == fold
-        others = fitted_calibration(scores[~own], codes[~own], parts.weights[~own])
-        losses[own] = others.losses(scores[own], codes[own])
+        others = fitted_calibration(latent[~own], codes[~own], parts.weights[~own], trusts)
+        losses[own] = others.losses(latent[own], codes[own])
     return losses
 
 
@@ -125,14 +186,17 @@ class CalibratedClasses:
         return self.model.variance(X, design)
 
     def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        return self.calibration.scores(self.model.decision(X, design, plug_in=plug_in))
+        return self.calibration.scores(self._latent(X, design, plug_in))
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        decision = self.decision(X, design, plug_in=plug_in)
-        if decision.shape[1] == 1:
-            return np.hstack([expit(-decision), expit(decision)])
-        probability: Array = softmax(decision, axis=1)
-        return probability
+        return self.calibration.probability(self._latent(X, design, plug_in))
+
+    def _latent(self, X: Array, design: Array, plug_in: bool) -> Array:
+        """Return means and variances, shape (n, 2k), these zero where they are not needed."""
+        mean = self.model.mean(design)
+        needless = plug_in or self.calibration.trust == 0.0
+        variance = np.zeros_like(mean) if needless else self.model.variance(X, design)
+        return np.hstack([mean, variance])
 
     def weights(self, n_columns: int) -> Array:
         return self.model.weights(n_columns)
@@ -187,17 +251,18 @@ def chosen_classes(
             row_weights=weights,
             keep_rows=True,
         )
-        plug_in = estimator.response == "plug_in"
-        return model.decision(own.X[held], design[held][:, shared.order], plug_in=plug_in)
+        at_held = design[held][:, shared.order]
+        return np.hstack([model.mean(at_held), model.variance(own.X[held], at_held)])
 
     parts = held_out(codes_some, own.weights, importance[some])
     labels, weights = codes_some[parts.rows], parts.weights
     constant = constant_calibration(codes, rows.weights, n_classes)
-    blank = np.zeros((len(labels), len(constant.shift)))
+    blank = np.zeros((len(labels), 2 * len(constant.shift)))
+    trusts = (0.0,) if estimator.response == "plug_in" else TRUSTS
     choice = choose_width(
         Trials(own, estimator.bias, parts, scorer),
         automatic_names(estimator),
-        lambda scores: held_out_losses(scores, labels, parts),
+        lambda latent: held_out_losses(latent, labels, parts, trusts),
         constant.losses(blank, labels),
         deadline=half,
     )
@@ -206,6 +271,6 @@ def chosen_classes(
     if choice.kernel is None:
         calibration = constant
     elif choice.scores is not None:
-        calibration = fitted_calibration(choice.scores, labels, weights)
+        calibration = fitted_calibration(choice.scores, labels, weights, trusts)
     made = Dictionary(basis, basis.design(rows.X), None, ())
     return ChosenClasses(made, calibration, choice.tried)

@@ -365,6 +365,11 @@ def shown(basis: BasisFunctions, weights: Array, alpha: Array, n_features: int) 
     coef, precision = weights[:, first:], alpha[:, first:]
     functions = basis.functions
     if isinstance(functions, TableColumns) and functions.word == "feature":
+        if functions.unit is not None:
+            with np.errstate(over="ignore", divide="ignore"):
+                coef, precision = coef / functions.unit, precision * functions.unit**2
+        if functions.origin is not None:
+            intercept = intercept - coef @ functions.origin
         coef = _spread_out(coef, basis.places, n_features, 0.0)
         precision = _spread_out(precision, basis.places, n_features, np.inf)
     vectors = np.empty((0, n_features)) if basis.centres is None else basis.centres

@@ -122,10 +122,13 @@ class TableColumns:
     Shapes: indices (m,).
 
     word: What an index counts: "feature" or "row".
+    origin, unit (m,): A column is measured from its origin in its unit; as it is, if there is none.
     """
 
     indices: Indices
     word: str
+    origin: Array | None = None
+    unit: Array | None = None
 
     @property
     def n_columns(self) -> int:
@@ -134,9 +137,14 @@ class TableColumns:
     def fill(self, X: Array, out: Array) -> None:
         for rows in _pieces(self.n_columns, len(X)):
             out[rows] = X[rows, self.indices]
+        if self.origin is not None:
+            out -= self.origin
+        if self.unit is not None:
+            out /= self.unit
 
     def take(self, chosen: Indices) -> Self:
-        return type(self)(self.indices[chosen], self.word)
+        origin, unit = (part if part is None else part[chosen] for part in (self.origin, self.unit))
+        return type(self)(self.indices[chosen], self.word, origin, unit)
 
     def describe(self, place: int, column: int) -> str:  # noqa: ARG002 - one function for a column
         return f"{self.word} {place}"

@@ -21,6 +21,8 @@ from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import Directions, Front
 from parsimon.pareto.choose import Figures
 from parsimon.pareto.front import restore
+from parsimon.rvm._automatic import held_out
+from parsimon.rvm._calibration import Calibration, constant_calibration, fitted_calibration
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._evaluators import LARGEST_SCORE, OBJECTIVES
 from parsimon.rvm._genome import LOWEST_LEVEL
@@ -106,6 +108,20 @@ class FrontSolutions:
             feature_names=self.feature_names,
         )
 
+    def calibration(self, row: int) -> Calibration:
+        """Return how the scores of a row become probabilities, by fits without some of the rows."""
+        model, n_classes = self.models[self.which[row]], len(self.classes)
+        parts = held_out(self.codes, self.weights)
+        if not len(model.active) or not parts.n_folds:
+            return constant_calibration(self.codes, self.weights, n_classes)
+        columns = self.basis.columns(model.active).design(self.X)
+        scores = np.empty((len(parts.rows), n_classes if n_classes > 2 else 1))
+        for fold, left in enumerate(parts.left(self.weights)):
+            own = parts.folds == fold
+            scores[own] = _scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]
+        latent = np.hstack([scores, np.zeros_like(scores)])
+        return fitted_calibration(latent, self.codes[parts.rows], parts.weights, trusts=(0.0,))
+
     @property
     def n_columns(self) -> Indices:
         """Columns in each solution, without the bias, shape (k,)."""
@@ -114,12 +130,27 @@ class FrontSolutions:
         return np.array(sizes, dtype=np.intp)[self.which]
 
 
+def _scores(
+    columns: Array, codes: Indices, n_classes: int, model: ChosenColumns, weights: Array
+) -> Array:
+    """Return the scores of all rows by a fit to rows with these weights.
+
+    Shapes: columns (n, M), codes, weights (n,) -> (n, 1), or (n, n_classes) for more than two.
+    """
+    if n_classes > 2:
+        return softmax_mode(columns, codes, n_classes, model.alpha, row_weights=weights).scores
+    labels = codes.astype(np.float64)
+    mean = posterior_given(columns, labels, model.alpha, row_weights=weights).mean
+    return (columns @ mean)[:, None]
+
+
 class FrontParts(NamedTuple):
     """A front, what is known of its solutions, and the place of the most frequent class alone."""
 
     front: Front
     figures: Figures
     majority: int
+    solutions: FrontSolutions
 
 
 def front_of(
@@ -162,7 +193,7 @@ def front_of(
         table,
     )
     majority = np.flatnonzero(kept == table.class_shares.argmax())
-    return FrontParts(front, figures, int(majority[0]))
+    return FrontParts(front, figures, int(majority[0]), solutions)
 
 
 def figures_of(
@@ -270,21 +301,18 @@ def refit(result: ArchiveResult, table: TrainingTable) -> Refitted:
     for number, model in enumerate(result.models):
         own = np.flatnonzero(result.which == number)
         columns = table.design[:, model.active]
+        scores = _scores(columns, codes, n_classes, model, weights)
         if n_classes == 2:
-            labels = codes.astype(np.float64)
-            mean = posterior_given(columns, labels, model.alpha, row_weights=weights).mean
-            scores = columns @ mean
-            cutoffs[own] = settled_cutoffs(cutoffs[own], scores)
-            predicted = (scores > cutoffs[own, None]).astype(np.intp)
+            cutoffs[own] = settled_cutoffs(cutoffs[own], scores[:, 0])
+            predicted = (scores[:, 0] > cutoffs[own, None]).astype(np.intp)
             if table.held is not None:
-                rest = weights - table.held
+                labels, rest = codes.astype(np.float64), weights - table.held
                 modes = logistic_modes(
                     columns, labels, model.alpha, rest, largest_score=LARGEST_SCORE
                 )
                 held[own] = held_out_rates(modes.scores, codes, table.held, cutoffs[own])
         else:
-            mode = softmax_mode(columns, codes, n_classes, model.alpha, row_weights=weights)
-            predicted = (mode.scores[None] - cutoffs[own, None]).argmax(axis=2)
+            predicted = (scores[None] - cutoffs[own, None]).argmax(axis=2)
         training[own] = class_rates(predicted == codes, codes, gains, n_classes)
     return Refitted(training if table.held is None else held, training, cutoffs)
 

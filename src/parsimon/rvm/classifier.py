@@ -59,9 +59,9 @@ class RVC(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernel : str, Kernel, MultiResolution, callable, object with ``basis(X, centres)`` or None
-        None is "rbf" if `gamma` is given; otherwise "rbf" or "laplacian" is chosen, whichever
-        predicts held-out rows better. "rbf", "linear", "poly", "sigmoid" and "laplacian" mean
-        what they mean in SVC.
+        None is "rbf" if `gamma` is given; otherwise "features", "rbf" or "laplacian" is chosen,
+        whichever predicts held-out rows best. "rbf", "linear", "poly", "sigmoid" and "laplacian"
+        mean what they mean in SVC.
         "features" chooses among the columns of X themselves. "precomputed" takes a square matrix
         of similarities in `fit` and similarities with the training rows, shape (m, n), in
         `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
@@ -69,8 +69,8 @@ class RVC(ClassifierMixin, BaseEstimator):
     gamma : float, "scale", "auto", "evidence" or None
         Width of the named kernels, as in SVC; "evidence" chooses it, or the free hyperparameters
         of a `Kernel` or the width of a `MultiResolution`, by maximum evidence. None, the default,
-        scales the columns of "rbf" and "laplacian" and chooses a width, or a constant, on
-        held-out rows (see Notes); for "poly" and "sigmoid" it is "scale".
+        scales the columns and chooses between them, a width and a constant on held-out rows
+        (see Notes); for "poly" and "sigmoid" it is "scale".
     degree, coef0
         Of "poly" and "sigmoid".
     algorithm : {"fast", "em", "variational"}
@@ -153,11 +153,12 @@ class RVC(ClassifierMixin, BaseEstimator):
         "precomputed".
     calibration_ : Calibration or None
         With ``gamma=None``: the `slope` and `shift` that log odds (log probabilities under
-        "multinomial") went through; a slope of zero is a constant.
+        "multinomial") went through, and the share of their variance, `trust`, that they were
+        averaged over; a slope of zero is a constant.
     candidates_ : tuple of (str, float, float)
         With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
         the constant first. Widths count standard deviations of the columns, times the root of
-        their number for "rbf" and times their number for "laplacian".
+        their number for "rbf" and times their number for "laplacian"; "features" have none.
     converged_ : bool
         Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
@@ -169,13 +170,15 @@ class RVC(ClassifierMixin, BaseEstimator):
     -----
     **Without a width.** The evidence is a likelihood maximised over a precision for each function,
     and prefers functions so narrow that they overfit, on pure noise as well. With ``gamma=None``
-    the columns are therefore divided by their standard deviations, and widths are compared by the
-    log loss of five folds that took no part in a fit, from wide to narrow for as long as it falls.
-    Where the best is not better than the class frequencies by a standard error of the difference,
-    the model is a constant. The held-out scores then give a slope and a shift for each class that
-    calibrate `decision_function` and `predict_proba`; `latent` is not calibrated. All this costs
-    10 to 40 fits at one width, on at most 1,000 rows. With any `gamma` there is one fit, of the
-    columns as they are, and no calibration.
+    the columns are therefore divided by their standard deviations; they themselves, and functions
+    of any width, are compared by the log loss of five folds that took no part in a fit, from wide
+    to narrow for as long as it falls. Where the best is not better than the class frequencies by a
+    standard error of the difference, the model is a constant. The held-out scores then
+    give a slope and a shift for each class that calibrate `decision_function` and `predict_proba`;
+    `latent` is not calibrated. The last fit stops where those of the folds do, at a `tol` of 0.1 or
+    more, since the calibration is of such fits. All this costs 10 to 40 fits at one width, on at
+    most 1,000 rows. With any `gamma` there is one fit, of the columns as they are, and no
+    calibration.
 
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With
@@ -360,6 +363,9 @@ class RVC(ClassifierMixin, BaseEstimator):
             )
             if not made.basis.functions.n_columns:
                 options.multi_class = "one_vs_rest"
+            if calibration is not None:
+                # A fit to the end has other scores, where classes can be told apart greater by far.
+                options.set_params(algorithm=rough.algorithm, tol=rough.tol)
         else:
             made, calibration = self._given_dictionary(rows, codes, deadline), None
         fits = fit_classes(

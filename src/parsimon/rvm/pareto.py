@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -147,6 +146,8 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         The solution that `choose` picks, which `predict` uses.
     best_index_ : int
         Its place on the front.
+    calibration_ : Calibration
+        The `slope` and `shift` that its scores go through to become log odds.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
     n_evaluations_ : int
@@ -271,7 +272,10 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         self.stopped_by_, self.history_ = found.stopped_by, found.history
         held, names = split.held(len(own)), getattr(self, "feature_names_in_", None)
         table = TrainingTable(rows.X, made.design, own, self.classes_, rows.weights, held, names)
-        return self._keep_front(*front_of(found, table, options, made.basis))
+        parts = front_of(found, table, options, made.basis)
+        self._keep_front(parts.front, parts.figures, parts.majority)
+        self.calibration_ = parts.solutions.calibration(self.best_index_)
+        return self
 
     def plot(
         self,
@@ -304,14 +308,16 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, n_classes).
 
-        The scores of a model say which rows are more probable; where even odds are is said by
-        the cutoff, from which log odds are counted here. The probabilities of a solution from
-        `select` are those of its model alone.
+        Calibrated on rows held out from fits with the precisions of the default solution. They
+        are of the scores alone: a cutoff that is no bargain at even odds may predict a class that
+        is the less probable one. The probabilities of a solution from `select` are those of its
+        model, not calibrated.
         """
-        decision = self.decision_function(X)
-        if decision.ndim == 1:
-            return np.column_stack([expit(-decision), expit(decision)])
-        probability: Array = softmax(decision, axis=1)
+        check_is_fitted(self)
+        scores = self.best_estimator_.decision_function(X)
+        scores = scores[:, None] if scores.ndim == 1 else scores
+        latent = np.hstack([scores, np.zeros_like(scores)])
+        probability: Array = self.calibration_.probability(latent)
         return probability
 
     def decision_function(self, X: Any) -> Array:

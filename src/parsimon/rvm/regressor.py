@@ -59,9 +59,9 @@ class RVR(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : str, Kernel, MultiResolution, callable, object with ``basis(X, centres)`` or None
-        None is "rbf" if `gamma` is given; otherwise "rbf" or "laplacian" is chosen, whichever
-        predicts held-out rows better. "rbf", "linear", "poly", "sigmoid" and "laplacian" mean
-        what they mean in SVR.
+        None is "rbf" if `gamma` is given; otherwise "features", "rbf" or "laplacian" is chosen,
+        whichever predicts held-out rows best. "rbf", "linear", "poly", "sigmoid" and "laplacian"
+        mean what they mean in SVR.
         "features" chooses among the columns of X themselves. "precomputed" takes a square matrix
         of similarities in `fit` and similarities with the training rows, shape (m, n), in
         `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
@@ -69,8 +69,8 @@ class RVR(RegressorMixin, BaseEstimator):
     gamma : float, "scale", "auto", "evidence" or None
         Width of the named kernels, as in SVR; "evidence" chooses it, or the free hyperparameters
         of a `Kernel` or the width of a `MultiResolution`, by maximum evidence. None, the default,
-        scales the columns of "rbf" and "laplacian" and chooses a width, or a constant, on
-        held-out rows (see Notes); for "poly" and "sigmoid" it is "scale".
+        scales the columns and chooses between them, a width and a constant on held-out rows
+        (see Notes); for "poly" and "sigmoid" it is "scale".
     degree, coef0
         Of "poly" and "sigmoid".
     algorithm : {"fast", "em", "variational"}
@@ -144,7 +144,7 @@ class RVR(RegressorMixin, BaseEstimator):
     candidates_ : tuple of (str, float, float)
         With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
         the constant first. Widths count standard deviations of the columns, times the root of
-        their number for "rbf" and times their number for "laplacian".
+        their number for "rbf" and times their number for "laplacian"; "features" have none.
     converged_ : bool
         Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
@@ -156,11 +156,11 @@ class RVR(RegressorMixin, BaseEstimator):
     -----
     **Without a width.** The evidence is a likelihood maximised over a precision for each function,
     and prefers functions so narrow that they overfit. With ``gamma=None`` the columns are
-    therefore divided by their standard deviations, and widths are compared by the squared error of
-    five folds that took no part in a fit, from wide to narrow for as long as it falls. Where the
-    best is not better than the mean of y by a standard error of the difference, the model is a
-    constant. This costs 10 to 40 fits at one width, on at most 1,000 rows. With any `gamma` there
-    is one fit, of the columns as they are.
+    therefore divided by their standard deviations; they themselves, and functions of any width, are
+    compared by the squared error of five folds that took no part in a fit, from wide to narrow for
+    as long as it falls. Where the best is not better than the mean of y by a standard error of the
+    difference, the model is a constant. This costs 10 to 40 fits at one width, on
+    at most 1,000 rows. With any `gamma` there is one fit, of the columns as they are.
 
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With

@@ -385,7 +385,14 @@ class FrontMachines:
             return None
         held = self.holdout
         decisions = held.between @ self.basis.coefficients(alpha) + bias
-        return fit_slopes(decisions, held.signs, held.weights * held.n_rows / held.weights.sum())
+        signs, weights = held.signs, held.weights * held.n_rows / held.weights.sum()
+        if not alpha.any():
+            # A constant says a share, which the rows of the search know as well.
+            rows = self.basis.rows
+            signs = np.append(signs, np.where(rows.y == 1, 1.0, -1.0))
+            weights = np.append(weights, rows.weights)
+            decisions = np.full(len(signs), bias)
+        return fit_slopes(decisions, signs, weights)
 
 
 def front_of(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = None) -> Front:
