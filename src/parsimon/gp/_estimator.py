@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
+from parsimon._checks import warn_of_units
 from parsimon._data import Rows
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
@@ -15,7 +16,7 @@ from parsimon.gp._default_kernel import varying
 from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import LatentPosterior
 from parsimon.inference.prior import LowRankPrior
-from parsimon.kernels import Kernel, from_sklearn
+from parsimon.kernels import FunctionKernel, Kernel, from_sklearn
 from parsimon.kernels.adapters import as_kernel
 
 
@@ -106,6 +107,7 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
     if isinstance(spec, Kernel):
         return spec
     if isinstance(spec, str):
+        warn_of_units(X, stacklevel=5)
         leaf: Any = as_kernel(spec)
         columns = varying(X)
         seen = None if len(columns) == X.shape[1] else columns
@@ -115,7 +117,9 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
 
     if isinstance(spec, ScikitKernel):
         return from_sklearn(spec)
+    if callable(spec):
+        return FunctionKernel(spec)
     raise InvalidInputError(
-        "kernel must be a kernel of parsimon or of scikit-learn, the name of one, or None; "
-        f"got {type(spec).__name__}."
+        "kernel must be a kernel of parsimon or of scikit-learn, the name of one, a function, or "
+        f"None; got {type(spec).__name__}."
     )

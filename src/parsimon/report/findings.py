@@ -561,6 +561,22 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Importance:
+    """What a column of the table is worth: alone, and to the model that has the others too.
+
+    alone: By how much the error falls from that of guessing if a model sees this column alone, on
+        the folds of the search; NaN if no such model was fitted.
+    in_company: By how much the error of held-out rows rises if the column is shuffled among them,
+        with its paired interval. Of classes the share of wrong rows, of numbers that of the
+        variance.
+    """
+
+    name: str
+    alone: float
+    in_company: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class Findings(ReportFindings):
     """Everything that a report about a table says; `claims` are those of all questions together."""
 
@@ -574,4 +590,5 @@ class Findings(ReportFindings):
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
     comparison: Comparison | None = None
+    importance: tuple[Importance, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

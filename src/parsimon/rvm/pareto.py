@@ -25,6 +25,7 @@ from parsimon._checks import (
     check_seconds,
     finite_vector,
     is_precomputed,
+    warn_of_units,
 )
 from parsimon._data import Rows, check_classes, row_weights, validate_data
 from parsimon._random import Seed, seed_sequence
@@ -248,6 +249,8 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         labels, codes = np.unique(y, return_inverse=True)
         weights = row_weights(sample_weight, len(X))
         check_classes(labels, codes, weights)
+        if isinstance(self.kernel, str) and not is_precomputed(self):
+            warn_of_units(X)
         options = _single_machine(self)
         rows = prepared_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)

@@ -45,6 +45,7 @@ from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
+    importance_findings,
     joint_findings,
     outside_predictions,
 )
@@ -291,6 +292,9 @@ def _analysed(
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
         comparison=comparison,
+        importance=importance_findings(
+            [answer.question.y for answer in answers], studies, folds, asked.outcome.task
+        ),
         pictures=(picture, *pictures, *drawing),
     )
     return Analysis(

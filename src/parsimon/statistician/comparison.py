@@ -513,7 +513,7 @@ def fitted_contender(
         share = 1.0 if row is None else row.error.estimate
         deviation = math.sqrt(share * float(np.var(table.values)))
     model: Any = contender.fit(table.X, table.values, question.task, seed)
-    return TableModel(
+    made = TableModel(
         table.preparer,
         table.screener,
         [getattr(model, "best_estimator_", model) if _is_search(model) else model],
@@ -521,6 +521,7 @@ def fitted_contender(
         question.target,
         deviation=deviation,
     )
+    return made.having_seen(table.X)
 
 
 def _is_search(model: Any) -> bool:
