@@ -220,12 +220,12 @@ def analyse(
     studies, pictures = _studies(answers, folds, options, describing)
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
-        table=_table_findings(asked, name, answers[0], picture.name),
+        table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
-        pictures=(picture, *pictures),
+        pictures=tuple(pictures if picture is None else [picture, *pictures]),
     )
     return Analysis(
         findings=findings,
@@ -379,7 +379,7 @@ def _variables(answer: Answer) -> tuple[Variable, ...]:
     return describe_variables(X, [known[str(name)] for name in X.columns])
 
 
-def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
+def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
     return data_picture(
         answer.result.question.X,
         outcome.values[answer.searched],
