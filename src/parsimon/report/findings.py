@@ -10,17 +10,11 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from parsimon.report.row_findings import CategoryFinding as CategoryFinding
+from parsimon.report.row_findings import Interval as Interval
+from parsimon.report.row_findings import RowExplanation as RowExplanation
+from parsimon.report.row_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """An estimate with an interval around it."""
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,26 +299,6 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowFinding:
-    """A row worth a look.
-
-    row: From 1, below the header.
-    label: What the table says.
-    probability: Of the positive class, predicted without the row; for a number, the prediction.
-    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
-        off. Influence: root mean square change of the latent function at all rows if it is
-        taken out.
-    values: The variables of the model, as the table has them.
-    """
-
-    row: int
-    label: str
-    probability: float
-    score: float
-    values: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Checks:
     """How far the model may be trusted.
 
@@ -417,6 +391,8 @@ class Study:
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
     claims: What the rows support, the most probable first; about columns of the table.
+    explained: A few rows, taken apart; none where the model is no sum.
+    categories: What was observed at the levels of those that the model uses.
     """
 
     task: Task
@@ -439,6 +415,8 @@ class Study:
     search: SearchFindings
     claims: tuple[Claim, ...] = ()
     front_picture: str = ""
+    explained: tuple[RowExplanation, ...] = ()
+    categories: tuple[CategoryFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

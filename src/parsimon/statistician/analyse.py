@@ -286,7 +286,7 @@ def _analysed(
         verbose=options.verbose,
     )
     findings = Findings(
-        table=_table_findings(asked, name, answers[0], picture.name),
+        table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
@@ -295,7 +295,7 @@ def _analysed(
         importance=importance_findings(
             [answer.question.y for answer in answers], studies, folds, asked.outcome.task
         ),
-        pictures=(picture, *pictures, *drawing),
+        pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
     )
     return Analysis(
         findings=findings,
@@ -387,7 +387,7 @@ def _variables(answer: Answer) -> tuple[Variable, ...]:
     return describe_variables(X, [known[str(name)] for name in X.columns])
 
 
-def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
+def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
     return data_picture(
         answer.result.question.X,
         outcome.values[answer.searched],

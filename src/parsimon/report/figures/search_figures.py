@@ -284,11 +284,10 @@ def error_steps(
 
 def _caption(knee: int | None, chosen: int | None) -> str:
     return (
-        "Cross-validated error of the best model of each size, the simplest at the top; bars: one "
-        "standard error to each side. The errors come from the search's own folds and are "
-        "therefore optimistic."
-        + (" Ring: the knee, after which more complexity buys less." if knee is not None else "")
-        + (" Vermilion: the model that was chosen." if chosen is not None else "")
+        "Error of the best model of each size on the folds of the search, hence optimistic; bars: "
+        "one standard error."
+        + (" Ring: after it size buys less." if knee is not None else "")
+        + (" Vermilion: the model of this report." if chosen is not None else "")
     )
 
 
