@@ -385,7 +385,7 @@ def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "
         for model in models:
             _draw_model(ax, model)
         sizes = [max(1.0, model.size) for model in models]
-        ax.set_xlim(min(sizes) / 2.2, max(sizes) * 4)
+        ax.set_xlim(min(sizes) / 6, max(sizes) * 4)
         low = min(model.error.low for model in models)
         high = max(model.error.high for model in models)
         room = 0.08 * (high - low or 0.1)
