@@ -1,20 +1,24 @@
 """A real Dask cluster of two processes gives the bits of one, also if a worker dies."""
 
 import contextlib
+import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 from parsimon._parallel import on_cluster
+from parsimon.cli import main
 from parsimon.evaluation import honest_score
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import KernelSearch
@@ -111,6 +115,19 @@ def test_a_worker_that_dies_costs_time_only(cluster: Any, rows: Any) -> None:
     assert len(killed) == 1
     np.testing.assert_array_equal(here[0], there[0])
     assert here[1] == there[1]
+
+
+def test_the_command_works_on_a_cluster(cluster: Any, rows: Any, tmp_path: Path) -> None:
+    X, y = rows
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    words = ["compare", str(tmp_path / "t.csv"), "--target", "y", "--families", "none"]
+    words += ["--rivals", "linear,tree", "--outer", "2", "--json", "-"]
+    found = []
+    for more in (["--jobs", "1"], ["--cluster", cluster.scheduler_address]):
+        done = CliRunner().invoke(main, [*words, *more])
+        assert done.exit_code == 0, done.output
+        found.append([row | {"seconds": 0.0} for row in json.loads(done.stdout)])
+    assert found[0] == found[1]
 
 
 class _Client:

@@ -28,15 +28,24 @@ class Workers:
     ahead: Calls handed out in advance for each worker; with 1 a call begins only when a worker
         is free for it, so that a deadline is seen soon.
     threads: Whether threads will do: for calls that share large arrays and release the lock.
+    ordered: Whether results come in the order of the calls; otherwise as they are ready.
     """
 
-    def __init__(self, n_jobs: int | None = 1, *, ahead: int = 2, threads: bool = False) -> None:
+    def __init__(
+        self,
+        n_jobs: int | None = 1,
+        *,
+        ahead: int = 2,
+        threads: bool = False,
+        ordered: bool = True,
+    ) -> None:
         self._n_workers = n_workers(n_jobs)
         self._options: dict[str, Any] = {
             "n_jobs": n_jobs,
             "pre_dispatch": f"{ahead}*n_jobs",
             "batch_size": 1 if ahead == 1 else "auto",
             "prefer": "threads" if threads else None,
+            "return_as": "generator" if ordered else "generator_unordered",
         }
         self._stack = ExitStack()
         self._parallel: Any = None
@@ -62,7 +71,7 @@ class Workers:
         *,
         deadline: float | None = None,
     ) -> Iterator[T]:
-        """Yield the results in order; calls that would begin after the deadline are not made."""
+        """Yield the results; calls that would begin after the deadline are not made."""
         timely = (call for call in calls if deadline is None or time.monotonic() < deadline)
         if self._parallel is None:
             yield from (function(*call) for call in timely)
@@ -89,10 +98,10 @@ def _runner(options: dict[str, Any]) -> Any:
     from joblib import Parallel
 
     try:
-        return Parallel(return_as="generator", **options)
+        return Parallel(**options)
     except ValueError:
         # Some backends (multiprocessing, Ray) hand back results only when all are there.
-        return Parallel(**options)
+        return Parallel(**options | {"return_as": "list"})
 
 
 def _in_worker(function: Callable[..., T], call: tuple[Any, ...]) -> T:

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 # Seconds between two lines where there is no terminal to draw a bar on.
-_PAUSE = 30.0
+_PAUSE = 10.0
 
 
 class Progress:
@@ -45,7 +45,7 @@ class _Lines:
     """A bar for files, with the methods of rich's that are used here."""
 
     def __init__(self, title: str, total: float | None) -> None:
-        self._title, self._of = title, f"/{total:.0f}" if total else ""
+        self._title, self._total = title, total
 
     @classmethod
     def first(cls, title: str, total: float | None) -> tuple[Any, Any]:
@@ -56,15 +56,25 @@ class _Lines:
         self._state = "0"
 
     def update(self, task: None, *, completed: float, note: str) -> None:  # noqa: ARG002
-        self._state = f"{completed:.0f}{self._of} {note}".rstrip()
-        if time.monotonic() - self._last >= _PAUSE:
-            self._last = time.monotonic()
-            self.stop()
+        now = time.monotonic()
+        of = f"/{self._total:.0f}" if self._total else ""
+        self._state = f"{completed:.0f}{of} {note}".rstrip()
+        if now - self._last >= _PAUSE:
+            self._last = now
+            self._write(now, self._left(completed, now - self._begin))
 
     def stop(self) -> None:
-        """Write how far the run is; also the last line."""
-        seconds = time.monotonic() - self._begin
-        sys.stderr.write(f"{self._title} ({seconds:.0f} s): {self._state}\n")
+        """Write how far the run came."""
+        self._write(time.monotonic())
+
+    def _left(self, completed: float, seconds: float) -> str:
+        """Return how long the rest will take if it goes on like this."""
+        if not self._total or not 0 < completed < self._total:
+            return ""
+        return f", about {seconds * (self._total - completed) / completed:.0f} s left"
+
+    def _write(self, now: float, more: str = "") -> None:
+        sys.stderr.write(f"{self._title} ({now - self._begin:.0f} s): {self._state}{more}\n")
         sys.stderr.flush()
 
 

@@ -247,6 +247,54 @@ def test_a_look_at_all_pairs_finds_a_pure_interaction():
     assert str(structure(SE(0) + SE(1))) in tried
 
 
+@pytest.mark.parametrize("base", ["se", ("se", "lin")])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_is_supported_is_the_same_kernel_however_much_else_is_tried(task, base):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, size=(120, 5))
+    y = 1.5 * X[:, 0] + 2 * X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=120)
+    y = y > 0 if task == "classification" else y
+    options = {"base": base, "depth": 2, "beam": 1, "cv": 3, "random_state": 0}
+    full = KernelSearch(**options).fit(X, y)
+    options["structures"] = full.structures_
+    likely = KernelSearch(grow="likely", **options).fit(X, y)
+    brief = KernelSearch(grow="supported", **options).fit(X, y)
+    assert full.best_candidate_.columns == (0, 1, 2)
+    for search in (likely, brief):
+        assert structure(search.best_kernel_) == structure(full.best_kernel_)
+        assert search.best_candidate_.log_evidence == pytest.approx(
+            full.best_candidate_.log_evidence, abs=0.05
+        )
+        assert search.claims_ == full.claims_
+    assert len(brief.history_) < len(likely.history_) <= len(full.history_)
+    assert {one.columns for one in likely.first_layer_} == {(k,) for k in range(5)}
+    unlikely = {k for k in range(5) if full.structures_.variables[k] < 0.1}
+    assert unlikely
+    larger = [set(one.columns) for one in likely.history_ if len(one.columns) == 2]
+    grown_from = likely.first_layer_[0].columns[0]
+    assert larger
+    assert not any(columns & (unlikely - {grown_from}) for columns in larger)
+
+
+def test_a_product_of_columns_that_say_nothing_alone_is_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=300)
+    search = KernelSearch(grow="supported", cv=3, random_state=0).fit(X, y)
+    assert same_structure(search.best_kernel_, SE(0) + SE(1) * SE(2))
+    # The noise is a ninth of the variance; without the product more than half is left.
+    assert search.best_candidate_.loo_error < 0.25
+
+
+def test_where_nothing_is_supported_a_brief_search_has_the_constant_alone():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1], 30))
+    search = KernelSearch(grow="supported", cv=3, random_state=0).fit(X, y)
+    assert not search.structure_found_
+    assert len(search.history_) == 0
+    assert np.ptp(search.predict_proba(X)) == pytest.approx(0, abs=1e-9)
+
+
 def test_one_standard_error_prefers_the_smaller_kernel():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 2))
@@ -313,18 +361,17 @@ def test_any_kernel_can_be_a_base_kernel(planted):
     assert same_structure(search.best_kernel_, SE((1, 2)))
 
 
-def test_inference_and_guides_are_used(planted):
+def test_inference_and_guides_are_used(planted, searched):
     X, y = planted
     errors = {}
+    options = {"depth": 1, "structures": searched.structures_, "random_state": 0}
     for inference in ("ep", "laplace"):
-        search = KernelSearch(
-            depth=1, inference=inference, choose="least_error", random_state=0
-        ).fit(X, y)
+        search = KernelSearch(inference=inference, choose="least_error", **options).fit(X, y)
         assert search.best_estimator_.inference == inference
         errors[inference] = search.best_candidate_.log_evidence
     assert errors["ep"] != pytest.approx(errors["laplace"], abs=1e-3)
     for guide in ("cv_logloss", "loo_logloss", "nlml", "bic"):
-        one = KernelSearch(depth=1, guide=guide, random_state=0).fit(X, y).first_layer_[0]
+        one = KernelSearch(guide=guide, **options).fit(X, y).first_layer_[0]
         n_theta = one.kernel.n_theta
         expected = {
             "cv_logloss": np.mean(one.fold_losses),
@@ -380,6 +427,8 @@ def test_three_classes_are_refused_with_a_way_out(planted):
         ({"time_limit": -1.0}, "time_limit must be"),
         ({"choose": "luck"}, "choose must be"),
         ({"choose": "one_se", "guide": "bic"}, "bic has none"),
+        ({"grow": "luck"}, "grow must be"),
+        ({"grow": "supported", "choose": "one_se"}, "finds only what"),
         ({"inference": "mcmc"}, "inference must be"),
         ({"task": "ranking"}, "task must be"),
         ({"base": ()}, "base must name one base kernel"),

@@ -53,13 +53,17 @@ T = TypeVar("T", WholeFit, FoldFits)
 
 @dataclass(frozen=True)
 class BeamOptions:
-    """How far, how wide and how long a search over kernels goes; see `KernelSearch`."""
+    """How far, how wide and how long a search over kernels goes; see `KernelSearch`.
+
+    judge_first: Whether one-kernel models are cross-validated.
+    """
 
     depth: int = 4
     beam: int = 2
     guide: Guide = "cv_logloss"
     shortlist: int | None = 8
     patience: int = 1
+    judge_first: bool = True
     n_jobs: int | None = 1
     time_limit: float | None = None
     checkpoint: str | Path | None = None
@@ -364,8 +368,10 @@ class Beam:
     def shortlisted(self, level: _Level) -> list[int]:
         """Return the places that deserve the folds, by a first look at leave-one-out.
 
-        All one-kernel models do, since the report shows them.
+        All one-kernel models do, since the report shows them, unless nobody asks.
         """
+        if level.depth == 1 and not self.options.judge_first:
+            return []
         return self.ranked(level)[: self.n_listed(level)]
 
     def close(self, state: BeamState) -> None:
@@ -430,7 +436,7 @@ class KernelEvaluator:
     ) -> None:
         self._problem = problem
         self._guide = history.guide
-        self._noise = history.best.noise_variance
+        self._noise = _noise_of(history)
         self._base = base
         # Plain values and no keys but texts, so that skops can store them as well as pickle.
         self._entropy, self._spawn_key = seed.entropy, seed.spawn_key
@@ -469,6 +475,14 @@ class KernelEvaluator:
             columns=active_columns(kernel, self._base),
             n_rows=len(self._problem.y),
         )
+
+
+def _noise_of(history: SearchHistory) -> float | None:
+    """Return the noise of the best kernel, or of the most probable one if none was judged."""
+    known = [one for one in history if one.judged_by == "leave-one-out"]
+    if len(known) < len(history) or not known:
+        return history.best.noise_variance
+    return max(known, key=lambda one: one.log_evidence).noise_variance
 
 
 def structure_seed(seed: np.random.SeedSequence, kernel: Kernel) -> np.random.SeedSequence:

@@ -3,11 +3,11 @@
 Periodic kernels begin at the `likely_period` of their column.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from parsimon.kernels import (
 from parsimon.structures import StructurePosterior
 from parsimon.structures.blocks import likely_period
 
+Growth: TypeAlias = Literal["all", "likely", "supported"]
+GROWTHS = ("all", "likely", "supported")
+# Variables that matter with less probability than the first do not join larger kernels if only
+# likely ones are asked for, and of the others the most probable do, so many of them.
+_LIKELY = 0.1
+_MOST_LIKELY = 8
+
 _NAMED: dict[str, Kernel] = {
     "se": SquaredExponential(),
     "per": Periodic(),
@@ -40,6 +47,7 @@ class Grammar:
     """Base kernels, and the rules by which one more of them joins a kernel.
 
     base: From `base_kernels`.
+    joining: Those of them that join another kernel; None for all.
     root_only: Combine base kernels only with the whole kernel; by default with any
         sub-expression.
     new_dimension: Keep at depth d only the kernels that act on d columns or more (the source's
@@ -49,13 +57,36 @@ class Grammar:
     base: tuple[Kernel, ...]
     root_only: bool = False
     new_dimension: bool = False
+    joining: tuple[Kernel, ...] | None = None
 
     def children(self, kernel: Kernel | None, depth: int) -> tuple[Kernel, ...]:
         """Return the kernels one step from `kernel`; None stands for the empty kernel."""
-        grown = expand(kernel, self.base, root_only=self.root_only)
+        base = self.base if kernel is None or self.joining is None else self.joining
+        if not base:
+            return ()
+        grown = expand(kernel, base, root_only=self.root_only)
         if not self.new_dimension:
             return grown
         return tuple(child for child in grown if len(active_columns(child, self.base)) >= depth)
+
+
+def grammar_of(base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth) -> Grammar:
+    """Return the grammar in which kernels are made of all columns, of likely or supported ones."""
+    if grow == "all":
+        return Grammar(base)
+    if grow == "supported":
+        return Grammar(_about(base, structures.supported_columns))
+    chances = structures.variables
+    order = np.argsort(-chances, kind="stable")[:_MOST_LIKELY]
+    likely = {
+        column for one in order if chances[one] >= _LIKELY for column in structures.groups[one]
+    }
+    return Grammar(base, joining=_about(base, likely))
+
+
+def _about(base: tuple[Kernel, ...], columns: Collection[int]) -> tuple[Kernel, ...]:
+    """Return the base kernels that see nothing but some columns."""
+    return tuple(one for one in base if one.columns and set(one.columns) <= set(columns))
 
 
 def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ...]:
@@ -145,29 +176,31 @@ def with_likely_periods(
 
 
 def supported_kernels(
-    structures: StructurePosterior, leaves: Mapping[int, Kernel]
+    structures: StructurePosterior, leaves: Mapping[int, Kernel], factors: Mapping[int, Kernel]
 ) -> tuple[Kernel, ...]:
     """Return the kernel of what is more probable than not, then the one with sums for products.
 
     A pair that interacts is a product, any other variable a term of its own; a variable of several
     columns is a sum over them. No kernel if nothing is supported.
 
-    leaves: A base kernel for each column.
+    leaves: A base kernel for each column, fitted to it alone.
+    factors: The same where fits begin, for products: a column that says nothing alone has next to
+        no variance there, and a product that begins with none stays without.
     """
     supported = structures.supported
 
-    def term(variable: int) -> Kernel | None:
-        own = [leaves[column] for column in structures.groups[variable] if column in leaves]
+    def term(variable: int, known: Mapping[int, Kernel]) -> Kernel | None:
+        own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
     joined = {one for pair in supported.pairs for one in pair}
-    alone = [term(one) for one in sorted(supported.variables - joined)]
-    pairs = [(term(first), term(second)) for first, second in sorted(supported.pairs)]
+    alone = [term(one, leaves) for one in sorted(supported.variables - joined)]
+    pairs = [[term(one, factors) for one in pair] for pair in sorted(supported.pairs)]
     products = [first * second for first, second in pairs if first and second]
     found = [*(one for one in alone if one), *products]
     if not found:
         return ()
     if not products:
         return (reduce(add, found),)
-    terms = [term(one) for one in sorted(supported.variables)]
+    terms = [term(one, leaves) for one in sorted(supported.variables)]
     return reduce(add, found), reduce(add, [one for one in terms if one])

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from parsimon._checks import shorten
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
@@ -59,6 +60,41 @@ class KernelProblem:
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
         return replace(self, X=np.array(self.X), y=np.array(self.y))
+
+
+# A whole-numbered target with more values than the ten digits is a quantity, not classes.
+_MOST_NUMBERED_CLASSES = 10
+
+
+def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
+    """Return whether a target is classes or a quantity.
+
+    "auto" takes text, truth values and two distinct values for classes, fractions and more than
+    ten whole numbers for a quantity; with three to ten whole numbers it asks.
+    """
+    if task != "auto":
+        return task
+    values = np.unique(y)
+    if y.dtype.kind not in "iuf" or len(values) <= 2:
+        return "classification"
+    if len(values) > _MOST_NUMBERED_CLASSES or (values != np.floor(values)).any():
+        return "regression"
+    raise InvalidInputError(
+        f"The target has {len(values)} whole numbers ({shorten(values.tolist(), 10)}). Only binary "
+        "classification is supported. Search for one class against the rest, as in y == "
+        f"{values[-1]}, or set task='regression' if they are a quantity."
+    )
+
+
+def refuse_more_classes(y: AnyArray) -> None:
+    """Raise an error for three classes or more that says how to go on."""
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise InvalidInputError(
+            f"Only binary classification is supported. The target has {len(classes)} classes: "
+            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
+            f"{classes[-1].item()!r}, one search for each class."
+        )
 
 
 def shared_folds(

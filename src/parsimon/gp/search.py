@@ -7,7 +7,7 @@ into a fitted estimator.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -16,7 +16,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import binary_labels, check_choice, check_count, shorten
+from parsimon._checks import binary_labels, check_choice, check_count
 from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -24,15 +24,24 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
 from parsimon.gp._grammar import (
-    Grammar,
+    GROWTHS,
+    Growth,
     base_kernels,
+    grammar_of,
     supported_kernels,
     varying_columns,
     with_likely_periods,
 )
-from parsimon.gp._kernel_evaluation import Guide, KernelProblem, Task, shared_folds
+from parsimon.gp._kernel_evaluation import (
+    Guide,
+    KernelProblem,
+    Task,
+    refuse_more_classes,
+    shared_folds,
+    target_task,
+)
 from parsimon.gp._memory import stored_seed
-from parsimon.kernels import Kernel, plain, spoken
+from parsimon.kernels import Kernel, plain, spoken, structure
 from parsimon.pareto.choose import Figures, Rule
 from parsimon.pareto.choose import choose as choose_from_front
 from parsimon.pareto.estimator import FrontEstimator
@@ -82,41 +91,6 @@ def framed(X: Array, names: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame(X, columns=list(names))
-
-
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
-
-
-def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
-    """Return whether a target is classes or a quantity.
-
-    "auto" takes text, truth values and two distinct values for classes, fractions and more than
-    ten whole numbers for a quantity; with three to ten whole numbers it asks.
-    """
-    if task != "auto":
-        return task
-    values = np.unique(y)
-    if y.dtype.kind not in "iuf" or len(values) <= 2:
-        return "classification"
-    if len(values) > _MOST_NUMBERED_CLASSES or (values != np.floor(values)).any():
-        return "regression"
-    raise InvalidInputError(
-        f"The target has {len(values)} whole numbers ({shorten(values.tolist(), 10)}). Only binary "
-        "classification is supported. Search for one class against the rest, as in y == "
-        f"{values[-1]}, or set task='regression' if they are a quantity."
-    )
-
-
-def refuse_more_classes(y: AnyArray) -> None:
-    """Raise an error for three classes or more that says how to go on."""
-    classes = np.unique(y)
-    if len(classes) > 2:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The target has {len(classes)} classes: "
-            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
-            f"{classes[-1].item()!r}, one search for each class."
-        )
 
 
 def _is_classifier(search: "KernelSearch") -> bool:
@@ -176,6 +150,10 @@ class KernelSearch(FrontEstimator):
     structures : StructurePosterior, optional
         What `parsimon.structures.find_structures` found of the same rows, for instance with columns
         that belong together; by default it is found here.
+    grow : {"all", "likely", "supported"}
+        Which columns the search is about. "likely": every column alone, and larger kernels of
+        variables that matter with a probability of a tenth or more. "supported": what `choose`
+        takes, and nothing else, which is the same kernel and much quicker.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
     n_restarts : int
@@ -272,6 +250,7 @@ class KernelSearch(FrontEstimator):
         inference: Literal["ep", "laplace"] = "ep",
         choose: Choice = "supported",
         structures: StructurePosterior | None = None,
+        grow: Growth = "all",
         task: Literal["auto", "classification", "regression"] = "auto",
         n_restarts: int = 0,
         n_jobs: int | None = 1,
@@ -292,6 +271,7 @@ class KernelSearch(FrontEstimator):
         self.inference = inference
         self.choose = choose
         self.structures = structures
+        self.grow = grow
         self.task = task
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
@@ -321,7 +301,6 @@ class KernelSearch(FrontEstimator):
         target = self._labels(y) if self.task_ == "classification" else _standardised(y)
         seed = self._seed()
         base = self._base(X, target)
-        grammar = Grammar(base, root_only=self.root_only, new_dimension=self.new_dimension)
         self.problem_ = KernelProblem(
             X,
             target,
@@ -332,7 +311,12 @@ class KernelSearch(FrontEstimator):
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
-        history = beam_search(self.problem_, grammar, self._search_options(X, seed))
+        grammar = replace(
+            grammar_of(base, self.structures_, self.grow),
+            root_only=self.root_only,
+            new_dimension=self.new_dimension,
+        )
+        history = beam_search(self.problem_, grammar, self._search_options(X, grammar.base, seed))
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._store(self._with_supported(history, grammar.base), X, y)
         return self
@@ -450,6 +434,11 @@ class KernelSearch(FrontEstimator):
         check_choice("task", self.task, ("auto", "classification", "regression"))
         check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
+        check_choice("grow", self.grow, GROWTHS)
+        if self.grow == "supported" and self.choose != "supported":
+            raise InvalidInputError(
+                f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'
+            )
         check_count("n_restarts", self.n_restarts, least=0)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise InvalidInputError(
@@ -461,14 +450,19 @@ class KernelSearch(FrontEstimator):
                 "take cv_error, cv_logloss or loo_logloss."
             )
 
-    def _search_options(self, X: Array, seed: np.random.SeedSequence) -> BeamOptions:
+    def _search_options(
+        self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
+    ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
+        brief = self.grow == "supported"
         return BeamOptions(
-            depth=min(4, n_varying) if self.depth is None else self.depth,
+            depth=1 if brief else min(4, n_varying) if self.depth is None else self.depth,
             beam=self.beam,
             guide=self.guide,
             shortlist=self.shortlist,
             patience=self.patience,
+            # The folds choose between base kernels of a column, if there are several.
+            judge_first=not brief or len({one.columns for one in base}) < len(base),
             n_jobs=self.n_jobs,
             time_limit=self.time_limit,
             checkpoint=self.checkpoint,
@@ -499,12 +493,16 @@ class KernelSearch(FrontEstimator):
     def _with_supported(self, history: SearchHistory, base: Sequence[Kernel]) -> SearchHistory:
         """Return the history with the kernel that the rows support, and the sum of its parts."""
         leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
-        leaves |= {column: one.kernel for column, one in history.best_by_column.items()}
-        judged = [self._evaluate(kernel) for kernel in supported_kernels(self.structures_, leaves)]
-        sound = [one for one in judged if one.judged_by != "failed"]
-        if not sound:
+        begun = {structure(one): one for one in base}
+        fitted = {column: one.kernel for column, one in history.best_by_column.items()}
+        factors = {column: begun.get(structure(one), one) for column, one in fitted.items()}
+        kernels = supported_kernels(self.structures_, leaves | fitted, leaves | factors)
+        judged = map(self._evaluate, kernels)
+        sound = (one for one in judged if one.judged_by != "failed")
+        first = next(sound, None)
+        if first is None:
             return history
-        return history.with_supported(sound[0], sound[1:])
+        return history.with_supported(first, () if self.grow == "supported" else sound)
 
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)

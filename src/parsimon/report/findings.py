@@ -11,17 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
+from parsimon.report.row_findings import CategoryFinding as CategoryFinding
+from parsimon.report.row_findings import Interval as Interval
+from parsimon.report.row_findings import RowExplanation as RowExplanation
+from parsimon.report.row_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """An estimate with an interval around it."""
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,26 +300,6 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowFinding:
-    """A row worth a look.
-
-    row: From 1, below the header.
-    label: What the table says.
-    probability: Of the positive class, predicted without the row; for a number, the prediction.
-    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
-        off. Influence: root mean square change of the latent function at all rows if it is
-        taken out.
-    values: The variables of the model, as the table has them.
-    """
-
-    row: int
-    label: str
-    probability: float
-    score: float
-    values: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Checks:
     """How far the model may be trusted.
 
@@ -418,6 +392,8 @@ class Study:
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
     claims: What the rows support, the most probable first; about columns of the table.
+    explained: A few rows, taken apart; none where the model is no sum.
+    categories: What was observed at the levels of those that the model uses.
     """
 
     task: Task
@@ -440,6 +416,8 @@ class Study:
     search: SearchFindings
     claims: tuple[Claim, ...] = ()
     front_picture: str = ""
+    explained: tuple[RowExplanation, ...] = ()
+    categories: tuple[CategoryFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -565,6 +543,22 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Importance:
+    """What a column of the table is worth: alone, and to the model that has the others too.
+
+    alone: By how much the error falls from that of guessing if a model sees this column alone, on
+        the folds of the search; NaN if no such model was fitted.
+    in_company: By how much the error of held-out rows rises if the column is shuffled among them,
+        with its paired interval. Of classes the share of wrong rows, of numbers that of the
+        variance.
+    """
+
+    name: str
+    alone: float
+    in_company: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class Findings(ReportFindings):
     """Everything that a report about a table says; `claims` are those of all questions together."""
 
@@ -578,4 +572,5 @@ class Findings(ReportFindings):
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
     comparison: Comparison | None = None
+    importance: tuple[Importance, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

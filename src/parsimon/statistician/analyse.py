@@ -47,6 +47,7 @@ from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
+    importance_findings,
     joint_findings,
     outside_predictions,
 )
@@ -304,7 +305,7 @@ def _analysed(
         kept=kept,
     )
     findings = Findings(
-        table=_table_findings(asked, name, answers[0], picture.name),
+        table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
         run=replace(
             _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
@@ -313,7 +314,10 @@ def _analysed(
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
         comparison=comparison,
-        pictures=(picture, *pictures, *drawing),
+        importance=importance_findings(
+            [answer.question.y for answer in answers], studies, folds, asked.outcome.task
+        ),
+        pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
     )
     return Analysis(
         findings=findings,
@@ -332,7 +336,6 @@ def _search(
     seed: np.random.SeedSequence,
     kept: FinishedWork,
 ) -> tuple[list[Answer], list[FoldResult]]:
-    note = f"the table and {len(parts)} outer folds" if parts else "the table"
     total = len(asked.questions) * (1 + len(parts))
     with Progress("Searching", total=total, verbose=options.verbose) as progress:
         return run_searches(
@@ -342,7 +345,7 @@ def _search(
             seed,
             n_jobs=options.n_jobs,
             time_limit=options.time_limit,
-            done=lambda done: progress.update(done, note=note),
+            done=lambda n_done, left: progress.update(n_done, note=left),
             kept=kept,
         )
 
@@ -410,7 +413,7 @@ def _variables(answer: Answer) -> tuple[Variable, ...]:
     return describe_variables(X, [known[str(name)] for name in X.columns])
 
 
-def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
+def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
     return data_picture(
         answer.result.question.X,
         outcome.values[answer.searched],

@@ -167,7 +167,8 @@ class Analysis(Readable):
         models = [answer.model for answer in self.answers]
         if rule != "best":
             models = [front.solution(choose(front, rule)) for front in self.fronts]
-        return TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        return made.having_seen(first.question.X)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "recommended") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""

@@ -520,7 +520,7 @@ def fitted_contender(
         share = 1.0 if row is None else row.error.estimate
         deviation = math.sqrt(share * float(np.var(table.values)))
     model: Any = contender.fit(table.X, table.values, question.task, seed)
-    return TableModel(
+    made = TableModel(
         table.preparer,
         table.screener,
         [getattr(model, "best_estimator_", model) if _is_search(model) else model],
@@ -528,6 +528,7 @@ def fitted_contender(
         question.target,
         deviation=deviation,
     )
+    return made.having_seen(table.X)
 
 
 def _is_search(model: Any) -> bool:

@@ -206,7 +206,8 @@ def _final(
     if name == KERNEL_SEARCH.name:
         first = answers[0]
         models = [answer.model for answer in answers]
-        return TableModel(first.preparer, first.screener, models, classes, asked.target)
+        made = TableModel(first.preparer, first.screener, models, classes, asked.target)
+        return made.having_seen(first.question.X)
     contender = next(one for one in contenders if one.name == name)
     models_found = () if found is None else found.models
     row = next((one for one in models_found if one.name == name), None)
@@ -242,5 +243,5 @@ def _search(
             seed,
             whole=whole,
             n_jobs=n_jobs,
-            done=lambda done: progress.update(done, note="kernels on the outer folds"),
+            done=lambda done, left: progress.update(done, note=left),
         )

@@ -16,6 +16,7 @@ import numpy as np
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
+from parsimon.evaluation.importance import shuffled_rises
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.report.findings import Task
 from parsimon.statistician.families import (
@@ -41,6 +42,8 @@ SEARCHED_ROWS = 1500
 SEARCHED_VARIABLES = 20
 # What searches may take of a time limit; the rest is for findings, figures and pages.
 _SEARCHING = 0.8
+# What a search for nothing but the chosen model takes of a whole one, about.
+_BRIEF = 0.2
 _BROKEN = (ParsimonError, np.linalg.LinAlgError)
 
 
@@ -195,34 +198,76 @@ def run_searches(
     whole: bool = True,
     n_jobs: int | None = 1,
     time_limit: float | None = None,
-    done: Callable[[int], object] = lambda _: None,
+    done: Callable[[int, str], object] = lambda _, __: None,
     kept: FinishedWork = NOTHING_KEPT,
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    `done` is told how many searches are over. What an earlier run has `kept` is not searched again.
+    A fold that would begin after most of the time limit is left out, and says so. `done` is told
+    how many searches are over, and what is left. What an earlier run has `kept` is not searched
+    again.
     """
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
     workers = min(n_workers(n_jobs), len(places))
-    rounds = ceil(len(places) / workers)
-    limit = None if time_limit is None else _SEARCHING * time_limit / rounds
+    limit, deadline = _limits(family, len(places), len(questions) * whole, workers, time_limit)
     jobs = [
         _Job(family, questions[place], place, fold, None if fold < 0 else parts[fold], child, limit)
         for (fold, place), child in zip(places, seed.spawn(len(places)), strict=True)
     ]
     found: dict[tuple[int, ...], Answer | FoldResult] = kept.read("search", places)
-    done(len(found))
-    with Workers(workers) as pool:
-        left = ((job,) for job in jobs if (job.fold, job.place) not in found)
-        for place, one in pool.map(_run, left):
+    timely = (
+        (job,)
+        for job in jobs
+        # Without the table itself there is no answer.
+        if (job.fold, job.place) not in found and (job.part is None or time.monotonic() < deadline)
+    )
+    done(len(found), _left([one for one in places if one not in found]))
+    with Workers(workers, ahead=1, ordered=False) as pool:
+        for place, one in pool.map(_run, timely):
             found[place] = one
             kept.write("search", place, one)
-            done(len(found))
-    results = [found[place] for place in places]
+            done(len(found), _left([one for one in places if one not in found]))
+    results = [found.get((job.fold, job.place)) or _not_begun(job) for job in jobs]
     return (
         [one for one in results if isinstance(one, Answer)],
         [one for one in results if isinstance(one, FoldResult)],
+    )
+
+
+def _limits(
+    family: ModelFamily, n_jobs: int, n_whole: int, workers: int, time_limit: float | None
+) -> tuple[float | None, float]:
+    """Return the seconds of a search, and the moment after which no further fold begins."""
+    if time_limit is None:
+        return None, np.inf
+    share = 1.0 if family.briefly() is family else _BRIEF
+    rounds = ceil((n_whole + share * (n_jobs - n_whole)) / workers)
+    seconds = _SEARCHING * time_limit
+    return seconds / rounds, time.monotonic() + seconds
+
+
+def _left(places: Sequence[tuple[int, int]]) -> str:
+    """Return in words which searches are still to come."""
+    tables = sum(fold < 0 for fold, _ in places)
+    folds = len(places) - tables
+    parts = [
+        "the table" if tables == 1 else f"the table for {tables} classes" if tables else "",
+        f"{folds} searches of outer folds" if folds > 1 else "an outer fold" if folds else "",
+    ]
+    return f"still to answer: {' and '.join(filter(None, parts))}" if places else "all answered"
+
+
+def _not_begun(job: _Job) -> FoldResult:
+    assert job.part is not None
+    return FoldResult(
+        fold=job.fold,
+        question=job.place,
+        train=job.part.train,
+        test=job.part.test,
+        prediction=np.empty(0),
+        baseline=float(np.mean(job.question.y[job.part.train])),
+        failure=f"Outer fold {job.fold + 1} was not begun: the time limit was reached.",
     )
 
 
@@ -259,7 +304,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
     )
     try:
         answer = search_for(
-            job.family,
+            job.family.briefly(),
             inside,
             sampling=sampling,
             searching=searching,
@@ -268,7 +313,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         X = answer.numbers(outside.table)
     except _BROKEN as error:
         return replace(measured, failure=f"Outer fold {job.fold + 1} failed: {error}")
-    measured = _told(measured, answer, X, fitting)
+    measured = _told(measured, answer, X, outside.y, fitting)
     chosen = answer.result.chosen
     first = next(iter(answer.result.contenders))
     if first in measured.failures:
@@ -286,13 +331,18 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
 
 
 def _told(
-    measured: FoldResult, answer: Answer, X: "pd.DataFrame", seed: np.random.SeedSequence
+    measured: FoldResult,
+    answer: Answer,
+    X: "pd.DataFrame",
+    y: Array,
+    seed: np.random.SeedSequence,
 ) -> FoldResult:
     """Return what each contender says of rows outside, or why it could not be fitted."""
     told, failures, kept = {}, {}, {}
     size: ModelSize | None = None
     columns: tuple[str, ...] = ()
     first = next(iter(answer.result.contenders))
+    rises: dict[str, Array] = {}
     for name, candidate in answer.result.contenders.items():
         try:
             model = answer.fit(candidate, seed)
@@ -300,9 +350,12 @@ def _told(
             kept[name] = candidate.used(model)
             if name == first:
                 size, columns = _written(answer, model, kept[name])
+                rises = _rises(answer, candidate, model, X, y)
         except _BROKEN as error:
             failures[name] = str(error)
-    return replace(measured, told=told, failures=failures, kept=kept, size=size, columns=columns)
+    return replace(
+        measured, told=told, failures=failures, kept=kept, size=size, columns=columns, rises=rises
+    )
 
 
 def _written(
@@ -315,3 +368,28 @@ def _written(
     places = [place for place, one in enumerate(variables) if one.name in used]
     size = model_size(model, n_rows=len(answer.question.y), n_columns=len(variables), used=places)
     return size, tuple(dict.fromkeys(variables[place].column for place in places))
+
+
+def _rises(
+    answer: Answer, candidate: ModelCandidate, model: Any, X: "pd.DataFrame", y: Array
+) -> dict[str, Array]:
+    """Return by how much losses of rows outside rise without each column that a model uses.
+
+    Shapes: X (m, d), y (m,).
+    """
+    if answer.preparer is None:
+        return {}
+    column_of = {one.name: one.column for one in answer.preparer.variables_}
+    used = {column_of[name] for name in candidate.used(model) if name in column_of}
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(X.columns):
+        if column_of[str(name)] in used:
+            groups.setdefault(column_of[str(name)], []).append(place)
+
+    def losses(rows: "pd.DataFrame") -> Array:
+        value = candidate.predict(model, rows).value
+        lost = (value - y) ** 2 if answer.question.is_number else (value >= 0.5) != (y == 1)
+        return np.asarray(lost, dtype=np.float64)
+
+    # A seed of its own: what is measured here changes nothing else.
+    return shuffled_rises(losses, X, groups, np.random.default_rng(0))

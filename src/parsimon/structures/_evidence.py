@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from parsimon._typing import Array, Indices
 
@@ -25,6 +25,8 @@ _INTERCEPT_VARIANCE = 100.0
 # variance of the target.
 _LOG_VARIANCE = {"classification": math.log(0.7), "regression": math.log(0.15)}
 _LOG_VARIANCE_SD = 1.3
+# Places and weights of a quadrature over a normal distribution.
+_PLACES, _CHANCES = np.polynomial.hermite_e.hermegauss(7)
 _MOST_STEPS, _CLOSE = 40, 1e-3
 # Most that a latent value may move in one step.
 _FARTHEST = 8.0
@@ -61,56 +63,69 @@ def fit_structure(blocks: Sequence[Array], y: Array, task: Task) -> StructureFit
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
     weights = np.zeros(design.shape[1])
     weights[0] = likelihood.first_intercept
+    latent = design @ weights
     for _ in range(_MOST_STEPS):
-        mode = _step(design, weights, _precisions(log_variances, sizes), likelihood)
+        mode = _step(design, weights, latent, _precisions(log_variances, sizes), likelihood)
         slope, curved, degrees = _variance_slopes(mode, log_variances, sizes, _LOG_VARIANCE[task])
         change = np.clip(slope / curved, -1.0, 1.0)
         noise_change = likelihood.adapt(mode.latent, float(degrees.sum()) + 1)
         moved = np.abs(mode.weights - weights).max()
-        weights = mode.weights
+        weights, latent = mode.weights, mode.latent
         if max(np.abs(change).max(initial=0.0), moved, noise_change) < _CLOSE:
             break
         log_variances = log_variances + change
-    last = _step(design, weights, _precisions(log_variances, sizes), likelihood)
+    precision = _precisions(log_variances, sizes)
+    last = _step(design, weights, latent, precision, likelihood)
     slack, curvature = likelihood.derivatives(last.latent)
     # Integral over each log variance: prior density at the mode times the width of the peak.
     distance = (log_variances - _LOG_VARIANCE[task]) / _LOG_VARIANCE_SD
     spread = _LOG_VARIANCE_SD**2 * curved
-    log_evidence = last.log_evidence - 0.5 * float((distance**2 + np.log(spread)).sum())
+    log_evidence = _log_evidence(last, precision, likelihood)
+    log_evidence -= 0.5 * float((distance**2 + np.log(spread)).sum())
     return StructureFit(log_evidence, design, last.covariance, slack, curvature)
 
 
 class _Mode(NamedTuple):
     """Where a step of Newton's method ends.
 
-    covariance (m, m), log_evidence: Of the weights, and by Laplace's method at given variances;
-        exact at the mode.
+    covariance (m, m), root (m, m): Of the weights, and the lower root of its inverse.
     """
 
     weights: Array
     latent: Array
     covariance: Array
-    log_evidence: float
+    root: Array
 
 
 def _step(
-    design: Array, weights: Array, precision: Array, likelihood: "_Bernoulli | _Noisy"
+    design: Array,
+    weights: Array,
+    latent: Array,
+    precision: Array,
+    likelihood: "_Bernoulli | _Noisy",
 ) -> _Mode:
-    slack, curvature = likelihood.derivatives(design @ weights)
+    slack, curvature = likelihood.derivatives(latent)
     hessian = (design.T * curvature) @ design
     hessian[np.diag_indices_from(hessian)] += precision
-    factor = cho_factor(hessian, lower=True)
-    step = cho_solve(factor, design.T @ slack - precision * weights)
+    # Small matrices by the thousand: scipy's checks would take longer than the algebra.
+    root, failed = dpotrf(hessian, lower=1, clean=0)
+    if failed:
+        raise np.linalg.LinAlgError("The curvature of a structure is not positive definite.")
+    step = dpotrs(root, design.T @ slack - precision * weights, lower=1)[0]
     # Far steps overshoot where classes are nearly separated.
     length = min(1.0, _FARTHEST / max(1e-12, float(np.abs(design @ step).max())))
     weights = weights + length * step
-    latent = design @ weights
-    log_evidence = (
-        likelihood.log_likelihood(latent)
-        - 0.5 * float(precision @ weights**2 - np.log(precision).sum())
-        - float(np.log(np.diag(factor[0])).sum())
+    covariance = dpotrs(root, np.eye(len(weights)), lower=1)[0]
+    return _Mode(weights, design @ weights, covariance, root)
+
+
+def _log_evidence(mode: _Mode, precision: Array, likelihood: "_Bernoulli | _Noisy") -> float:
+    """Return the log evidence at given variances by Laplace's method; exact at the mode."""
+    return (
+        likelihood.log_likelihood(mode.latent)
+        - 0.5 * float(precision @ mode.weights**2 - np.log(precision).sum())
+        - float(np.log(np.diag(mode.root)).sum())
     )
-    return _Mode(weights, latent, cho_solve(factor, np.eye(len(weights))), log_evidence)
 
 
 def _variance_slopes(
@@ -148,13 +163,12 @@ def gains(fit: StructureFit, blocks: Array, task: Task) -> Array:
     values, vectors = np.linalg.eigh(inner)
     values = np.maximum(values, 0.0)
     rotated = np.matmul(vectors.transpose(0, 2, 1), score[:, :, None])[:, :, 0] ** 2
-    places, chances = np.polynomial.hermite_e.hermegauss(7)
-    variances = np.exp(_LOG_VARIANCE[task] + _LOG_VARIANCE_SD * places)
+    variances = np.exp(_LOG_VARIANCE[task] + _LOG_VARIANCE_SD * _PLACES)
     grown = 1 + variances[:, None, None] * values
     gain = 0.5 * (rotated * variances[:, None, None] / grown - np.log(grown)).sum(axis=2)
     most = gain.max(axis=0)
     averaged: Array = most + np.log(
-        np.einsum("v,vb->b", chances / chances.sum(), np.exp(gain - most))
+        np.einsum("v,vb->b", _CHANCES / _CHANCES.sum(), np.exp(gain - most))
     )
     return averaged
 

@@ -10,6 +10,7 @@ hold it.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -70,6 +71,17 @@ class Structure:
 
     shapes: tuple[tuple[int, Shape], ...] = ()
     pairs: frozenset[Pair] = frozenset()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        # Another process has other hashes.
+        return {"shapes": self.shapes, "pairs": self.pairs}
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.shapes, self.pairs))
 
     @property
     def variables(self) -> frozenset[int]:
@@ -362,6 +374,7 @@ class _BestFirst:
         self.all_pairs = pairs_of(len(self.variables))
         self.close_pairs = self._close_pairs()
         self.surfaces = self._stacked_surfaces()
+        self.singles = self._stacked_singles()
         self.place = {
             pair: (size, row)
             for size, (pairs, _) in self.surfaces.items()
@@ -465,24 +478,26 @@ class _BestFirst:
     def _larger(self, structure: Structure, fit: StructureFit) -> Iterator[tuple[Structure, float]]:
         """Yield the structures with a term more, with what the term seems to gain."""
         mains = dict(structure.shapes)
-        for variable, own in enumerate(self.variables):
+        alone = {
+            key: gain
+            for keys, blocks in self.singles
+            for key, gain in zip(keys, gains(fit, blocks, self.task).tolist(), strict=True)
+        }
+        for variable in range(len(self.variables)):
             shape = mains.get(variable)
             if shape in ("smooth", "periodic"):
                 continue
             line = 0.0
             if shape is None:
-                line = self._gain(fit, own.line)
+                line = alone[variable, "linear"]
                 yield structure.with_shape(variable, "linear"), line
-            for more, block in (("smooth", own.curve), ("periodic", own.wave)):
-                if block is not None:
-                    yield structure.with_shape(variable, more), line + self._gain(fit, block)  # type: ignore[arg-type]
+            for more in _SHAPES[1:]:
+                if (variable, more) in alone:
+                    yield structure.with_shape(variable, more), line + alone[variable, more]
         for pairs, blocks in self.surfaces.values():
             for pair, gain in zip(pairs, gains(fit, blocks, self.task).tolist(), strict=True):
                 if pair not in structure.pairs:
                     yield structure.with_pair(pair), gain
-
-    def _gain(self, fit: StructureFit, block: Array) -> float:
-        return float(gains(fit, block[None], self.task)[0])
 
     def _close_pairs(self) -> list[Pair]:
         pairs = self.all_pairs
@@ -502,3 +517,14 @@ class _BestFirst:
             size: ([pair for pair, _ in found], np.stack([block for _, block in found]))
             for size, found in by_size.items()
         }
+
+    def _stacked_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
+        """Return lines, curves and waves of all variables, those of equal size stacked."""
+        by_size: dict[int, tuple[list[tuple[int, Shape]], list[Array]]] = {}
+        for variable, own in enumerate(self.variables):
+            for shape, block in zip(_SHAPES, (own.line, own.curve, own.wave), strict=True):
+                if block is not None:
+                    keys, blocks = by_size.setdefault(block.shape[1], ([], []))
+                    keys.append((variable, shape))
+                    blocks.append(block)
+        return [(keys, np.stack(blocks)) for keys, blocks in by_size.values()]

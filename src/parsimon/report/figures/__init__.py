@@ -12,7 +12,7 @@ from parsimon.report.figures.parts import DrawnPart, component_panels, component
 from parsimon.report.figures.points import ClassRows, label
 from parsimon.report.figures.search_figures import error_against_size, error_steps, search_tree
 from parsimon.report.figures.svg_text import caption, svg
-from parsimon.report.figures.table_figure import data_figure, parallel_coordinates
+from parsimon.report.figures.three_columns import data_figure
 from parsimon.report.figures.two_columns import posterior_2d
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "error_steps",
     "label",
     "monotonicity",
-    "parallel_coordinates",
     "posterior_1d",
     "posterior_2d",
     "regression_1d",

@@ -284,11 +284,10 @@ def error_steps(
 
 def _caption(knee: int | None, chosen: int | None) -> str:
     return (
-        "Cross-validated error of the best model of each size, the simplest at the top; bars: one "
-        "standard error to each side. The errors come from the search's own folds and are "
-        "therefore optimistic."
-        + (" Ring: the knee, after which more complexity buys less." if knee is not None else "")
-        + (" Vermilion: the model that was chosen." if chosen is not None else "")
+        "Error of the best model of each size on the folds of the search, hence optimistic; bars: "
+        "one standard error."
+        + (" Ring: after it size buys less." if knee is not None else "")
+        + (" Vermilion: the model of this report." if chosen is not None else "")
     )
 
 
@@ -386,7 +385,7 @@ def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "
         for model in models:
             _draw_model(ax, model)
         sizes = [max(1.0, model.size) for model in models]
-        ax.set_xlim(min(sizes) / 2.2, max(sizes) * 4)
+        ax.set_xlim(min(sizes) / 6, max(sizes) * 4)
         low = min(model.error.low for model in models)
         high = max(model.error.high for model in models)
         room = 0.08 * (high - low or 0.1)

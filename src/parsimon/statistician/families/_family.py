@@ -272,6 +272,10 @@ class ModelFamily(ABC):
         del question
         return True
 
+    def briefly(self) -> "ModelFamily":
+        """Return a family that chooses the same, without looking at what only a report shows."""
+        return self
+
     @abstractmethod
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None

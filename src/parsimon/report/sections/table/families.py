@@ -11,7 +11,6 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     decimal,
-    duration,
     joined,
     percent,
     percent_range,
@@ -23,7 +22,7 @@ from parsimon.report.sections._scope import figures, shown
 
 _ANCHOR, _TABLE = "models", "table-models"
 # The column of the table that numbers do not have.
-_LOG_LOSS = 3
+_LOG_LOSS = 2
 _FEW = 3
 
 
@@ -47,7 +46,7 @@ def choice_sentences(found: Comparison) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
     best, chosen = found.best, found.recommended
     level = [one for one in found.models if one.is_level and one is not best]
-    asked = f"{count(len(found.models), 'model')} answered on the same rows that none had seen."
+    asked = _opened(f"{spelled(len(found.models), 'model')} answered on rows that none had seen.")
     if best is chosen:
         alone = (
             "no other can be told to be as good"
@@ -73,6 +72,20 @@ def choice_sentences(found: Comparison) -> tuple[Sentence, ...]:
             Strong("use that one."),
         ),
         _price(found, best, chosen),
+    )
+
+
+def recommended_line(findings: Findings) -> str:
+    """Return in one sentence which model to use; nothing if none were compared."""
+    found = findings.comparison
+    if found is None:
+        return ""
+    best, chosen = found.best, found.recommended
+    said = f"Use {_the(chosen)} ({_does(found, chosen)}, {count(round(chosen.size), 'bit')})"
+    if best is chosen:
+        return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
+    return f"{said}: the simplest within one standard error of the best, {_the(best)} " + (
+        f"({_does(found, best)}, {count(round(best.size), 'bit')})."
     )
 
 
@@ -154,14 +167,12 @@ def _table(found: Comparison) -> Table:
     error = "Variance left" if numbers else "Wrong answers"
     headings: tuple[Heading, ...] = (
         Heading("Model", help="Rivals are scikit-learn's, tuned on the training rows."),
-        Heading(error, numeric=True, help="On rows that no model had seen."),
-        Heading("95 % interval", numeric=True),
+        Heading(error, numeric=True, help="On rows that no model had seen, with 95 % interval."),
         Heading("Log loss", numeric=True, help="How good the probabilities are; less is better."),
         Heading("Worse than the best by", numeric=True, help="On the same rows, with interval."),
         Heading("Columns", numeric=True, help="Columns of the table that it uses."),
         Heading("Made of"),
         Heading("Bits", numeric=True, help="To write the model down, if one has the columns."),
-        Heading("Time", numeric=True, help="For one fit."),
     )
     rows = tuple(_row(found, one) for one in found.models)
     if numbers:
@@ -187,14 +198,14 @@ def _row(found: Comparison, model: ComparedModel) -> tuple[Cell, ...]:
     finite = math.isfinite(model.size)
     return (
         Cell(name, strong=strong),
-        Cell(percent(model.error.estimate), order=model.error.estimate, strong=strong),
-        Cell(ends, order=model.error.low),
+        Cell(
+            f"{percent(model.error.estimate)} ({ends})", order=model.error.estimate, strong=strong
+        ),
         number_cell(model.log_loss, 3),
         Cell(_difference(found, model), order=model.difference.estimate),
         count_cell(model.variables),
         Cell(made),
         Cell(f"{model.size:,.0f}" if finite else DASH, order=model.size if finite else None),
-        Cell(duration(model.seconds), order=model.seconds),
     )
 
 

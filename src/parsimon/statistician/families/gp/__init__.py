@@ -1,6 +1,6 @@
 """Gaussian processes as a family: a search over kernels answers a question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ class GaussianProcesses(ModelFamily):
     """Searches over kernels; the options are those of `KernelSearch`.
 
     depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
+    chosen_only: Whether nothing but what is supported is looked for.
     """
 
     name: ClassVar[str] = "Gaussian processes"
@@ -34,6 +35,14 @@ class GaussianProcesses(ModelFamily):
     base: tuple[str, ...] = ("se",)
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
+    chosen_only: bool = False
+
+    def briefly(self) -> "GaussianProcesses":
+        """Return the family that finds the same kernel and nothing beside it.
+
+        Other rules than `supported` compare all kernels, so that all have to be there.
+        """
+        return replace(self, chosen_only=True) if self.choose == "supported" else self
 
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
@@ -41,17 +50,30 @@ class GaussianProcesses(ModelFamily):
         """Look for the kernel that predicts best."""
         search = KernelSearch(
             base=self.base,
-            depth=self.depth_for(question.X.shape[1]),
+            depth=self._depth_of(question),
             beam=self.beam,
             guide=self.guide,
             choose=self.choose,
             structures=question.structures,
+            grow=self._growth,
             cv=inner_folds(question.y, question.task),
             task=question.task,
             time_limit=time_limit,
             random_state=seed,
         )
         return KernelResult(question=question, search=search.fit(question.X, question.y))
+
+    def _depth_of(self, question: Question) -> int:
+        """Return the depth of a search; several classes share what one question may cost."""
+        if question.n_questions > 1 and self.depth is None and self.choose == "supported":
+            return 1
+        return self.depth_for(question.X.shape[1])
+
+    @property
+    def _growth(self) -> Literal["all", "likely", "supported"]:
+        if self.choose != "supported":
+            return "all"
+        return "supported" if self.chosen_only else "likely"
 
     def depth_for(self, n_variables: int) -> int:
         """Return the depth of a search over so many variables."""

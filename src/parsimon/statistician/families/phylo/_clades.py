@@ -74,7 +74,7 @@ def judge(
         seed,
         whole=False,
         n_jobs=_worth(traits, n_jobs),
-        done=lambda done: step("folds") if done else None,
+        done=lambda n_done, _: step("folds") if n_done else None,
     )
     outside, failed, kept = _outside(traits, names, results[:folds])
     beside, also, _ = _outside(traits, names, results[folds:])

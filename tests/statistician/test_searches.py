@@ -1,0 +1,87 @@
+"""All searches of an analysis: what the folds need, progress, and the time limit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.question import plan_folds, run_searches
+
+
+def question(n_questions=1):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(90, 4)), columns=list("abcd"))
+    y = (2 * table["a"] - table["b"] + 0.5 * rng.normal(size=90) > 0).to_numpy(dtype=float)
+    return Question(
+        table=table,
+        X=table,
+        y=y,
+        values=y,
+        task="classification",
+        target="outcome",
+        positive="yes",
+        negative="no",
+        rows=np.arange(1, 91),
+        n_questions=n_questions,
+        seed=np.random.SeedSequence(0),
+    )
+
+
+@pytest.fixture(scope="module")
+def asked():
+    one = question()
+    return one, plan_folds(one, 3, np.random.SeedSequence(1))
+
+
+def searches(asked, **options):
+    one, parts = asked
+    family = options.pop("family", GaussianProcesses(depth=2))
+    return run_searches(family, [one], parts, np.random.SeedSequence(2), **options)
+
+
+def test_folds_look_for_what_is_chosen_and_nothing_else():
+    family = GaussianProcesses(depth=2)
+    one = question()
+    whole, brief = (
+        each.search(one, seed=np.random.SeedSequence(0)) for each in (family, family.briefly())
+    )
+    assert brief.chosen.key == whole.chosen.key
+    assert len(brief.candidates) < len(whole.candidates)
+    # Another rule compares all kernels, and its folds have to do so too.
+    other = GaussianProcesses(depth=1, choose="one_se")
+    assert other.briefly() is other
+
+
+def test_the_number_of_processes_changes_nothing_but_the_time(asked):
+    (one,), folds = searches(asked)
+    (other,), others = searches(asked, n_jobs=2)
+    assert one.result.chosen.words == other.result.chosen.words
+    assert [each.fold for each in others] == [0, 1, 2]
+    for ours, theirs in zip(folds, others, strict=True):
+        np.testing.assert_array_equal(ours.prediction, theirs.prediction)
+
+
+def test_progress_says_what_is_left(asked):
+    said = []
+    searches(asked, done=lambda n_done, left: said.append((n_done, left)))
+    assert said[0] == (0, "still to answer: the table and 3 searches of outer folds")
+    assert said[-2:] == [(3, "still to answer: an outer fold"), (4, "all answered")]
+
+
+def test_folds_that_would_begin_too_late_are_left_out_and_say_so(asked):
+    answers, folds = searches(asked, time_limit=1e-6)
+    assert len(answers) == 1
+    assert [one.failure for one in folds] == [
+        f"Outer fold {k} was not begun: the time limit was reached." for k in (1, 2, 3)
+    ]
+
+
+def test_one_of_several_classes_is_searched_no_further_than_what_is_supported():
+    family = GaussianProcesses()
+    alone, among = (
+        family.search(question(n), seed=np.random.SeedSequence(0)).search.depth for n in (1, 3)
+    )
+    assert (alone, among) == (4, 1)
+    deeper = GaussianProcesses(depth=2).search(question(3), seed=np.random.SeedSequence(0))
+    assert deeper.search.depth == 2
