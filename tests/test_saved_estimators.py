@@ -8,6 +8,7 @@ import pytest
 import skops.io
 from sklearn.base import BaseEstimator, clone
 
+import parsimon
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.statistician import load_model, save_model
 from tests.estimators import CASES, NEW, X, rows_for
@@ -25,6 +26,15 @@ def by_skops(model, folder):
 def by_save_model(model, folder):
     save_model(model, folder / "model.skops")
     return load_model(folder / "model.skops")
+
+
+def by_skops_and_load_model(model, folder):
+    """One call loads what skops wrote by itself, without a list of types."""
+    skops.io.dump(model, folder / "model.skops")
+    return parsimon.load_model(folder / "model.skops")
+
+
+WAYS = [by_pickle, by_skops, by_save_model, by_skops_and_load_model]
 
 
 def outputs(model):
@@ -50,7 +60,7 @@ def fitted():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("way", [by_pickle, by_skops, by_save_model])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bits_are_predicted_after_loading(name, way, fitted, tmp_path):
     model = fitted(name)
@@ -60,7 +70,7 @@ def test_the_same_bits_are_predicted_after_loading(name, way, fitted, tmp_path):
         np.testing.assert_array_equal(ours, theirs, strict=True)
 
 
-@pytest.mark.parametrize("way", [by_pickle, by_skops, by_save_model])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "name", ["KernelSearch", "ParetoRVC", "ParetoSVC", "ParetoTransductiveSVC"]
 )
@@ -72,7 +82,7 @@ def test_a_loaded_search_still_has_its_front_and_makes_models_from_it(name, way,
     np.testing.assert_array_equal(ours.predict(NEW), theirs.predict(NEW))
 
 
-@pytest.mark.parametrize("way", [by_pickle, by_skops, by_save_model])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_loaded_search_judges_further_kernels_alike(way, fitted, tmp_path):
     search = fitted("KernelSearch")
     again = way(search, tmp_path)

@@ -24,8 +24,18 @@ What they stand on:
 - `parsimon.datasets`: tables and generators.
 - `parsimon.linalg` and `parsimon.optimise`: matrix factors, and a minimiser within bounds.
 
-Start with `parsimon.statistician.analyse`, or with `parsimon.pareto.Front`. Imports point down, as
+Start with `parsimon.statistician.analyse`, or with `parsimon.pareto.Front`. `parsimon.save_model`
+and `parsimon.load_model` keep any fitted estimator in a file. Imports point down, as
 `pyproject.toml` lists them. Nothing heavy is imported here.
 """
 
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("load_model", "save_model"):
+        return getattr(importlib.import_module("parsimon.statistician.saving"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,14 +4,16 @@ Each is made once, where a user's call comes in; an error is one sentence that s
 and what is allowed.
 """
 
-from collections.abc import Sequence
+import difflib
+import warnings
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, ScalingWarning
 
 
 def finite_matrix(values: Any, name: str = "values") -> Array:
@@ -63,6 +65,34 @@ def binary_labels(y: Any, positive: Any = None) -> tuple[Indices, Any]:
             f"The positive label {positive!r} is not among the classes {classes.tolist()}."
         )
     return (labels == label).astype(np.intp), label
+
+
+# Standard deviations this far apart leave the smaller columns without a say in a distance.
+_FAR_APART = 1e3
+
+
+def warn_of_units(X: Array, *, stacklevel: int = 3) -> None:
+    """Warn if a distance over all columns would be that of the widest alone.
+
+    Shapes: X (n, d).
+    """
+    spread = X.std(axis=0)
+    varying = spread[spread > 0]
+    if len(varying) > 1 and varying.max() >= _FAR_APART * varying.min():
+        warnings.warn(
+            f"The standard deviations of the columns go from {varying.min():.3g} to "
+            f"{varying.max():.3g}, and one width for all of them sees the widest alone; put a "
+            "StandardScaler before the model.",
+            ScalingWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def did_you_mean(name: str, known: Iterable[Any]) -> str:
+    """Return " Did you mean 'x'?" for the nearest of the known names, or nothing."""
+    lower = {str(one).lower(): str(one) for one in known}
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1)
+    return f" Did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def shorten(items: Sequence[Any], most: int = 5) -> str:

@@ -36,3 +36,7 @@ class ConstantPredictionWarning(UserWarning):
 
 class InvertedPredictionWarning(UserWarning):
     """A model gets more of its own training rows wrong than right, so that guessing is better."""
+
+
+class ScalingWarning(UserWarning):
+    """Numbers whose units hide what is to be learnt: columns, or a target, far from the others."""

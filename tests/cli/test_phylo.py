@@ -323,3 +323,58 @@ def test_a_mostly_empty_column_of_tiny_numbers_is_no_traceback(folder):
     assert result.exit_code == 1
     assert "Column 'rare' of X varies by only" in result.stderr
     assert result.stderr.strip().count("\n") == 0
+
+
+def test_report_with_a_tree_is_the_same(calls):
+    words = ["report", "rows.csv", "--tree", "tree.nwk", "--target", "y", "--folds", "3"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert usual("--folds", "3").exit_code == 0
+    ours, theirs = calls
+    assert ours.pop("command") == (
+        "parsimon report rows.csv --target y --seed 0 --tree tree.nwk --folds 3"
+    )
+    theirs.pop("command")
+    pd.testing.assert_frame_equal(ours.pop("table"), theirs.pop("table"))
+    assert ours == theirs
+    assert "rows-report.html" in made()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--tip", "tip"], "--tip is for related species; add --tree FILE"),
+        (["--features", "x"], "--features is for related species"),
+        (["--tree", "tree.nwk", "--fast"], "--fast does not go with --tree"),
+        (["--tree", "tree.nwk", "--depth", "2"], "--depth does not go with --tree"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(more, message):
+    result = CliRunner().invoke(main, ["report", "rows.csv", "--target", "y", *more])
+    failed(result, message)
+
+
+def test_words_and_holes_reach_the_page():
+    rng = np.random.default_rng(3)
+    tree = yule_tree(50, random_state=3)
+    table = brownian_traits(tree, 2, random_state=3)
+    mode = np.where(rng.random(50) < 0.5, "eggs", "young")
+    table["heat"] = table["trait1"] + 2.5 * (mode == "young") + 0.1 * rng.normal(size=50)
+    table["mode"] = mode
+    table.iloc[:6, 1] = np.nan
+    table.iloc[4:9, 2] = np.nan
+    table.rename_axis("tip").to_csv("rows.csv")
+    Path("tree.nwk").write_text(tree.write())
+    words = "report rows.csv --tree tree.nwk --target heat --json --folds 2 --jobs 1"
+    result = CliRunner().invoke(main, words.split())
+    assert result.exit_code == 0, result.output
+    found = json.loads(Path("rows-report.json").read_text())
+    p_values = {one["feature"]: one["p_value"] for one in found["pgls"]["coefficients"]}
+    assert p_values["mode = young"] < 1e-6
+    assert "mode = young" in [one["feature"] for one in found["phyrvm"]["weights"]]
+    assert found["table"]["n_fitted"] == 45
+    assert len(found["predictions"]) == 5
+    page = Path("rows-report.html").read_text()
+    assert "The words of mode are features too" in page
+    assert "6 species lack a feature; they stay in" in page
+    assert "Dempster" in page

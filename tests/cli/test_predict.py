@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from parsimon.cli import main
 from parsimon.gp import GPClassifier, GPRegressor
 from parsimon.kernels import SquaredExponential as SE
+from parsimon.statistician.contributions import SeenRows
 from parsimon.statistician.prepare.preparation import Preparer, Screener
 from parsimon.statistician.saving import save_model
 from parsimon.statistician.table_model import TableModel
@@ -28,10 +29,11 @@ def fitted(classes, targets, estimator=GPClassifier):
     task = "classification" if classes else "regression"
     screener = Screener(task=task).fit(numbers, targets[0])
     X = screener.transform(numbers)
-    models = [
-        estimator(SE(0, lengthscale=10.0), optimise=False, n_restarts=0).fit(X, y) for y in targets
-    ]
-    return TableModel(preparer, screener, models, classes, "state")
+    kernel = SE(0, lengthscale=10.0) + SE(1)
+    models = [estimator(kernel, optimise=False, n_restarts=0).fit(X, y) for y in targets]
+    made = TableModel(preparer, screener, models, classes, "state")
+    made.seen = SeenRows.of(X, made.variables)
+    return made
 
 
 TWO = fitted(("well", "ill"), [SIGN])
@@ -143,7 +145,10 @@ def test_rows_may_come_in_another_order_and_number():
         (["two.skops", "absent.csv"], "absent.csv does not exist"),
         (["two.skops", "absent"], "There is no file absent."),
         (["two.skops", "new.csv", "--out", "x/y.csv"], "The folder x does not exist"),
-        (["two.skops", "new.csv", "--out", "y.xls"], "y.xls must end in .csv, .tsv or .parquet"),
+        (
+            ["two.skops", "new.csv", "--out", "y.xls"],
+            "y.xls must end in .csv, .tsv, .json or .parquet",
+        ),
         (["two.skops", "new.csv", "--threshold", "1.5"], "a probability, 0 to 1; got 1.5"),
         (["three.skops", "new.csv", "--threshold", ".5"], "for two classes, and 'state' has 3"),
         (["number.skops", "new.csv", "--threshold", ".5"], "'state' is a number: --threshold"),
@@ -154,8 +159,61 @@ def test_mistakes_are_one_line(arguments, message):
 
 
 def test_missing_columns_are_named():
-    TABLE[["sex"]].to_csv("part.csv", index=False)
-    failed(run("two.skops", "part.csv"), "lacks 1 of the 2 columns that are used: 'age'")
+    TABLE[["sex"]].assign(agee=1).to_csv("part.csv", index=False)
+    result = run("two.skops", "part.csv")
+    failed(result, "lacks 1 of the 2 columns that are used: 'age'. Did you mean 'age' by 'agee'?")
+
+
+def test_a_column_that_the_model_does_not_use_may_be_absent_or_strange():
+    model = GPClassifier(SE(0, lengthscale=10.0), optimise=False, n_restarts=0)
+    X = TWO.numbers(TABLE)
+    alone = TableModel(TWO.preparer, TWO.screener, [model.fit(X, SIGN)], ("a", "b"), "state")
+    assert alone.columns == ("age",)
+    save_model(alone, "alone.skops")
+    TABLE.assign(sex="never seen").to_csv("strange.csv", index=False)
+    TABLE[["age"]].to_csv("age.csv", index=False)
+    results = [run("alone.skops", name) for name in ("strange.csv", "age.csv")]
+    for result in results:
+        assert result.stderr == ""
+        share = written(result)["probability of b"]
+        np.testing.assert_allclose(share, alone.predict_proba(TABLE)[:, 1])
+
+
+def test_values_outside_what_the_model_has_seen_are_counted():
+    strange = TABLE.copy()
+    strange.loc[[1, 4], "age"] = [200.0, -3.0]
+    strange.to_csv("strange.csv", index=False)
+    result = run("two.skops", "strange.csv")
+    low, high = TABLE["age"].min(), TABLE["age"].max()
+    expected = f"2 cells of 'age' lie outside {low:.4g} to {high:.4g}, all that the model has seen."
+    assert result.stderr == expected + "\n"
+
+
+@pytest.mark.parametrize("name", ["two", "number", "three"])
+def test_explanations_add_up_to_the_score(name):
+    model = {"two": TWO, "number": NUMBER, "three": THREE}[name]
+    found = written(run(f"{name}.skops", "new.csv", "--explain"))
+    steps = found["contribution of age"] + found["contribution of sex"]
+    np.testing.assert_allclose(found["score of a typical row"] + steps, found["score"])
+    X = model.numbers(TABLE)
+    if name == "number":
+        np.testing.assert_allclose(found["score"], model.models[0].predict(X))
+    elif name == "two":
+        np.testing.assert_allclose(found["score"], model.models[0].latent(X), atol=1e-12)
+    else:
+        assert found["explained class"].tolist() == model.predict(TABLE).tolist()
+        each = np.column_stack([one.latent(X) for one in model.models])
+        own = each[np.arange(len(X)), np.argmax(model.predict_proba(TABLE), axis=1)]
+        np.testing.assert_allclose(found["score"], own, atol=1e-12)
+
+
+def test_rows_are_written_as_json():
+    rows = json.loads(run("two.skops", "new.csv", "--json").stdout)
+    assert len(rows) == 40
+    assert rows[3]["probability of ill"] == pytest.approx(TWO.predict_proba(TABLE)[3, 1], abs=1e-9)
+    run("two.skops", "new.csv", "--out", "out.json")
+    with open("out.json") as file:
+        assert json.load(file) == rows
 
 
 def test_a_model_of_arrays_is_refused():

@@ -110,10 +110,11 @@ def test_a_report_and_its_predictions_are_harmless():
     result = run("report", "rows.csv", *options)
     assert result.exit_code == 0, result.output
     harmless(result.output)
-    pd.read_csv("rows.csv").assign(**{TITLE: "\x1bnew"}).to_csv("new.csv", index=False)
+    pd.read_csv("rows.csv").assign(**{RED: 99.0, TITLE: "\x1bnew"}).to_csv("new.csv", index=False)
     result = run("predict", "rows-model.skops", "new.csv", "--out", f"{TURNED}.csv")
     assert result.exit_code == 0, result.output
-    assert "level that the model has not seen" in result.stderr
+    assert "40 cells of" in result.stderr
+    assert "red" in result.stderr
     harmless(result.output)
     assert Path(f"{TURNED}.csv").is_file()
 

@@ -313,3 +313,13 @@ def test_a_search_that_does_worse_than_the_baseline_is_told_so():
     assert 0 < result.interval[0] < 0.25 < result.interval[1] < 0.75
     result = honest_score(Contrary(), rows, y, interval="corrected_t")
     assert "All scores are equal, so the interval has no width" in result.describe()
+
+
+def test_a_result_prints_one_line(table):
+    X, y = table
+    result = honest_score(LogisticRegression(), X, y, outer=4, random_state=0)
+    shown = repr(result)
+    assert shown.startswith(f"HonestScore(accuracy {result.mean:.3g}, 95% from ")
+    assert shown.endswith(f"4 folds, baseline {result.baseline:.3g})")
+    assert "\n" not in shown
+    assert len(shown) < 100

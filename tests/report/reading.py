@@ -10,6 +10,7 @@ from parsimon.report.document import (
     Explorer,
     Figure,
     KeyFigures,
+    Listings,
     Note,
     Paragraph,
     Reference,
@@ -82,6 +83,9 @@ def paragraphs(found: tuple[Block, ...]) -> Iterator[Paragraph]:
             yield block.paragraph
         elif isinstance(block, Bullets):
             yield from block.items
+        elif isinstance(block, Listings):
+            for one in block.items:
+                yield from one.bullets.items
 
 
 def figures(document: Document) -> list[Figure]:
@@ -113,6 +117,12 @@ def text(found: Findings, anchor: str) -> str:
             yield from read(inner)
 
     return "\n".join("\n".join(read(one)) for one in sections(document) if one.anchor == anchor)
+
+
+def lead(found: Findings) -> str:
+    """Return the paragraphs and lists of the first screen."""
+    document = write(found)
+    return "\n".join(plain(one, document.numbers()) for one in paragraphs(document.lead))
 
 
 def texts(document: Document) -> Iterator[str]:

@@ -25,6 +25,7 @@ from parsimon.report.findings import (
     Variable,
     VariableFinding,
 )
+from parsimon.report.row_findings import RowExplanation, RowPart
 from parsimon.structures import Claim
 
 HOSTILE = "<script>alert(1)</script> \"q\" 'a' & $x$ #let 年龄"
@@ -193,6 +194,28 @@ def checks(names: tuple[str, ...] = NAMES) -> Checks:
     )
 
 
+def explained(names: tuple[str, ...] = NAMES, label: str = "diabetic") -> tuple:
+    parts = (((names[0],), 0.81), ((names[2], names[3]), -0.32))
+    return tuple(
+        RowExplanation(
+            row=row,
+            role=role,
+            label=label,
+            probability=probability,
+            level=-0.4,
+            parts=tuple(
+                RowPart(values=tuple((name, "88") for name in own), contribution=value * sign)
+                for own, value in parts
+            ),
+        )
+        for row, role, probability, sign in (
+            (12, "typical", 0.61, 1),
+            (40, "borderline", 0.34, 0.25),
+            (126, "surprising", 0.02, -1),
+        )
+    )
+
+
 def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
     front = models(names)
     product = model(
@@ -256,6 +279,7 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
         ),
         claims=claims(names),
         front_picture="study-1-front",
+        explained=explained(names, positive),
     )
 
 
@@ -381,8 +405,14 @@ def regression() -> Findings:
             baseline_log_loss=float("nan"),
             brier=float("nan"),
             root_mean_square=54.1,
+            error=interval(0.5, 0.06),
+            baseline_error=interval(1.0, 0.0),
+            gain=interval(0.5, 0.06),
         ),
         checks=Checks(source="leave-one-out", coverage=0.947, surprising=one.checks.surprising[:1]),
+        explained=tuple(
+            replace(each, probability=150.0, level=150.0, label="151") for each in explained()
+        ),
         claims=claims(target="progression"),
     )
     table = replace(found.table, task="regression", classes=(), target="progression")

@@ -2,22 +2,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import same_color
-from scipy.stats import binomtest, kruskal, spearmanr
+from scipy.stats import binomtest
 
-from parsimon._style import BLUE, GREEN, GREY, VERMILION
+from parsimon._style import BLUE, GREY, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
     ClassRows,
     calibration_curve,
     data_figure,
-    parallel_coordinates,
     search_tree,
 )
 from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.figures.sketches import folds_sketch, schematic
 from parsimon.report.figures.svg_text import caption
-from parsimon.report.figures.table_figure import axis_order, separation
 
 
 @pytest.fixture(autouse=True)
@@ -38,112 +36,9 @@ def lines_by_class(ax):
     return [c for c in ax.collections if hasattr(c, "get_segments")]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_separation_is_kruskal_and_wallis_statistic_over_its_greatest_value(n_classes):
-    points = table(n_classes=n_classes)
-    expected = [
-        kruskal(*(column[points.y == code] for code in range(n_classes))).statistic
-        / (len(points.y) - 1)
-        for column in points.X.T
-    ]
-    np.testing.assert_allclose(separation(points), expected, rtol=1e-9)
-
-
-def test_axes_begin_with_the_best_column_and_follow_rank_correlation(rng):
-    points = table(200, 6)
-    order = axis_order(points)
-    assert sorted(order) == list(range(6))
-    assert order[0] == np.argmax(separation(points))
-    correlation = np.abs(spearmanr(points.X).statistic)
-    for place in range(5):
-        rest = order[place + 1 :]
-        assert order[place + 1] == rest[np.argmax(correlation[order[place], rest])]
-
-
-def test_axis_order_does_not_depend_on_units_and_puts_constants_last():
-    points = table(80, 4)
-    scaled = ClassRows(np.exp(points.X) * [1, 100, 0.01, 7], points.y)
-    np.testing.assert_array_equal(axis_order(points), axis_order(scaled))
-    with_constant = ClassRows(np.column_stack([np.ones(80), points.X]), points.y)
-    assert axis_order(with_constant)[-1] == 0
-
-
-def test_lines_run_from_least_to_greatest_and_the_positive_class_lies_on_top():
-    points = table(30, 3, names=["a", "b", "c"])
-    ax = parallel_coordinates(points, order=["c", "a"])
-    negative, positive = lines_by_class(ax)
-    assert same_color(negative.get_color()[0][:3], BLUE)
-    assert same_color(positive.get_color()[0][:3], VERMILION)
-    assert positive.get_zorder() > negative.get_zorder()
-    drawn = np.array(positive.get_segments())[:, :, 1]
-    column = points.X[:, [2, 0]]
-    expected = (column - column.min(0)) / np.ptp(column, axis=0)
-    np.testing.assert_allclose(drawn, expected[points.y == 1])
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["c", "a"]
-    ends = [text.get_text().replace("−", "-") for text in ax.texts]
-    np.testing.assert_allclose(
-        [float(end) for end in ends],
-        [column[:, 0].min(), column[:, 0].max(), column[:, 1].min(), column[:, 1].max()],
-        rtol=1e-3,
-    )
-
-
-def test_thick_lines_join_the_medians_of_the_classes():
-    points = table(31, 3)
-    ax = parallel_coordinates(points, order="given")
-    scaled = (points.X - points.X.min(0)) / np.ptp(points.X, axis=0)
-    medians = [line for line in ax.lines if line.get_marker() == "o"]
-    for code, line in enumerate(medians):
-        np.testing.assert_allclose(line.get_ydata(), np.median(scaled[points.y == code], axis=0))
-    assert medians[0].get_linestyle() != medians[1].get_linestyle()
-
-
-def test_a_long_table_is_sampled_by_class_and_the_caption_says_so():
-    X = np.random.default_rng(0).normal(size=(1000, 2))
-    points = ClassRows(X, np.arange(1000) < 100)
-    ax = parallel_coordinates(points, most_rows=200, random_state=1)
-    assert [len(c.get_segments()) for c in lines_by_class(ax)] == [180, 20]
-    assert "200 of 1000 rows" in caption(ax)
-    again = parallel_coordinates(points, most_rows=200, random_state=1)
-    other = parallel_coordinates(points, most_rows=200, random_state=2)
-    first, second, third = (lines_by_class(one)[1].get_segments() for one in (ax, again, other))
-    np.testing.assert_array_equal(first, second)
-    assert not np.array_equal(first, third)
-    assert "rows, every class" not in caption(parallel_coordinates(points, most_rows=1000))
-
-
-def test_a_wide_table_keeps_the_columns_that_separate_best():
-    X = np.random.default_rng(3).normal(size=(80, 20))
-    X[:40, ::4] += 1.0
-    points = ClassRows(X, np.arange(80) < 40)
-    ax = parallel_coordinates(points, most_columns=5)
-    best = {f"x{column + 1}" for column in np.argsort(-separation(points))[:5]}
-    assert {text.get_text() for text in ax.get_xticklabels()} == best
-    assert "5 of 20 columns that separate the classes best" in caption(ax)
-    given = parallel_coordinates(points, most_columns=5, order="given", title="Wide")
-    names = [text.get_text() for text in given.get_xticklabels()]
-    assert names == sorted(names, key=lambda name: int(name[1:]))
-    assert given.get_title(loc="left") == "Wide"
-
-
-def test_data_alone_may_have_more_classes():
-    ax = parallel_coordinates(table(60, 4, n_classes=3, class_names=["a", "b", "c"]))
-    tints = [collection.get_color()[0][:3] for collection in lines_by_class(ax)]
-    assert all(map(same_color, tints, [BLUE, VERMILION, GREEN]))
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a (20)", "b (20)", "c (20)"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"order": "best"}, 'order must be "structure"'),
-        ({"order": []}, "no column to draw"),
-        ({"most_rows": 0}, "most_rows and most_columns"),
-    ],
-)
-def test_parallel_coordinates_refuse(options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        parallel_coordinates(table(), **options)
+def test_more_than_three_columns_are_refused():
+    with pytest.raises(InvalidInputError, match="up to three columns, got 4"):
+        data_figure(table(20, 4))
 
 
 def test_the_data_figure_fits_the_number_of_columns():
@@ -156,10 +51,9 @@ def test_the_data_figure_fits_the_number_of_columns():
     scatter = data_figure(points)
     np.testing.assert_array_equal(scatter.lines[1].get_xydata(), points.X[points.y == 1])
     assert data_figure(table(n_columns=3)).name == "3d"
-    assert len(data_figure(table(n_columns=5)).get_xticklabels()) == 5
 
 
-@pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
 @pytest.mark.parametrize("case", ["five rows", "constant column", "no positive row", "one row"])
 def test_data_figures_draw_for_edge_cases(n_columns, case):
     X = np.arange(5.0 * n_columns).reshape(5, n_columns)
@@ -296,7 +190,7 @@ def test_calibration_curve_draws_the_bins_and_the_diagonal(rng):
     assert ax.get_xlabel() == "predicted probability of ill"
     assert ax.get_title(loc="left") == "Check"
     inside = np.sum((bins.low <= bins.predicted) & (bins.predicted <= bins.high))
-    assert f"{inside} of 5 intervals" in caption(ax)
+    assert f"of which {inside} hold the mean prediction" in caption(ax)
     assert "90% intervals" in caption(ax)
 
 

@@ -16,7 +16,6 @@ from parsimon.report.figures import (
     ClassRows,
     data_figure,
     label,
-    parallel_coordinates,
     posterior_1d,
     posterior_2d,
     search_tree,
@@ -198,7 +197,6 @@ def test_hostile_names_are_drawn_and_never_interpreted(name):
         for axes in (
             posterior_1d(linear, points, column=0, title=name),
             posterior_2d(linear, points, title=name, n_grid=15)[0],
-            parallel_coordinates(points, title=name),
             search_tree(nodes, title=name),
         ):
             text = svg(axes.figure)
@@ -211,18 +209,9 @@ def test_hostile_names_are_drawn_and_never_interpreted(name):
             assert not {"\x00", "\x07", "\n"} & set("".join(shown))
 
 
-@pytest.mark.parametrize("draw", [data_figure, parallel_coordinates])
-def test_a_class_that_begins_with_an_underscore_is_still_named(draw):
-    ax = draw(table(20, 2, class_names=["_no", "yes"]))
+def test_a_class_that_begins_with_an_underscore_is_still_named():
+    ax = data_figure(table(20, 2, class_names=["_no", "yes"]))
     assert [text.get_text().strip()[:3] for text in ax.get_legend().get_texts()] == ["_no", "yes"]
-
-
-def test_shortened_names_that_would_be_equal_are_numbered():
-    names = [f"expression_of_gene_{k}_in_the_liver_of_mice" for k in (1, 2)]
-    shown = [t.get_text() for t in parallel_coordinates(table(names=names)).get_xticklabels()]
-    assert len(set(shown)) == 2
-    assert {text[-3:] for text in shown} == {"[1]", "[2]"}
-    assert max(map(len, shown)) <= 21
 
 
 def test_captions_are_plain_text_with_names_as_given():

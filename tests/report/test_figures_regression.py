@@ -36,7 +36,7 @@ def test_the_line_is_the_mean_and_the_band_two_deviations():
     assert top == pytest.approx(line.get_ydata().max() + 0.4)
     np.testing.assert_allclose(np.sort(ax.lines[0].get_ydata()), np.sort(rows.y))
     assert ax.get_ylabel() == "effect"
-    assert "Held constant: dose = 0, smoker = 1" in caption(ax)
+    assert "held as in this row: age = 0, dose = 0, smoker = 1" in caption(ax)
 
 
 def test_two_values_give_points_and_a_second_column_gives_curves():

@@ -114,9 +114,9 @@ def test_every_kind_of_block_says_its_words():
 @pytest.mark.parametrize(
     ("sample", "words"),
     [
-        ("findings", "so both are optimistic. The honest figures are in the summary."),
-        ("fast", "so both are optimistic. This run measured no honest error."),
-        ("regression", "so they are optimistic. The honest figures are in the summary."),
+        ("findings", "so they are optimistic. The honest ones stand at the top."),
+        ("fast", "so they are optimistic. This run measured no honest error."),
+        ("regression", "so they are optimistic. The honest ones stand at the top."),
     ],
 )
 def test_the_explorer_says_that_its_numbers_are_optimistic(sample, words):

@@ -17,7 +17,6 @@ from parsimon.report.sections._phrases import (
     points,
     spelled,
 )
-from parsimon.report.sections.table.interactions import favoured, times
 
 SHARES = st.floats(-2, 3, allow_nan=False)
 
@@ -83,20 +82,3 @@ def test_durations():
     assert duration(60) == "1 minute"
     assert duration(3600) == "1 hour"
     assert duration(59.6) == "1 minute"
-
-
-@given(st.floats(-60, 60))
-def test_bayes_factors(log):
-    said = times(log)
-    if abs(log) <= math.log(1e6):
-        number = float(said.removeprefix("about ").removesuffix(" times").replace(",", ""))
-        assert math.isclose(number, math.exp(abs(log)), rel_tol=0.06)
-    else:
-        assert said == "more than a million times"
-
-
-@given(st.floats(1, 60))
-def test_evidence_has_two_sides(log):
-    better = f"{times(log)} more probable under this than under that"
-    assert better in favoured(log, "this", "that")
-    assert better in favoured(-log, "that", "this")

@@ -120,9 +120,9 @@ ONE = {
     ),
     "suspicious_value": (
         {"column": "pressure", "count": 35, "value": "0"},
-        "One column has a value that lies far from the others and may stand for “missing”: "
-        "pressure (0 in 35 rows). Nothing was changed. If so, empty these cells and run the "
-        "report again.",
+        "One column has a value that lies far from the others: pressure (0 in 35 rows). Nothing "
+        "was changed. If it stands for “not known” rather than for a count of none, empty these "
+        "cells and run the report again.",
     ),
 }
 
@@ -166,9 +166,9 @@ TWO = {
     "cells “v”) and b (all but 4 cells “v”).",
     "unseen_levels": "Levels occur that no fitted row had: a (4 cells, taken as “v”) and b (4 "
     "cells, taken as “v”).",
-    "suspicious_value": "Two columns have values that lie far from the others and may stand for "
-    "“missing”: a (v in 4 rows) and b (v in 4 rows). Nothing was changed. If so, empty these "
-    "cells and run the report again.",
+    "suspicious_value": "Two columns have values that lie far from the others: a (v in 4 rows) and "
+    "b (v in 4 rows). Nothing was changed. If they stand for “not known” rather than for a count "
+    "of none, empty these cells and run the report again.",
 }
 
 

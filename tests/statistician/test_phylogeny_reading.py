@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo import Tree, brownian_traits, read_tree, yule_tree
+from parsimon.phylo import PhyloPCA, Tree, brownian_traits, read_tree, yule_tree
 from parsimon.statistician.families.phylo._species import match_rows, read_traits, redundant_columns
 
 TREE = read_tree("(((A_a:1,B:1):1,C:2):1,(D:2,(E:1,F:1):1)DEF:1);")
@@ -89,20 +89,69 @@ def test_rows_without_a_target_are_to_be_predicted():
     assert "C" in found.tree.tip_names
 
 
-def test_rows_without_a_feature_count_for_the_signal_alone():
+def test_rows_without_a_feature_stay_with_what_relatives_let_expect():
     table = frame(x=[2.0, np.nan, 5.0, 4.0, 6.0, np.nan], y=[1.0, 2.0, 4.0, 3.0, 5.0, np.nan])
     found = read_traits(table, TREE, "y")
-    assert list(found.X.index) == ["A_a", "C", "D", "E"]
-    assert list(found.measured.index) == ["A_a", "B", "C", "D", "E"]
-    assert found.table.incomplete == ("B",)
-    assert found.table.gaps == (("x", 1),)
-    assert found.table.n_unpredictable == 1
-    assert "F" not in found.tree.tip_names
+    assert list(found.X.index) == list(found.measured.index) == ["A_a", *"BCDE"]
+    assert list(found.new.index) == ["F"]
+    whole = pd.concat([found.X, found.new])["x"]
+    expected = PhyloPCA(TREE).fit(table.set_index("tip")[["x"]]).imputed_[:, 0]
+    np.testing.assert_allclose(whole.to_numpy(), expected, atol=0.05)
+    # Cells that are there are never touched.
+    assert whole[["A_a", "C", "D", "E"]].tolist() == [2, 5, 4, 6]
+    assert found.table.n_completed == 2
+    assert found.table.completed == (("x", 2),)
+    assert (found.table.n_incomplete, found.table.n_unpredictable) == (0, 0)
+
+
+def test_the_target_has_no_part_in_what_is_expected():
+    table = frame(x=[2.0, np.nan, 5.0, 4.0, 6.0, 7.0])
+    other = table.assign(y=table["y"].to_numpy()[::-1])
+    pd.testing.assert_frame_equal(read_traits(table, TREE, "y").X, read_traits(other, TREE, "y").X)
+
+
+def test_gaps_of_many_columns_are_near_the_truth(rng):
+    tree = yule_tree(80, random_state=1)
+    whole = brownian_traits(tree, 3, random_state=1)
+    whole["trait3"] = whole["trait1"] - whole["trait2"] + 0.05 * rng.normal(size=80)
+    holes = whole.mask(rng.random(whole.shape) < 0.15).assign(y=whole["trait1"])
+    found = read_traits(holes, tree, "y", features=["trait1", "trait2", "trait3"])
+    gaps = holes[["trait1", "trait2", "trait3"]].isna().loc[found.X.index]
+    truth = whole.loc[found.X.index]
+    off = (found.X - truth)[gaps].stack()
+    assert len(found.X) == 80
+    assert np.sqrt((off**2).mean()) < 0.3 * truth.to_numpy().std()
+
+
+def test_a_column_with_too_few_cells_is_left_out():
+    table = frame(x=[2.0, 3.0, 5.0, np.nan, np.nan, np.nan], b=[1.0, 5.0, 3.0, 7.0, 2.0, 2.5])
+    found = read_traits(table, TREE, "y")
+    assert left_out(found) == {"x": "costly"}
+    assert found.table.n_fitted == 6
+
+
+def test_words_become_features_one_for_each_level():
+    tree = yule_tree(30, random_state=0)
+    table = brownian_traits(tree, 1, random_state=0).rename(columns={"trait1": "y"})
+    mode = np.where(np.arange(30) % 4, "eggs", "young").astype(object)
+    place = np.array(["sea", "lake", "land"] * 10, dtype=object)
+    mode[5], place[7] = None, None
+    found = read_traits(table.assign(mode=mode, place=place), tree, "y")
+    assert found.table.coded == ("mode", "place")
+    assert list(found.X.columns) == [
+        *("mode = young", "place = lake", "place = land", "place = sea"),
+    ]
+    assert set(found.X["place = sea"].drop(table.index[7])) == {0.0, 1.0}
+    # An empty cell is expected from relatives, not a level of its own.
+    assert dict(found.table.completed) == dict.fromkeys(found.X.columns, 1)
+    shares = found.X.filter(like="place").sum(axis=1)
+    np.testing.assert_allclose(shares, 1, atol=1e-9)
+    assert len(found.table.redundant) == 1
 
 
 def test_columns_that_hold_no_numbers_are_left_out():
     table = frame(
-        colour=["red", "blue"] * 3,
+        colour=["red", "blue", "grey", "green", "black", "white"],
         seen=pd.to_datetime(["2020-01-01"] * 6),
         same=[4.0] * 6,
         gone=[None] * 6,
@@ -146,12 +195,12 @@ def test_features_that_are_named_stay_whatever_is_missing():
     table = frame(a=[np.nan, np.nan, 3.0, 4.0, 1.0, 2.0], b=[1.0] * 5 + [2.0])
     found = read_traits(table, TREE, "y", features=["a"])
     assert list(found.X.columns) == ["a"]
-    assert found.table.n_fitted == 4
+    assert found.table.n_fitted == 6
     assert read_traits(table, TREE, "y", features=[]).X.shape == (6, 0)
 
 
 def test_a_column_that_is_constant_among_the_rows_left_is_left_out():
-    table = frame(a=[np.nan, 3.0, 3.0, 4.0, 5.0, 6.0], b=[7.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    table = frame(b=[7.0, 1.0, 1.0, 1.0, 1.0, 1.0], y=[np.nan, 2.0, 4.0, 3.0, 5.0, 6.0])
     found = read_traits(table, TREE, "y")
     assert left_out(found) == {"b": "constant"}
 
@@ -196,7 +245,7 @@ def test_with_fewer_species_than_columns_nothing_is_called_redundant(rng):
         ({}, {"features": ["y"]}, "'y' is the target, names the tips or is dropped"),
         ({}, {"features": ["nope"]}, "no column 'nope'"),
         ({}, {"drop": ["nope"]}, "no column 'nope'"),
-        ({"c": list("aabbcc")}, {"features": ["c"]}, "feature 'c' holds text such as 'a'"),
+        ({"c": list("abcdef")}, {"features": ["c"]}, "feature 'c' holds text such as 'a'"),
         ({"c": pd.to_datetime(["2020-01-01"] * 6)}, {"features": ["c"]}, "'c' holds dates"),
         (
             {"c": [1.0, 2.0, 3.0, None, None, None]},

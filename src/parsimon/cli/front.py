@@ -56,7 +56,7 @@ def front(
 ) -> None:
     """Find the Pareto front of TABLE, choose a row from it, and draw it.
 
-    TABLE is a CSV, TSV or Parquet file with one row for each candidate: models, settings,
+    TABLE is a CSV, TSV, Excel or Parquet file with one row for each candidate: models, settings,
     designs. A row is on the front if no other row is at least as good in every objective and
     better in one; rows that are equal in all objectives are all kept.
 
@@ -95,7 +95,7 @@ def _input(
         if not (maximise or minimise):
             maximise, minimise = ["auc"], ["features"]
     elif table is None:
-        raise InvalidInputError("Give a table (CSV, TSV or Parquet), or try --demo.")
+        raise InvalidInputError("Give a table (CSV, TSV, Excel or Parquet), or try --demo.")
     else:
         data = read_table(table)
     if not (maximise or minimise):

@@ -7,16 +7,21 @@ from typing import Any
 import click
 
 from parsimon import __version__
+from parsimon._checks import did_you_mean
 from parsimon.cli.printing import say, visible
 from parsimon.exceptions import ParsimonError
 
 # name -> (module under parsimon.cli, attribute, help shown in the list)
 COMMANDS = {
     "report": ("report", "report", "Search a table for what predicts a column, and report it."),
+    "compare": ("compare", "compare", "Measure all models of a table on the same new rows."),
+    "fit": ("fit", "fit", "Fit one model to a table, and save it."),
     "predict": ("predict", "predict", "Predict new rows with a saved model."),
-    "phylo": ("phylo", "phylo", "Explain a trait of related species, and report it."),
+    "explain": ("explain", "explain", "Say what speaks for and against each prediction."),
+    "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),
     "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),
+    "completion": ("completion", "completion", "Print what makes a shell complete commands."),
 }
 
 
@@ -38,6 +43,13 @@ class LazyGroup(click.Group):
             importlib.import_module(f"parsimon.cli.{module}"), attribute
         )
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self,

@@ -35,7 +35,7 @@ def find_places(
     """Return where each file goes: all in one folder, named after the page."""
     folder = Path() if out is None else out
     if out is None or out.is_dir():
-        page = folder / f"{_file_name(name)}-{ending}.html"
+        page = folder / f"{file_name(name)}-{ending}.html"
     elif out.suffix.lower() in _OTHER_ENDINGS:
         option = _OTHER_ENDINGS[out.suffix.lower()]
         advice = f", and {option} writes {out} beside it" if option else ""
@@ -104,7 +104,8 @@ def show_summary(lines: Iterable[str], places: Mapping[str, Path]) -> None:
         say(f"{kind:<9} {path}  ({_size(path)})")
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
+    """Return a table's name as a file may have it."""
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "table"
 
 

@@ -1,7 +1,6 @@
 """`parsimon predict`: a saved model looks at new rows."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +8,24 @@ import click
 import numpy as np
 
 from parsimon.cli.printing import give, say
-from parsimon.cli.sources import find_source
+from parsimon.cli.saved_models import fitting_parts, remarks, table_model
+from parsimon.cli.sources import complete_table, find_source
 from parsimon.cli.tables import check_target
-from parsimon.exceptions import InvalidInputError, MissingDependencyError, ParsimonError
+from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.statistician.contributions import Contributions
+
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
+_JSON = ".json"
 _PARQUET = (".parquet", ".pq")
-# What a model raises that someone has put together wrongly.
-_UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--out", type=click.Path(path_type=Path), help="A file instead of the screen.")
 @click.option(
     "--threshold",
@@ -32,36 +33,41 @@ _UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
     metavar="P",
     help="Least probability at which the positive class is called.  [default: 0.5]",
 )
-def predict(model: Path, table: str, out: Path | None, threshold: float | None) -> None:
+@click.option("--explain", is_flag=True, help="Add what each column contributes to each row.")
+@click.option("--json", "as_json", is_flag=True, help="Write the rows as JSON.")
+def predict(
+    model: Path,
+    table: str,
+    out: Path | None,
+    threshold: float | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
     """Predict the rows of TABLE with MODEL, a file that parsimon report saved.
 
     The rows are written as CSV with further columns: the class and the probability of each class,
-    or the number and its standard deviation. --out writes CSV, TSV or Parquet, by its ending.
-    TABLE needs the columns that the model was fitted to; others are kept and not used.
+    or the number and its standard deviation. --out writes CSV, TSV, Parquet or JSON, by its
+    ending. TABLE needs the columns that the model uses; others are kept. Cells that are empty, or
+    outside what the model has seen, are counted on standard error.
 
     \b
     Examples:
         parsimon predict pima-model.skops new.csv --out predicted.csv
         parsimon predict pima-model.skops new.csv --threshold 0.2
+        parsimon predict pima-model.skops new.csv --explain
     """
     check_target(out)
     _check_ending(out)
-    fitted = _table_model(model)
+    fitted = table_model(model)
     frame = find_source(table).frame
-    try:
+    with fitting_parts(model):
         found = predictions(fitted, frame, threshold=threshold)
         said = list(remarks(fitted, frame))
-    except ParsimonError:
-        raise
-    except _UNFIT as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InvalidInputError(
-            f"The model {model} cannot be used, since its parts do not fit together ({reason}); "
-            "save it again."
-        ) from error
+        if explain:
+            found |= explanation_columns(fitted.contributions(frame))
     for line in said:
         say(line, err=True)
-    _write(_beside(frame, found), out)
+    _write(_beside(frame, found), out, as_json=as_json)
     if out is not None:
         say(f"{len(frame)} rows written to {out}.")
 
@@ -91,16 +97,14 @@ def predictions(
     return {f"predicted {target}": model.classes_[called], **chances}
 
 
-def remarks(model: Any, frame: "pd.DataFrame") -> Iterator[str]:
-    """Yield what was done to cells that the model could not take as they are."""
-    for one in model.preparer.treatments_of(frame):
-        cells = "1 cell" if one.count == 1 else f"{one.count} cells"
-        if one.kind == "cells_filled":
-            yield f"{cells} of {one.column!r} without a number taken as {one.value}."
-        elif one.kind == "missing_level":
-            yield f"{cells} of {one.column!r} empty, taken as a level of their own."
-        elif one.kind == "unseen_levels":
-            yield f"{cells} of {one.column!r} with a level that the model has not seen."
+def explanation_columns(found: "Contributions") -> dict[str, Any]:
+    """Return the columns that --explain adds: the typical row's score and what each column adds."""
+    towards = {} if found.towards is None else {"explained class": found.towards}
+    added = {
+        f"contribution of {name}": found.values[:, place]
+        for place, name in enumerate(found.columns)
+    }
+    return {**towards, "score of a typical row": found.base, **added, "score": found.score}
 
 
 def _checked(threshold: float, model: Any) -> float:
@@ -113,19 +117,6 @@ def _checked(threshold: float, model: Any) -> float:
     return threshold
 
 
-def _table_model(path: Path) -> Any:
-    from parsimon.statistician.saving import load_model
-    from parsimon.statistician.table_model import TableModel
-
-    model = load_model(path)
-    if not isinstance(model, TableModel):
-        raise InvalidInputError(
-            f"{path} holds a {type(model).__name__}, which takes numbers, not tables; "
-            "load it with parsimon.statistician.load_model."
-        )
-    return model
-
-
 def _beside(frame: "pd.DataFrame", found: dict[str, Any]) -> "pd.DataFrame":
     """Return the table with further columns; none of its own is replaced."""
     from parsimon.statistician.prepare.frames import unused
@@ -135,18 +126,20 @@ def _beside(frame: "pd.DataFrame", found: dict[str, Any]) -> "pd.DataFrame":
 
 
 def _check_ending(out: Path | None) -> None:
-    if out is not None and out.suffix.lower() not in (*_SEPARATORS, *_PARQUET):
-        raise InvalidInputError(f"{out} must end in .csv, .tsv or .parquet.")
+    if out is not None and out.suffix.lower() not in (*_SEPARATORS, *_PARQUET, _JSON):
+        raise InvalidInputError(f"{out} must end in .csv, .tsv, .json or .parquet.")
 
 
-def _write(frame: "pd.DataFrame", out: Path | None) -> None:
+def _write(frame: "pd.DataFrame", out: Path | None, *, as_json: bool) -> None:
     if out is None:
-        give(frame.to_csv(index=False))
+        give(_records(frame) if as_json else frame.to_csv(index=False))
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         if out.suffix.lower() in _PARQUET:
             frame.to_parquet(beside, index=False)
+        elif as_json or out.suffix.lower() == _JSON:
+            beside.write_text(_records(frame), encoding="utf-8")
         else:
             frame.to_csv(beside, sep=_SEPARATORS[out.suffix.lower()], index=False)
         os.replace(beside, out)
@@ -156,3 +149,11 @@ def _write(frame: "pd.DataFrame", out: Path | None) -> None:
         ) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _records(frame: "pd.DataFrame") -> str:
+    """Return the rows as a JSON list of objects; a name that occurs twice gets a number."""
+    from parsimon.statistician.prepare.frames import column_names
+
+    named = frame.set_axis(list(column_names(frame.columns)), axis=1)
+    return named.to_json(orient="records", date_format="iso", indent=2, force_ascii=False) + "\n"

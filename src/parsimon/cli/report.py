@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from parsimon.cli.pages import (
     INTERRUPTED,
@@ -16,11 +17,17 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.sources import complete_table, find_source, needed_target
+from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
+from parsimon.exceptions import InvalidInputError
 
 _TASKS = ("auto", "classification", "regression")
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _RULES = ("supported", "one_se", "least_error")
+_OF_TRAITS = (
+    *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
+    *TREE_NAMES,
+)
 # Options that change where and how results are shown, not the results.
 _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
 
@@ -33,7 +40,7 @@ class _Rule(click.Choice[str]):
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
 @click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
 @click.option(
@@ -68,18 +75,35 @@ class _Rule(click.Choice[str]):
     help="The structure to describe: supported (what is more probable than not), one_se or "
     "least_error.  [default: supported]",
 )
+@click.option(
+    "--family", default="gp", metavar="NAME", help="The family that leads.  [default: gp]"
+)
+@click.option(
+    "--families",
+    default="all",
+    metavar="NAMES",
+    help="Who answers beside it: some of rvm,plain-gp,svm; all or none.  [default: all]",
+)
+@click.option(
+    "--rivals",
+    default="all",
+    metavar="NAMES",
+    help="Some of linear,tree,forest,boosting; all or none.  [default: all]",
+)
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
 @click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
 @click.option("--fast", is_flag=True, help="A shallow search without an honest error.")
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@tree_options
 @click.pass_context
 def report(
     context: click.Context,
     /,
     table: str,
     target: str | None,
+    tree: str | None,
     out: Path | None,
     pdf: bool,
     as_json: bool,
@@ -89,16 +113,24 @@ def report(
 ) -> None:
     """Search TABLE for what predicts a column, and write a report about it.
 
-    TABLE is a CSV, TSV or Parquet file, or the name of a data set (see parsimon datasets), whose
-    target is known. The report is one HTML page that needs no network; the fitted model is saved
-    beside it, for parsimon predict.
+    TABLE is a CSV, TSV, Excel or Parquet file, or the name of a data set (see parsimon datasets),
+    whose target is known. The report is one HTML page that needs no network; the fitted model is
+    saved beside it, for parsimon predict. With --tree the rows are related species, and the page
+    explains a trait by features and relatives.
 
     \b
     Examples:
         parsimon report pima
         parsimon report patients.csv --target outcome --positive died --pdf
         parsimon report patients.csv --target outcome --fast --out first-look.html
+        parsimon report lizards.csv --target SVL --tree lizards.nwk
     """
+    _check_tree(context, tree)
+    if tree is not None:
+        given = {name: context.params[name] for name in _OF_TRAITS}
+        report_on_trait(context, table, ending="report", **given)
+        return
+    options = {name: value for name, value in options.items() if name not in TREE_NAMES}
     try:
         source = find_source(table, target)
         places = find_places(
@@ -126,3 +158,18 @@ def report(
 
         show_summary(summary_lines(analysis.findings), places)
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")
+
+
+def _check_tree(context: click.Context, tree: str | None) -> None:
+    """Refuse options that are for a tree alone without one, and those that do not go with one."""
+    given = [
+        option
+        for option in context.command.params
+        if context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
+        and isinstance(option, click.Option)
+    ]
+    for option in given:
+        if tree is None and option.name in TREE_NAMES:
+            raise InvalidInputError(f"{option.opts[0]} is for related species; add --tree FILE.")
+        if tree is not None and option.name not in _OF_TRAITS:
+            raise InvalidInputError(f"{option.opts[0]} does not go with --tree; leave it out.")

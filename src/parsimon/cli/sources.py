@@ -3,15 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+from click.shell_completion import CompletionItem
+
 from parsimon._checks import shorten
 from parsimon.cli.printing import say
-from parsimon.cli.tables import column, read_table
+from parsimon.cli.tables import TABLE_ENDINGS, column, read_table
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENDINGS = frozenset({".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq"})
 _PACKED = frozenset({".gz", ".bz2", ".xz", ".zip", ".zst"})
 
 
@@ -37,9 +39,20 @@ def find_source(text: str, target: str | None = None) -> Source:
         if target is not None:
             column(frame, target)
         return Source(frame, _plain_name(path), target)
-    if path.is_dir() or len(path.parts) > 1 or _endings(path) & (_ENDINGS | _PACKED):
+    if path.is_dir() or len(path.parts) > 1 or _endings(path) & (TABLE_ENDINGS | _PACKED):
         read_table(path)
     return _data_set(text, target)
+
+
+def complete_table(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer files and names of data sets to a shell that completes the name of a table."""
+    del context, parameter
+    from parsimon.datasets import names
+
+    known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [*known, CompletionItem(incomplete, type="file")]
 
 
 def needed_target(source: Source) -> str:
@@ -79,6 +92,6 @@ def _endings(path: Path) -> set[str]:
 def _plain_name(path: Path) -> str:
     """Return a file's name without the endings that say how it is written."""
     name = path.name
-    while Path(name).suffix.lower() in _ENDINGS | _PACKED:
+    while Path(name).suffix.lower() in TABLE_ENDINGS | _PACKED:
         name = Path(name).stem
     return name

@@ -3,7 +3,7 @@
 Read `honest_score` first: it runs a whole search inside each outer training part and scores it on
 rows that the search never saw. `HomogeneousKFold` and `StratifiedHalves` are scikit-learn
 splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and `anova` say whether methods
-differ, and what that rests on.
+differ, and what that rests on; `permutation_gain` says what each column is worth in company.
 """
 
 from parsimon.evaluation._honest_result import HonestScore, corrected_t_interval
@@ -18,8 +18,10 @@ from parsimon.evaluation.compare import (
 )
 from parsimon.evaluation.folds import HomogeneousKFold, StratifiedHalves
 from parsimon.evaluation.honest import honest_score
+from parsimon.evaluation.importance import ColumnGain, permutation_gain
 
 __all__ = [
+    "ColumnGain",
     "Comparison",
     "HomogeneousKFold",
     "HonestScore",
@@ -31,5 +33,6 @@ __all__ = [
     "honest_score",
     "mann_whitney",
     "pairwise",
+    "permutation_gain",
     "wilcoxon_signed_rank",
 ]

@@ -248,6 +248,15 @@ class HonestScore:
             )
         return own.gain_over(against, self.confidence)
 
+    def __repr__(self) -> str:
+        if not self.folds:
+            return f"HonestScore({self.scoring}, no folds)"
+        text = f"HonestScore({self.scoring} {self.mean:.3g}"
+        if self.interval is not None:
+            text += f", {100 * self.confidence:g}% from {self.interval[0]:.3g} to "
+            text += f"{self.interval[1]:.3g}"
+        return f"{text}, {len(self.folds)} folds, baseline {self.baseline:.3g})"
+
     def describe(self) -> str:
         """Return the result in plain words."""
         return " ".join(

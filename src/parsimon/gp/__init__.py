@@ -6,7 +6,7 @@ the fits as functions of arrays, `parsimon.inference` the mathematics, `_beam` t
 """
 
 from parsimon.gp._candidates import Candidate, SearchHistory
-from parsimon.gp._estimator import training_posterior
+from parsimon.gp._estimator import degrees_of_freedom, training_posterior
 from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_regressor
 from parsimon.gp.classifier import GPClassifier
 from parsimon.gp.regressor import GPRegressor
@@ -21,6 +21,7 @@ __all__ = [
     "KernelSearch",
     "SearchHistory",
     "SparseGPClassifier",
+    "degrees_of_freedom",
     "fit_classifier",
     "fit_regressor",
     "training_posterior",

@@ -22,8 +22,10 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
+    Contributions,
     LatentComponent,
     chosen_kernel,
+    contributions_of,
     form_of,
     warn_unless_converged,
     written_names,
@@ -283,6 +285,25 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             for parts in summands
         ]
         return lists[0] if len(lists) == 1 else tuple(lists)
+
+    def contributions(self, X: Any) -> Contributions:
+        """Return what speaks for and against the second class in each row, beside the average row.
+
+        Each additive part of the latent function, less its mean over the training rows: with the
+        level they add up to `latent`, exactly. For two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        Contributions
+            ``values`` of shape (m, n_parts), ``names`` of the parts, the ``columns`` that they act
+            on, and the ``level``.
+        """
+        self._latent_model()
+        return contributions_of(self, self._checked(X))
 
     def _check_options(self) -> None:
         check_choice("inference", self.inference, ["ep", "laplace"])

@@ -14,8 +14,10 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
+    Contributions,
     LatentComponent,
     chosen_kernel,
+    contributions_of,
     form_of,
     warn_unless_converged,
     written_names,
@@ -267,6 +269,25 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             name, sd = plain(part, names), self._unit * np.sqrt(variance)
             found.append(LatentComponent(name, part, self._unit * mean, sd))
         return found
+
+    def contributions(self, X: Any) -> Contributions:
+        """Return what speaks for more and for less in each row, beside the average row.
+
+        Each additive part of the function, less its mean over the training rows: with the level
+        they add up to `predict`, exactly.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        Contributions
+            ``values`` of shape (m, n_parts), in units of y, ``names`` of the parts, the
+            ``columns`` that they act on, and the ``level``.
+        """
+        check_is_fitted(self)
+        return contributions_of(self, validate_data(self, X, dtype=np.float64, reset=False))
 
     def _checked_noise(self) -> float | None:
         """Check all options; return the noise variance that is held, None if it is estimated."""

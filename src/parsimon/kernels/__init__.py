@@ -4,10 +4,11 @@ Read `Kernel` first. The leaves (`SquaredExponential` to `Multiquadric`) each ac
 and combine with ``+`` and ``*``. `canonical`, `simplify`, `sum_of_products` and `structure` bring
 expressions to a common form, `expand` lists the neighbours of one in a search; `plain`, `latex`,
 `spoken` and `kind` put it into words; `sample_prior` and `plot` show which functions it believes
-in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn.
+in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn, and `FunctionKernel` is one of
+your own.
 """
 
-from parsimon.kernels.adapters import from_sklearn, to_sklearn
+from parsimon.kernels.adapters import FunctionKernel, from_sklearn, to_sklearn
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.dictionaries import MultiResolution
@@ -27,6 +28,7 @@ from parsimon.kernels.words import kind, plain, spoken
 __all__ = [
     "Constant",
     "Epanechnikov",
+    "FunctionKernel",
     "GaussianCombination",
     "Kernel",
     "Laplacian",

@@ -79,8 +79,10 @@ class DataScale:
         """Return the smallest difference of two distinct values, or the floor asked for."""
         values = np.sort(self.X[:, column])
         gaps = np.diff(values)
-        smallest = gaps[gaps > _rounding(values)].min()
-        return float(max(smallest, self.gap_floor * self.extent(column)))
+        extent = self.extent(column)
+        # Far from zero every step may be lost in rounding, though the range is not.
+        smallest = gaps[gaps > _rounding(values)].min(initial=extent)
+        return float(max(smallest, self.gap_floor * extent))
 
     def extent(self, column: int) -> float:
         """Return the range."""
@@ -104,7 +106,8 @@ class DataScale:
         if len(rows) > _MOST_ROWS:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(np.intp)]
         distances = pdist(rows)
-        return float(distances[distances > _rounding(rows)].min()), float(distances.max())
+        longest = float(distances.max())
+        return float(distances[distances > _rounding(rows)].min(initial=longest)), longest
 
 
 def checked_matrix(X: Any, name: str = "X") -> Array:

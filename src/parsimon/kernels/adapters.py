@@ -1,20 +1,23 @@
-"""To and from scikit-learn: its kernel objects, and the names that SVC takes.
+"""To and from scikit-learn: its kernel objects, and the names that SVC takes; and any function.
 
 scikit-learn is imported inside the functions, so that ``import parsimon.kernels`` stays light.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels._scales import checked_matrix
+from parsimon.kernels._scales import DataScale, checked_matrix
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.form import simplify
 from parsimon.kernels.inner import Constant, Linear, Polynomial, Sigmoid
-from parsimon.kernels.leaf import Leaf
+from parsimon.kernels.leaf import Leaf, LeafValues, Range
 from parsimon.kernels.radial import (
     Laplacian,
     Matern,
@@ -27,6 +30,117 @@ if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
 _NAMES = ("rbf", "linear", "poly", "sigmoid", "laplacian")
+
+
+# Of the logarithm of a parameter, for central differences; and how far one may move, as a factor.
+_STEP, _REACH = 1e-5, 1000.0
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Leaf):
+    """A kernel of one's own: any function of two tables of rows, times a variance.
+
+    It adds, multiplies and is fitted as any other kernel. Derivatives for its parameters are taken
+    by central differences.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y, *parameters)`` returns the similarities of all rows of X with all rows of
+        Y, shape (n, m), for X of shape (n, d) and Y of shape (m, d). It must be positive
+        semi-definite. A function of a module can be saved with the model; a lambda cannot.
+    columns : int, sequence of int or None
+        Columns of X that it sees, counted from 0; None means all.
+    parameters : sequence of float
+        Where the fit of its parameters begins; all positive. The fit stays within a factor of
+        1000 of them.
+    variance : float
+        Factor in front.
+    fixed : sequence of str
+        "variance" or "parameters", to be left as they are.
+
+    Examples
+    --------
+    >>> def overlap(X, Y, width):
+    ...     return np.exp(-np.abs(X[:, None] - Y).sum(axis=2) / width)
+    >>> kernel = FunctionKernel(overlap, 0, parameters=(2.0,))
+    >>> kernel.gram([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    >>> print(kernel + SquaredExponential(1))
+    OWN_1 + SE_2
+    """
+
+    symbol: ClassVar[str] = "OWN"
+    kind: ClassVar[str] = "of one's own"
+    several: ClassVar[tuple[str, ...]] = ("parameters",)
+    settings: ClassVar[tuple[str, ...]] = ("function",)
+
+    function: Callable[..., Any]
+    columns: Any = None
+    parameters: tuple[float, ...] = ()
+    variance: float = 1.0
+    fixed: tuple[str, ...] = ()
+
+    @property
+    def hyperparameters(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The variance, and the parameters if the function has any."""
+        return ("variance", "parameters") if len(self.parameters) else ("variance",)
+
+    def _similarity(self, X: Array, Y: Array) -> Array:
+        return self._called(self._taken(X), self._taken(Y), self.parameters)
+
+    def _self_similarity(self, X: Array) -> Array:
+        rows = self._taken(X)
+        pairs = [self._called(row, row, self.parameters)[0, 0] for row in rows[:, None]]
+        return np.array(pairs, dtype=np.float64)
+
+    def _value(self, s: Array, out: Array | None = None) -> Array:
+        return s.copy() if out is None else out
+
+    def _fill_parameters(self, rows: Array, at: LeafValues) -> None:
+        assert at.pair is not None
+        X, Y = map(self._taken, at.pair)
+        logarithms = np.log(self.parameters)
+        for place in range(len(self.parameters)):
+            step = _STEP * (np.arange(len(logarithms)) == place)
+            above, below = (tuple(np.exp(logarithms + sign * step)) for sign in (1, -1))
+            change = self._called(X, Y, above) - self._called(X, Y, below)
+            rows[place] = self.variance * change / (2 * _STEP)
+
+    def _fill_diagonal(self, X: Array, out: Array) -> Array:
+        each = np.empty((len(out), 1, 1))
+        diagonal = np.empty(len(X))
+        for place in range(len(X)):
+            row = X[place : place + 1]
+            diagonal[place] = self._fill_gradients(row, row, each)[0, 0]
+            out[:, place] = each[:, 0, 0]
+        return diagonal
+
+    def _range_parameters(self, scale: DataScale) -> list[Range]:
+        del scale
+        return [(one / _REACH, one, one * _REACH) for one in self.parameters]
+
+    def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        gram = self._gram(X, Y)
+        slopes = np.zeros((*gram.shape, X.shape[1]))
+        for column in range(X.shape[1]) if self.columns is None else self.columns:
+            step = _STEP * max(float(np.abs(X[:, column]).max(initial=0.0)), 1.0)
+            moved = np.array(X)
+            moved[:, column] += step
+            above = self._gram(moved, Y)
+            moved[:, column] -= 2 * step
+            slopes[:, :, column] = (above - self._gram(moved, Y)) / (2 * step)
+        return gram, slopes
+
+    def _called(self, X: Array, Y: Array, parameters: tuple[float, ...]) -> Array:
+        found = np.array(self.function(X, Y, *parameters), dtype=np.float64)
+        if found.shape != (len(X), len(Y)):
+            raise InvalidInputError(
+                f"The kernel's function must return similarities of shape {(len(X), len(Y))} for "
+                f"{len(X)} and {len(Y)} rows, got shape {found.shape}."
+            )
+        return found
 
 
 def as_kernel(

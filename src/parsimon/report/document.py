@@ -8,6 +8,9 @@ from typing import Literal, TypeAlias
 
 from parsimon.report.findings import Picture
 
+# What the lines about the run are called at the end of a report.
+FACTS = "About this run"
+
 
 @dataclass(frozen=True)
 class Strong:
@@ -126,25 +129,44 @@ class Explorer:
     fallback: Figure | None
 
 
-Block: TypeAlias = Paragraph | Bullets | Note | KeyFigures | Table | Figure | Explorer
+@dataclass(frozen=True)
+class Listing:
+    """A list with a title of its own."""
+
+    title: str
+    bullets: Bullets
+
+
+@dataclass(frozen=True)
+class Listings:
+    """Lists that belong together, beside each other where there is room."""
+
+    items: tuple[Listing, ...]
+
+
+Block: TypeAlias = Paragraph | Bullets | Note | KeyFigures | Table | Figure | Explorer | Listings
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with blocks and smaller sections below."""
+    """A heading with blocks and smaller sections below.
+
+    folded: Whether a page shows only the heading until it is asked for more.
+    """
 
     anchor: str
     title: str
     blocks: tuple[Block, ...] = ()
     sections: tuple["Section", ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class Document:
     """The whole report.
 
-    `facts` are the front page's lines: what is said and its value. `references` are cited works:
-    a short name ("Minka 2001") and the full entry.
+    `lead` is the first screen. `facts` are lines about the run for the end: what is said and its
+    value. `references` are cited works: a short name ("Minka 2001") and the full entry.
     """
 
     title: str

@@ -10,17 +10,11 @@ the page and the data need of any of them.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from parsimon.report.row_findings import CategoryFinding as CategoryFinding
+from parsimon.report.row_findings import Interval as Interval
+from parsimon.report.row_findings import RowExplanation as RowExplanation
+from parsimon.report.row_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """An estimate with an interval around it."""
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,26 +299,6 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowFinding:
-    """A row worth a look.
-
-    row: From 1, below the header.
-    label: What the table says.
-    probability: Of the positive class, predicted without the row; for a number, the prediction.
-    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
-        off. Influence: root mean square change of the latent function at all rows if it is
-        taken out.
-    values: The variables of the model, as the table has them.
-    """
-
-    row: int
-    label: str
-    probability: float
-    score: float
-    values: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Checks:
     """How far the model may be trusted.
 
@@ -417,6 +391,8 @@ class Study:
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
     claims: What the rows support, the most probable first; about columns of the table.
+    explained: A few rows, taken apart; none where the model is no sum.
+    categories: What was observed at the levels of those that the model uses.
     """
 
     task: Task
@@ -439,6 +415,8 @@ class Study:
     search: SearchFindings
     claims: tuple[Claim, ...] = ()
     front_picture: str = ""
+    explained: tuple[RowExplanation, ...] = ()
+    categories: tuple[CategoryFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -500,11 +478,16 @@ class ReportFindings:
 class ComparedModel:
     """One model among all that answered, measured on the outer folds that all of them share.
 
-    family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator.
+    family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator; "guessing"
+        for the same answer everywhere.
     error, log_loss: Honest; `log_loss` is NaN for numbers.
-    difference: Of its error and the best one's on the same rows, positive if worse.
+    difference: Of its loss (see `Comparison.metric`) and the best one's on the same rows, positive
+        if worse.
     size: Bits that it takes to write the model down; `size_words` says of what.
-    is_level: Whether it cannot be told from the best; `recommended` is the smallest of these.
+    is_level: Whether it cannot be told from the best; `recommended` is the smallest of those within
+        one paired standard error.
+    is_near: Whether it is within one paired standard error of the best.
+    key: What options call it.
     """
 
     name: str
@@ -516,10 +499,12 @@ class ComparedModel:
     variables: int
     size: float
     size_words: str
-    seconds: float
+    seconds: float = field(compare=False)
     is_best: bool
     is_level: bool
     recommended: bool
+    is_near: bool = False
+    key: str = ""
 
     @property
     def is_rival(self) -> bool:
@@ -531,16 +516,42 @@ class ComparedModel:
 class Comparison:
     """All models that answered, the best first.
 
-    metric: What the error is: "error" for classes, "variance left" for numbers.
+    metric: What decides who is best: "error" for classes, "log loss" where one class is so common
+        that hardly any answer is wrong, "variance left" for numbers.
+    left_out: Who did not answer, and why.
+    picture: Of errors against sizes.
     """
 
     models: tuple[ComparedModel, ...]
     metric: str
+    left_out: tuple[tuple[str, str], ...] = ()
+    picture: str = ""
 
     @property
     def recommended(self) -> ComparedModel:
         """The simplest that cannot be told from the best."""
         return next(model for model in self.models if model.recommended)
+
+    @property
+    def best(self) -> ComparedModel:
+        """The one of the least loss."""
+        return next(model for model in self.models if model.is_best)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importance:
+    """What a column of the table is worth: alone, and to the model that has the others too.
+
+    alone: By how much the error falls from that of guessing if a model sees this column alone, on
+        the folds of the search; NaN if no such model was fitted.
+    in_company: By how much the error of held-out rows rises if the column is shuffled among them,
+        with its paired interval. Of classes the share of wrong rows, of numbers that of the
+        variance.
+    """
+
+    name: str
+    alone: float
+    in_company: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -557,4 +568,5 @@ class Findings(ReportFindings):
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
     comparison: Comparison | None = None
+    importance: tuple[Importance, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from parsimon.report.document import (
+    FACTS,
     Block,
     Bullets,
     Cell,
@@ -14,6 +15,7 @@ from parsimon.report.document import (
     Inline,
     KeyFigures,
     Link,
+    Listings,
     Note,
     Paragraph,
     Reference,
@@ -33,10 +35,11 @@ def to_markdown(document: Document, folder: str | None = None) -> str:
     writer = _Writer(document.numbers(), folder)
     parts = [f"# {escaped(document.title)}"]
     parts += [f"*{escaped(document.subtitle)}*"] if document.subtitle else []
-    parts += [_facts(document)] if document.facts else []
     parts += writer.blocks(document.lead)
     for place, section in enumerate(document.sections, start=1):
         parts += writer.section(section, str(place), 2)
+    if document.facts:
+        parts += [f"## {FACTS}", _facts(document)]
     if document.references:
         parts.append("## References")
         parts.append("\n".join(f"- {escaped(full)}" for _, full in document.references))
@@ -97,6 +100,10 @@ class _Writer:
             return f"> **{_NOTES[block.kind]}.** {self.paragraph(block.paragraph)}"
         if isinstance(block, KeyFigures):
             return _key_figures(block)
+        if isinstance(block, Listings):
+            return "\n\n".join(
+                f"**{escaped(one.title)}**\n\n{self.block(one.bullets)}" for one in block.items
+            )
         if isinstance(block, Table):
             return self.table(block)
         if isinstance(block, Explorer):

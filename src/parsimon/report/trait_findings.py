@@ -47,6 +47,9 @@ class TraitTable:
     n_in_tree: Rows that are tips.
     n_measured: Of these, rows with a target: those of the signal and of ancestors.
     n_fitted: Of these, rows with all features: those of the regressions.
+    coded: Columns of words whose levels became 0/1 features.
+    n_completed: Rows that lacked features, which are what the others let expect; `completed` are
+        the columns, with the number of cells.
     not_in_tree, without_row: Rows that are no tips, and tips without a row.
     n_unnamed: Rows without a tip name.
     n_renamed: Rows that matched once spaces were read as underscores, or the other way round.
@@ -82,6 +85,9 @@ class TraitTable:
     gaps: tuple[tuple[str, int], ...] = ()
     n_unpredictable: int = 0
     redundant: tuple[str, ...] = ()
+    coded: tuple[str, ...] = ()
+    n_completed: int = 0
+    completed: tuple[tuple[str, int], ...] = ()
     dropped: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
 

@@ -22,6 +22,7 @@ from parsimon import __version__
 from parsimon._style import GREY
 from parsimon.exceptions import MissingDependencyError
 from parsimon.report.document import (
+    FACTS,
     Block,
     Bullets,
     Cell,
@@ -32,6 +33,7 @@ from parsimon.report.document import (
     Inline,
     KeyFigures,
     Link,
+    Listings,
     Note,
     Paragraph,
     Reference,
@@ -155,11 +157,11 @@ def _points(length: str | None) -> float | None:
 
 # Points between the margins of the page, and of half of it.
 _WIDTH, _HALF = 453.0, 218.0
-# Two figures of the usual height and their captions share a page.
-_USUAL_HEIGHT, _MOST_HEIGHT = 240.0, 560.0
+# Three figures of the usual height and their captions share a page.
+_USUAL_HEIGHT, _MOST_HEIGHT = 185.0, 560.0
 # Figures are drawn with letters of 11 points; this makes them as large as a caption's.
 _SCALE = 0.8
-_LEAST_SCALE = 0.6
+_LEAST_SCALE = 0.48
 _LONG_WORD, _PIECE = 24, 12
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 
@@ -279,12 +281,13 @@ class _Setter:
 
     def lines(self) -> Iterator[str]:
         document = self._document
-        if document.facts:
-            pairs = ", ".join(f"({text(name)}, {text(value)})" for name, value in document.facts)
-            yield f"#facts({pairs})"
         yield from self._blocks(document.lead)
         for section in document.sections:
             yield from self._section(section, 1)
+        if document.facts:
+            pairs = ", ".join(f"({text(name)}, {text(value)})" for name, value in document.facts)
+            yield f"#plain-section({text(FACTS)})"
+            yield f"#facts({pairs})"
         if document.references:
             items = ", ".join(_reference(*item) for item in document.references)
             yield '#plain-section("References")'
@@ -334,7 +337,7 @@ class _Setter:
             f"{text(picture.caption)}, drawing({shape}{text(picture.title)})"
         )
 
-    def _block(self, block: Paragraph | Bullets | Note | KeyFigures | Table) -> str:
+    def _block(self, block: Paragraph | Bullets | Note | KeyFigures | Table | Listings) -> str:
         if isinstance(block, Paragraph):
             return self._paragraph(block)
         if isinstance(block, Bullets):
@@ -343,6 +346,9 @@ class _Setter:
             return f"note({text(block.kind)}, {self._paragraph(block.paragraph)})"
         if isinstance(block, KeyFigures):
             return _key_figures(block)
+        if isinstance(block, Listings):
+            lists = (f"({text(one.title)}, {self._block(one.bullets)})" for one in block.items)
+            return f"listings({', '.join(lists)})"
         if isinstance(block, Table):
             return self._table(block)
         assert_never(block)

@@ -265,11 +265,11 @@ def choose_width(
                 best = kernel, scores, found
             if lowest is not None and np.average(found - lowest, weights=weights) > 0.0:
                 # Where nothing is found yet, narrower functions may: unless it is plain already.
-                if _is_better(constant - best[2], weights) or _is_better(found - lowest, weights):
+                if is_better(constant - best[2], weights) or is_better(found - lowest, weights):
                     break
             else:
                 lowest = found
-    chosen = best[0] if _is_better(constant - best[2], weights) else None
+    chosen = best[0] if is_better(constant - best[2], weights) else None
     return WidthChoice(chosen, best[1], tuple(tried))
 
 
@@ -286,7 +286,7 @@ def _reach(kernel: Choice, nearest: tuple[Array, Array]) -> float:
     return 1.0 if isinstance(kernel, str) else float(kernel.gram(*nearest)[0, 0])
 
 
-def _is_better(gains: Array, weights: Array) -> bool:
+def is_better(gains: Array, weights: Array) -> bool:
     """Return whether the mean gain is above its standard error."""
     mean = float(np.average(gains, weights=weights))
     variance = float(np.average((gains - mean) ** 2, weights=weights))

@@ -21,8 +21,13 @@ from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import Directions, Front
 from parsimon.pareto.choose import Figures
 from parsimon.pareto.front import restore
-from parsimon.rvm._automatic import held_out
-from parsimon.rvm._calibration import Calibration, constant_calibration, fitted_calibration
+from parsimon.rvm._automatic import held_out, is_better
+from parsimon.rvm._calibration import (
+    Calibration,
+    constant_calibration,
+    fitted_calibration,
+    held_out_losses,
+)
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._evaluators import LARGEST_SCORE, OBJECTIVES
 from parsimon.rvm._genome import LOWEST_LEVEL
@@ -109,18 +114,25 @@ class FrontSolutions:
         )
 
     def calibration(self, row: int) -> Calibration:
-        """Return how the scores of a row become probabilities, by fits without some of the rows."""
+        """Return how the scores of a row become probabilities, by fits without some of the rows.
+
+        Scores that say no more of these than the class frequencies do are not used.
+        """
         model, n_classes = self.models[self.which[row]], len(self.classes)
         parts = held_out(self.codes, self.weights)
+        constant = constant_calibration(self.codes, self.weights, n_classes)
         if not len(model.active) or not parts.n_folds:
-            return constant_calibration(self.codes, self.weights, n_classes)
+            return constant
         columns = self.basis.columns(model.active).design(self.X)
         scores = np.empty((len(parts.rows), n_classes if n_classes > 2 else 1))
         for fold, left in enumerate(parts.left(self.weights)):
             own = parts.folds == fold
             scores[own] = _scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]
-        latent = np.hstack([scores, np.zeros_like(scores)])
-        return fitted_calibration(latent, self.codes[parts.rows], parts.weights, trusts=(0.0,))
+        latent, codes = np.hstack([scores, np.zeros_like(scores)]), self.codes[parts.rows]
+        gains = constant.losses(latent, codes) - held_out_losses(latent, codes, parts, (0.0,))
+        if not is_better(gains, parts.weights):
+            return constant
+        return fitted_calibration(latent, codes, parts.weights, (0.0,))
 
     @property
     def n_columns(self) -> Indices:

@@ -25,6 +25,7 @@ from parsimon._checks import (
     check_seconds,
     finite_vector,
     is_precomputed,
+    warn_of_units,
 )
 from parsimon._data import Rows, check_classes, row_weights, validate_data
 from parsimon._random import Seed, seed_sequence
@@ -248,6 +249,8 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         labels, codes = np.unique(y, return_inverse=True)
         weights = row_weights(sample_weight, len(X))
         check_classes(labels, codes, weights)
+        if isinstance(self.kernel, str) and not is_precomputed(self):
+            warn_of_units(X)
         options = _single_machine(self)
         rows = prepared_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)
@@ -305,10 +308,10 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, n_classes).
 
-        Calibrated on rows held out from fits with the precisions of the default solution. They
-        are of the scores alone: a cutoff that is no bargain at even odds may predict a class that
-        is the less probable one. The probabilities of a solution from `select` are those of its
-        model, not calibrated.
+        Calibrated on rows held out from fits with the precisions of the default solution, and the
+        class frequencies where these rows show no more. They are of the scores alone: a cutoff that
+        is no bargain at even odds may predict a class that is the less probable one. The
+        probabilities of a solution from `select` are those of its model, not calibrated.
         """
         check_is_fitted(self)
         scores = self.best_estimator_.decision_function(X)

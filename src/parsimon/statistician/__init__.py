@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parsimon.statistician.analyse import analyse
 from parsimon.statistician.analysis import Analysis
+from parsimon.statistician.fitting import FittedModel, compare_models, fit_model
 from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
 
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analysis",
+    "FittedModel",
     "TableModel",
     "TraitAnalysis",
     "analyse",
     "analyse_traits",
+    "compare_models",
+    "fit_model",
     "load_model",
     "save_model",
 ]

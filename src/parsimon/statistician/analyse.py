@@ -27,17 +27,30 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.analysis import Analysis, run_findings
-from parsimon.statistician.families import Question
+from parsimon.statistician.asked_table import ReadTable, read_question
+from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.families import ModelFamily
+from parsimon.statistician.families.contenders import (
+    FAMILIES,
+    KERNEL_SEARCH,
+    SEARCH,
+    Contender,
+    ContenderFamily,
+    Rivals,
+    as_families,
+    chosen_contenders,
+    contender_called,
+)
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
+    importance_findings,
     joint_findings,
     outside_predictions,
 )
-from parsimon.statistician.prepare import TargetColumn, read_outcome
+from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.cells import count_missing
-from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.study import data_picture, study_of
@@ -59,6 +72,8 @@ class AnalysisOptions:
     n_jobs: Processes, as in joblib; the result does not depend on it.
     time_limit: Seconds for the searches, divided among them.
     fast: No outer folds, a shallow search, no comparison of interactions.
+    lead: The family that the report is about.
+    families, rivals: Who answers beside it, on the same outer folds.
     """
 
     depth: int | None = None
@@ -72,8 +87,12 @@ class AnalysisOptions:
     time_limit: float | None = None
     fast: bool = False
     verbose: bool = False
+    lead: str = SEARCH
+    families: tuple[str, ...] = FAMILIES
+    rivals: Rivals = "all"
 
     def __post_init__(self) -> None:
+        self.contenders  # noqa: B018 - says what is not known before anything is searched
         if self.depth is not None:
             check_count("depth", self.depth)
         check_count("beam", self.beam)
@@ -90,9 +109,24 @@ class AnalysisOptions:
         """Outer folds that will be run."""
         return 0 if self.fast else self.outer
 
+    @cached_property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Who answers beside the family that leads."""
+        return chosen_contenders(self.families, self.rivals, lead=self.leader.key)
+
     @property
-    def family(self) -> GaussianProcesses:
-        """The family that is asked."""
+    def leader(self) -> Contender:
+        """The family that leads, as the comparison has it."""
+        return KERNEL_SEARCH if self.lead == SEARCH else contender_called(self.lead)
+
+    @property
+    def family(self) -> ModelFamily:
+        """The family that leads."""
+        return self.kernels if self.lead == SEARCH else ContenderFamily(self.leader)
+
+    @property
+    def kernels(self) -> GaussianProcesses:
+        """The search over kernels."""
         return GaussianProcesses(
             depth=self.depth,
             usual_depth=FAST_DEPTH if self.fast else USUAL_DEPTH,
@@ -134,6 +168,9 @@ def analyse(
     fast: bool = False,
     verbose: bool = False,
     command: str = "",
+    family: str = "gp",
+    families: str | Sequence[str] = "all",
+    rivals: Rivals = "all",
 ) -> Analysis:
     """Search a table for what predicts a column, and collect everything worth saying.
 
@@ -182,6 +219,14 @@ def analyse(
         Show progress.
     command : str, default ""
         The command that makes this report, to be printed in it.
+    family : str, default "gp"
+        Who leads: "gp" for the search over kernels; "rvm", "svm", "plain-gp", "linear", "tree",
+        "forest" or "boosting" for one of the others, about which there is less to say.
+    families : "all" or sequence of {"gp", "rvm", "plain-gp", "svm"}
+        Our models that answer on the same outer folds.
+    rivals : "all", "none", or sequence of estimators, (name, estimator) and names
+        Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
+        numbers and class codes from 0 on.
 
     Returns
     -------
@@ -212,94 +257,58 @@ def analyse(
         time_limit=time_limit,
         fast=fast,
         verbose=verbose,
+        lead=family.strip().lower(),
+        families=as_families(families),
+        rivals=rivals,
     )
-    asked = _read(table, target, positive=positive, task=task)
-    folding, searching, describing = np.random.SeedSequence(seed).spawn(3)
+    asked = read_question(table, target, positive=positive, task=task)
+    return _analysed(asked, options, name=name, command=command, started=started)
+
+
+def _analysed(
+    asked: ReadTable, options: AnalysisOptions, *, name: str, command: str, started: float
+) -> Analysis:
+    """Search, compare, describe, and put together what was found."""
+    folding, searching, describing, comparing = np.random.SeedSequence(options.seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     answers, folds = _search(asked, parts, options, searching)
     studies, pictures = _studies(answers, folds, options, describing)
     picture = _data_figure(asked.outcome, answers[0])
+    comparison, drawing = compare_on_folds(
+        options.contenders,
+        options.leader,
+        asked,
+        parts,
+        folds,
+        comparing,
+        n_jobs=options.n_jobs,
+        time_limit=options.time_limit,
+        verbose=options.verbose,
+    )
     findings = Findings(
-        table=_table_findings(asked, name, answers[0], picture.name),
+        table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
         run=_run(asked.frame, options, len(parts), command, time.perf_counter() - started),
         joint=_joint(asked, folds),
         claims=merged(claim for study in studies for claim in study.claims),
-        pictures=(picture, *pictures),
+        comparison=comparison,
+        importance=importance_findings(
+            [answer.question.y for answer in answers], studies, folds, asked.outcome.task
+        ),
+        pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
     )
     return Analysis(
         findings=findings,
         answers=tuple(answers),
         classes=asked.class_names,
         target=asked.target,
+        contenders=options.contenders,
+        seed=int(options.seed),
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _ReadTable:
-    """A table as it was read, its target, and what is asked of it.
-
-    `frame` has all columns, `columns` all but the target, with cleaned names.
-    """
-
-    frame: "pd.DataFrame"
-    columns: "pd.DataFrame"
-    target: str
-    outcome: TargetColumn
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes in the order of a model's probabilities; none for a number."""
-        if len(self.outcome.questions) == 1:
-            positive, negative = self.names(0)
-            return (negative, positive)
-        return self.outcome.classes
-
-    def names(self, place: int) -> tuple[str, str]:
-        """Return the class that a question asks for, and what stands against it."""
-        if self.outcome.task == "regression":
-            return "", ""
-        code, classes = self.outcome.questions[place], self.outcome.classes
-        against = classes[1 - code] if len(classes) == 2 else f"not {classes[code]}"
-        return classes[code], against
-
-    @cached_property
-    def questions(self) -> tuple[Question, ...]:
-        """One question for a number or two classes, else one for each class."""
-        outcome = self.outcome
-        targets = [outcome.values]
-        if outcome.task == "classification":
-            targets = [(outcome.values == code).astype(float) for code in outcome.questions]
-        kept = self.columns.loc[outcome.kept].reset_index(drop=True)
-        return tuple(
-            Question(
-                table=kept,
-                X=kept,
-                y=y,
-                values=outcome.values if len(targets) > 1 else targets[0],
-                task=outcome.task,
-                target=self.target,
-                positive=self.names(place)[0],
-                negative=self.names(place)[1],
-                rows=np.flatnonzero(outcome.kept) + 1,
-                key=f"study-{place + 1}",
-                n_questions=len(targets),
-                seed=np.random.SeedSequence(0),
-            )
-            for place, y in enumerate(targets)
-        )
-
-
-def _read(table: Any, target: str, *, positive: str | None, task: Any) -> _ReadTable:
-    outcome = read_outcome(table, target, positive=positive, task=task)
-    frame = as_frame(table).reset_index(drop=True)
-    column, target = find_column(frame, target)
-    columns = named_frame(frame.drop(columns=column.name))
-    return _ReadTable(frame=frame, columns=columns, target=target, outcome=outcome)
-
-
 def _search(
-    asked: _ReadTable,
+    asked: ReadTable,
     parts: Sequence[OuterPart],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
@@ -317,7 +326,7 @@ def _search(
         )
 
 
-def _joint(asked: _ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
+def _joint(asked: ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
     if len(asked.questions) == 1:
         return None
     return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, folds)
@@ -378,7 +387,7 @@ def _variables(answer: Answer) -> tuple[Variable, ...]:
     return describe_variables(X, [known[str(name)] for name in X.columns])
 
 
-def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
+def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
     return data_picture(
         answer.result.question.X,
         outcome.values[answer.searched],
@@ -388,7 +397,7 @@ def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture:
     )
 
 
-def _table_findings(asked: _ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
+def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
     columns, outcome = asked.columns, asked.outcome
     treatments = [
         *outcome.treatments,
@@ -429,7 +438,7 @@ def _run(
         seconds=seconds,
         command=command,
         options=(
-            ("depth", str(options.family.depth_for(10**9))),
+            ("depth", str(options.kernels.depth_for(10**9))),
             ("beam", str(options.beam)),
             ("base", ",".join(options.base)),
             ("guide", options.guide),

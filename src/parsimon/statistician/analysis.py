@@ -5,6 +5,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,22 @@ from typing import Any
 import numpy as np
 
 from parsimon import __version__
+from parsimon._checks import shorten
 from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable
-from parsimon.report.findings import Findings, RunFindings
+from parsimon.report.findings import Comparison, Findings, RunFindings
+from parsimon.statistician.comparison import fitted_contender
+from parsimon.statistician.families.contenders import Contender
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.claims import Claim
+
+# Keeps the seeds of final fits apart from those of an analysis.
+_FITTING = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,12 +45,18 @@ class Analysis(Readable):
         In the order of the model's probabilities; empty for a number.
     target : str
         The column that is predicted.
+    contenders : tuple of Contender
+        Who answered beside the family that leads.
+    seed : int
+        Of every random choice.
     """
 
     findings: Findings
     answers: tuple[Answer, ...]
     classes: tuple[str, ...]
     target: str
+    contenders: tuple[Contender, ...] = ()
+    seed: int = 0
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -68,6 +82,55 @@ class Analysis(Readable):
         )
 
     @property
+    def comparison(self) -> Comparison | None:
+        """All models on the same outer folds, the best first; None without outer folds."""
+        return self.findings.comparison
+
+    @property
+    def front_of_models(self) -> Front:
+        """Honest error against bits, of all models that answered; solutions are fitted models."""
+        if self.comparison is None:
+            raise InvalidInputError("No models were compared, since there were no outer folds.")
+        models = self.comparison.models
+        values = [[one.error.estimate, one.size] for one in models]
+        return Front(values, ["error", "bits"], solutions=_ModelOf(self), ties="first")
+
+    @cached_property
+    def recommended(self) -> TableModel:
+        """The simplest model that is level with the best, fitted to all rows.
+
+        Without a comparison it is what the search found.
+        """
+        if self.comparison is None:
+            return self.model("best")
+        return self.fitted(self.comparison.recommended.name)
+
+    def fitted(self, name: str) -> TableModel:
+        """Return one of the models that were compared, fitted to all rows.
+
+        Parameters
+        ----------
+        name : str
+            As `comparison` has it: "linear model", "random forest", ...; or its key: "forest".
+        """
+        models = () if self.comparison is None else self.comparison.models
+        found = next((one for one in models if name in (one.name, one.key)), None)
+        if found is None:
+            known = shorten([one.name for one in models], 12)
+            raise InvalidInputError(f"No model is called {name!r}; there are {known}.")
+        contender = next((one for one in self.contenders if one.name == found.name), None)
+        if contender is None:
+            return self.model("best")
+        question = self.answers[0].question
+        return fitted_contender(
+            contender,
+            question,
+            np.random.SeedSequence([self.seed, _FITTING]),
+            classes=self.classes,
+            row=found,
+        )
+
+    @property
     def targets(self) -> tuple[Array, ...]:
         """What each question predicts: 1 and 0, or numbers."""
         return tuple(answer.question.y for answer in self.answers)
@@ -78,20 +141,24 @@ class Analysis(Readable):
         Parameters
         ----------
         rule : str, int or callable
-            "best" for the best structure of the search, or a rule that chooses from the front, as
-            in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+            "best" for the best structure of the search, "recommended" for the simplest of all
+            models that is level with the best, or a rule that chooses from the front of the search,
+            as in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
 
         Returns
         -------
         TableModel
         """
+        if rule == "recommended":
+            return self.recommended
         first = self.answers[0]
         models = [answer.model for answer in self.answers]
         if rule != "best":
             models = [front.solution(choose(front, rule)) for front in self.fronts]
-        return TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        return made.having_seen(first.question.X)
 
-    def save(self, path: str | os.PathLike[str], rule: Rule = "best") -> Path:
+    def save(self, path: str | os.PathLike[str], rule: Rule = "recommended") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""
         from parsimon.statistician.saving import save_model
 
@@ -102,6 +169,18 @@ class Analysis(Readable):
         table = self.findings.table
         found = "; ".join(study.model.words for study in self.findings.studies)
         return f"Analysis of {table.name}: {self.target} from {found}"
+
+
+@dataclass(frozen=True, eq=False)
+class _ModelOf:
+    """Fits the model of a row of the comparison; a value, so that fronts can be pickled."""
+
+    analysis: Analysis
+
+    def __call__(self, row: int) -> Any:
+        comparison = self.analysis.comparison
+        assert comparison is not None
+        return self.analysis.fitted(comparison.models[row].name)
 
 
 @dataclass(frozen=True, eq=False)

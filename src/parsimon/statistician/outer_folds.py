@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
+from parsimon.evaluation.importance import paired_gain
 from parsimon.evaluation.row_intervals import (
     Bounds,
     area_bounds,
@@ -23,8 +24,17 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
     wilson,
 )
-from parsimon.report.findings import Decision, Honest, Interval, Joint, OuterFold, Task
-from parsimon.statistician.families import Prediction
+from parsimon.report.findings import (
+    Decision,
+    Honest,
+    Importance,
+    Interval,
+    Joint,
+    OuterFold,
+    Study,
+    Task,
+)
+from parsimon.statistician.families import ModelSize, Prediction
 from parsimon.statistician.table_model import normalised
 from parsimon.structures import Claim
 
@@ -43,7 +53,10 @@ class FoldResult:
     kept: The variables that each contender uses.
     guide_error: What the search inside believed.
     claims: What the training rows support.
+    rises: By how much the loss of each row rises if a column that the model uses is shuffled.
     failure: Why there is no prediction.
+    size, columns: How large the chosen model is, and the columns of the table that it uses.
+    seconds: For the search, the fits and the predictions.
     """
 
     fold: int
@@ -59,7 +72,49 @@ class FoldResult:
     words: str = ""
     variables: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    rises: Mapping[str, Array] = field(default_factory=dict)
     failure: str = ""
+    size: ModelSize | None = None
+    columns: tuple[str, ...] = ()
+    seconds: float = math.nan
+
+
+def importance_findings(
+    targets: Sequence[Array], studies: Sequence[Study], measured: Sequence[FoldResult], task: Task
+) -> tuple[Importance, ...]:
+    """Return what each column is worth that a model of some fold uses, the most valuable first.
+
+    Of several questions the means are taken.
+
+    Shapes: targets (n,) for each question.
+    """
+    folds = [one for one in measured if not one.failure]
+    names = dict.fromkeys(name for one in folds for name in one.rises)
+    if not names:
+        return ()
+    unit = None
+    if task == "regression":
+        left = [(targets[one.question][one.test] - one.baseline) ** 2 for one in folds]
+        unit = float(np.mean(np.concatenate(left)))
+    found = []
+    for name in names:
+        rises = np.zeros((len(targets), len(targets[0])))
+        for one in folds:
+            rises[one.question, one.test] = one.rises.get(name, 0.0)
+        tested = np.unique(np.concatenate([one.test for one in folds]))
+        gain = paired_gain(rises.mean(axis=0)[tested], unit)
+        found.append(Importance(name=name, alone=_alone(name, studies), in_company=_interval(gain)))
+    return tuple(sorted(found, key=lambda one: -one.in_company.estimate))
+
+
+def _alone(column: str, studies: Sequence[Study]) -> float:
+    """Return by how much the error falls if only a column is seen, on average over studies."""
+    falls = []
+    for study in studies:
+        errors = [one.model.error for one in study.variables if one.variable.column == column]
+        if errors:
+            falls.append(study.baseline.error - min(errors))
+    return float(np.mean(falls)) if falls else math.nan
 
 
 def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Honest | None:
@@ -227,6 +282,11 @@ def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
     return values
 
 
+def joint_shares(folds: Sequence[FoldResult]) -> Array:
+    """Return the probabilities of all classes from the questions of one fold, shape (m, c)."""
+    return normalised(np.column_stack([one.prediction for one in folds]))
+
+
 def joint_findings(
     codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
 ) -> Joint | None:
@@ -248,7 +308,7 @@ def joint_findings(
     wrong, plain = [], []
     for parts in whole:
         train, test = parts[0].train, parts[0].test
-        share = normalised(np.column_stack([one.prediction for one in parts]))
+        share = joint_shares(parts)
         called = np.argmax(share, axis=1)
         np.add.at(confusion, (codes[test], called), 1)
         wrong.append(called != codes[test])

@@ -16,13 +16,16 @@ import numpy as np
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
+from parsimon.evaluation.importance import shuffled_rises
 from parsimon.exceptions import InvalidInputError, ParsimonError
 from parsimon.report.findings import Task
 from parsimon.statistician.families import (
     FamilyResult,
     ModelCandidate,
     ModelFamily,
+    ModelSize,
     Question,
+    model_size,
     predicted,
 )
 from parsimon.statistician.outer_folds import FoldResult
@@ -284,6 +287,7 @@ def _answered(job: _Job) -> Answer | FoldResult:
 
 def _measured(job: _Job, part: OuterPart) -> FoldResult:
     """Search a training part, fit all contenders to it, and predict the rows outside it."""
+    started = time.process_time()
     inside, outside = job.question.at(part.train), job.question.at(part.test)
     sampling, searching, fitting = job.seed.spawn(3)
     measured = FoldResult(
@@ -305,7 +309,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         X = answer.numbers(outside.table)
     except _BROKEN as error:
         return replace(measured, failure=f"Outer fold {job.fold + 1} failed: {error}")
-    measured = _told(measured, answer, X, fitting)
+    measured = _told(measured, answer, X, outside.y, fitting)
     chosen = answer.result.chosen
     first = next(iter(answer.result.contenders))
     if first in measured.failures:
@@ -318,19 +322,70 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         words=chosen.words,
         variables=chosen.variables,
         claims=answer.claims,
+        seconds=time.process_time() - started,
     )
 
 
 def _told(
-    measured: FoldResult, answer: Answer, X: "pd.DataFrame", seed: np.random.SeedSequence
+    measured: FoldResult,
+    answer: Answer,
+    X: "pd.DataFrame",
+    y: Array,
+    seed: np.random.SeedSequence,
 ) -> FoldResult:
     """Return what each contender says of rows outside, or why it could not be fitted."""
     told, failures, kept = {}, {}, {}
+    size: ModelSize | None = None
+    columns: tuple[str, ...] = ()
+    first = next(iter(answer.result.contenders))
+    rises: dict[str, Array] = {}
     for name, candidate in answer.result.contenders.items():
         try:
             model = answer.fit(candidate, seed)
             told[name] = candidate.predict(model, X)
             kept[name] = candidate.used(model)
+            if name == first:
+                size, columns = _written(answer, model, kept[name])
+                rises = _rises(answer, candidate, model, X, y)
         except _BROKEN as error:
             failures[name] = str(error)
-    return replace(measured, told=told, failures=failures, kept=kept)
+    return replace(
+        measured, told=told, failures=failures, kept=kept, size=size, columns=columns, rises=rises
+    )
+
+
+def _written(
+    answer: Answer, model: Any, used: Sequence[str]
+) -> tuple[ModelSize | None, tuple[str, ...]]:
+    """Return how large a model of a prepared table is, and the columns that it uses."""
+    if answer.preparer is None:
+        return None, ()
+    variables = answer.preparer.variables_
+    places = [place for place, one in enumerate(variables) if one.name in used]
+    size = model_size(model, n_rows=len(answer.question.y), n_columns=len(variables), used=places)
+    return size, tuple(dict.fromkeys(variables[place].column for place in places))
+
+
+def _rises(
+    answer: Answer, candidate: ModelCandidate, model: Any, X: "pd.DataFrame", y: Array
+) -> dict[str, Array]:
+    """Return by how much losses of rows outside rise without each column that a model uses.
+
+    Shapes: X (m, d), y (m,).
+    """
+    if answer.preparer is None:
+        return {}
+    column_of = {one.name: one.column for one in answer.preparer.variables_}
+    used = {column_of[name] for name in candidate.used(model) if name in column_of}
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(X.columns):
+        if column_of[str(name)] in used:
+            groups.setdefault(column_of[str(name)], []).append(place)
+
+    def losses(rows: "pd.DataFrame") -> Array:
+        value = candidate.predict(model, rows).value
+        lost = (value - y) ** 2 if answer.question.is_number else (value >= 0.5) != (y == 1)
+        return np.asarray(lost, dtype=np.float64)
+
+    # A seed of its own: what is measured here changes nothing else.
+    return shuffled_rises(losses, X, groups, np.random.default_rng(0))

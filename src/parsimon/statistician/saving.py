@@ -16,7 +16,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -79,6 +79,8 @@ def _stand_in(value: Any) -> Any:
 
 
 def _original(value: Any) -> Any:
+    if isinstance(value, BaseEstimator):
+        _check_trees(value)
     if isinstance(value, StoredFit):
         return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
@@ -93,6 +95,35 @@ def _original(value: Any) -> Any:
     return value
 
 
+def _check_trees(estimator: Any) -> None:
+    """Refuse trees of scikit-learn's that lead out of memory, which it does not check itself."""
+    attributes = vars(estimator)
+    inside = np.ravel(np.asarray(attributes.get("estimators_", ()), dtype=object)).tolist()
+    trees = [vars(one).get("tree_") for one in (estimator, *inside) if hasattr(one, "__dict__")]
+    steps = attributes.get("_predictors", ())
+    for tree in (*trees, *(one for step in steps for one in step)):
+        if tree is not None:
+            _check_tree(tree, int(attributes["n_features_in_"]))
+
+
+def _check_tree(tree: Any, n_features: int) -> None:
+    """Refuse a tree with nodes or columns that are not there."""
+    if type(tree).__name__ == "Tree":
+        inner = tree.children_left != -1
+        named = (tree.children_left, tree.children_right, tree.feature)
+    else:
+        inner = tree.nodes["is_leaf"] == 0
+        named = tuple(tree.nodes[name] for name in ("left", "right", "feature_idx"))
+        if tree.nodes["is_categorical"].any():
+            raise ValueError("a tree of categories, which no model here has")
+    left, right, features = (np.asarray(one[inner], dtype=np.int64) for one in named)
+    # Children come after their parents, so that no way through a tree is endless.
+    places = np.flatnonzero(inner)
+    ends = (left > places) & (left < len(inner)) & (right > places) & (right < len(inner))
+    if not (ends & (features >= 0) & (features < n_features)).all():
+        raise ValueError("a tree leads to nodes or columns that it has not")
+
+
 def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any, Any]]) -> Any:
     """Apply a rule to everything inside a value, each once; what is shared stays shared."""
     if id(value) in seen:
@@ -105,10 +136,8 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
         if any(new is not old for new, old in zip(parts, found, strict=True)):
             found = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
         seen[id(value)] = value, found
-    elif isinstance(found, list):
-        found[:] = [_replaced(part, rule, seen) for part in found]
-    elif isinstance(found, dict):
-        for key, part in found.items():
+    elif (entries := _entries(found)) is not None:
+        for key, part in entries:
             found[key] = _replaced(part, rule, seen)
     elif hasattr(found, "__dict__") and not isinstance(found, type | FunctionType | ModuleType):
         attributes = vars(found)
@@ -117,10 +146,34 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
     return found
 
 
+def _entries(value: Any) -> list[tuple[Any, Any]] | None:
+    """Return what a list, a dictionary or an array of objects holds, by place; None of others."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return list(np.ndenumerate(value))
+    return None
+
+
 FORMAT, FORMAT_VERSION = "parsimon-model", 1
-_ABOUT = "parsimon.json"
+_ABOUT, _PLAIN, _UNKNOWN = "parsimon.json", "schema.json", "of an unknown version"
 # Beside the types that skops knows as harmless and those of this package that are plain values.
-_HARMLESS = frozenset({"builtins.frozenset"})
+_HARMLESS = frozenset(
+    {
+        "builtins.frozenset",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.model_selection._split.StratifiedKFold",
+    }
+)
+# Trees are looked through by `_check_trees` before anything asks them.
+_TREES = frozenset(
+    {
+        "sklearn.tree._tree.Tree",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    }
+)
 _OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
 _DAMAGED = (
     ArithmeticError,
@@ -145,7 +198,9 @@ class _About(NamedTuple):
     digest: str | None
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(
+    model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type | str] = ()
+) -> None:
     """Save a fitted model to a file.
 
     The file appears whole or not at all. Whatever `load_model` would refuse is refused here.
@@ -156,6 +211,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         Of this package, or of scikit-learn around one, such as a `Pipeline`.
     path : str or Path
         Usually ends in ``.skops``; a file of that name is replaced.
+    trusted : sequence of types or functions, or of their full names
+        Of your own, which the model may hold, such as the class or the function of a kernel;
+        `load_model` must be told the same.
 
     Raises
     ------
@@ -178,7 +236,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     place = Path(path)
     if not place.parent.is_dir():
         raise InvalidInputError(f"The folder {place.parent} does not exist; make it first.")
-    data = _archive(model)
+    data = _archive(model, _full_names(trusted))
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         beside.write_bytes(data)
@@ -187,8 +245,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         beside.unlink(missing_ok=True)
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model that `save_model` wrote.
+def load_model(path: str | os.PathLike[str], *, trusted: Sequence[type | str] = ()) -> Any:
+    """Load a model that `save_model` or `skops.io.dump` wrote.
 
     Only types of this package that hold data, and those that skops knows as harmless, are made
     again; a file that names another type is refused before anything is made.
@@ -196,6 +254,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or Path
+    trusted : sequence of types or functions, or of their full names
+        Of your own, which the file may name too.
 
     Returns
     -------
@@ -223,23 +283,34 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise InvalidInputError(f"The model {place} {what}.")
     data = place.read_bytes()
     about = _read_about(place, data)
+    own = _full_names(trusted)
     try:
         types = skops.io.get_untrusted_types(data=data)
-        refused = [name for name in types if not _is_allowed(name)]
-        if not refused:
+        refused = [name for name in types if name not in own and not _is_allowed(name)]
+        ours = about.version != _UNKNOWN or any(name.startswith("parsimon.") for name in types)
+        if ours and not refused:
             return restored(skops.io.loads(data, trusted=types))
     except _DAMAGED as error:
         raise InvalidInputError(
             f"The model {place} cannot be read: it is damaged, or was saved by a version that "
             f"differs too much (Parsimon {about.version}; this is {__version__})."
         ) from error
+    if not ours:
+        raise InvalidInputError(f"{place} is not a model that Parsimon saved.")
     raise InvalidInputError(
         f"The model {place} was not loaded: it holds {shorten(refused)}, which no model of "
-        "Parsimon has. Load only files that you trust."
+        "Parsimon has. Load only files that you trust; what is your own goes into trusted=[...]."
     )
 
 
-def _archive(model: Any) -> bytes:
+def _full_names(trusted: Sequence[type | str]) -> frozenset[str]:
+    """Return the full names of types and functions, as skops writes them."""
+    return frozenset(
+        one if isinstance(one, str) else f"{one.__module__}.{one.__name__}" for one in trusted
+    )
+
+
+def _archive(model: Any, own: frozenset[str]) -> bytes:
     import skops.io
     from skops.io.exceptions import UnsupportedTypeException
 
@@ -247,13 +318,16 @@ def _archive(model: Any) -> bytes:
     try:
         data = skops.io.dumps(stored(copy.deepcopy(model)), compression=zipfile.ZIP_DEFLATED)
         refused = [
-            name for name in skops.io.get_untrusted_types(data=data) if not _is_allowed(name)
+            name
+            for name in skops.io.get_untrusted_types(data=data)
+            if name not in own and not _is_allowed(name)
         ]
     except (*_DAMAGED, UnsupportedTypeException) as error:
         raise InvalidInputError(f"This {kind} cannot be saved: {error}") from error
     if refused:
         raise InvalidInputError(
-            f"This {kind} cannot be saved: it holds {shorten(refused)}, which loading would refuse."
+            f"This {kind} cannot be saved: it holds {shorten(refused)}, which loading would "
+            "refuse; what is your own goes into trusted=[...] of both calls."
         )
     about = {
         "format": FORMAT,
@@ -270,6 +344,9 @@ def _archive(model: Any) -> bytes:
 def _read_about(place: Path, data: bytes) -> _About:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if _ABOUT not in archive.namelist() and _PLAIN in archive.namelist():
+                # What skops wrote by itself says neither who made it nor its digest.
+                return _About(FORMAT_VERSION, _UNKNOWN, None)
             content = json.loads(archive.read(_ABOUT))
         about = _About(
             int(content["format_version"]), str(content["version"]), content.get("digest")
@@ -318,7 +395,7 @@ def _is_allowed(name: str) -> bool:
     A name that merely begins with "parsimon." may be a function, or something that one of our
     modules imports from elsewhere: both could do more than hold data.
     """
-    if name in _HARMLESS | _OWN:
+    if name in _HARMLESS | _OWN | _TREES:
         return True
     module, _, attribute = name.rpartition(".")
     if module.split(".")[0] != "parsimon":

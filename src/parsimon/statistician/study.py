@@ -1,39 +1,55 @@
 """From one answered question to its study: all findings, with their figures.
 
 `study_of` puts findings together; below it are the figures that any report shows (the table, the
-front, checks) and the `Gallery` in which families hang their own.
+front, checks) and the `Gallery` in which families hang their own. `explained_rows` takes a few rows
+apart, `category_findings` says what was observed at the levels of categories.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from parsimon._style import figure_style, new_axes
-from parsimon._typing import Array
+from parsimon._typing import Array, Mask
 from parsimon.report.figures import (
     ClassRows,
     caption,
     data_figure,
     error_steps,
     label,
-    parallel_coordinates,
     svg,
 )
 from parsimon.report.figures.calibration import CalibrationBins, draw_calibration
+from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.figures.numeric import predicted_observed
 from parsimon.report.figures.search_figures import Step
 from parsimon.report.findings import Checks, Honest, Picture, Roc, Study, Task, Variable
+from parsimon.report.row_findings import (
+    CategoryFinding,
+    Interval,
+    LevelFinding,
+    RowExplanation,
+    RowPart,
+    RowRole,
+)
 from parsimon.roc import AucInterval, RocDisplay
 from parsimon.roc.curve import RocPoints
-from parsimon.statistician.families import FamilyResult
-from parsimon.statistician.measure import OutsidePredictions, check_findings, front_models
+from parsimon.roc.intervals import wilson_bounds
+from parsimon.statistician.families import FamilyResult, OwnPredictions, Question
+from parsimon.statistician.measure import (
+    CONFIDENCE,
+    OutsidePredictions,
+    check_findings,
+    front_models,
+    surprise,
+    written,
+)
 
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
-_DATA_ROWS = 400
-_DATA_COLUMNS = 8
 _DATA_MARKS = 600
 
 
@@ -45,11 +61,13 @@ def data_picture(
     task: Task = "classification",
     *,
     name: str = "data",
-) -> Picture:
-    """Draw the table itself, in the way that fits its number of columns.
+) -> Picture | None:
+    """Draw the table itself if it has up to three columns; None if it has more.
 
     Shapes: X (n, d), y (n,).
     """
+    if not 1 <= len(names) <= MOST_COLUMNS:
+        return None
     codes, classes, said = np.asarray(y), list(class_names), ""
     if task == "regression":
         middle = float(np.median(codes))
@@ -58,13 +76,8 @@ def data_picture(
         said = " Halves: rows up to the median of the target, and above."
     options: dict[str, Any] = {"names": list(names), "class_names": classes}
     points = ClassRows(np.asarray(X, dtype=np.float64), codes, **options, most_marks=_DATA_MARKS)
-    if points.n_columns > MOST_COLUMNS:
-        axes = parallel_coordinates(points, most_rows=_DATA_ROWS, most_columns=_DATA_COLUMNS)
-        title = f"The rows of the table along {min(points.n_columns, _DATA_COLUMNS)} variables"
-    else:
-        axes = data_figure(points)
-        title = f"The rows of the table by {listed([str(one) for one in names])}"
-    return picture_of(name, axes, title, more=said)
+    title = f"The rows of the table by {listed([str(one) for one in names])}"
+    return picture_of(name, data_figure(points), title, more=said)
 
 
 def picture_of(name: str, axes: Any, title: str, *, more: str = "") -> Picture:
@@ -131,8 +144,7 @@ def draw_roc(roc: Roc, positive: str) -> Any:
     RocDisplay(points, interval=interval, pos_label=label(positive, 18)).plot(ax)
     ax.set_label(
         f"Share of {label(positive, 40)} found against the share of false alarms, at every "
-        f"threshold; {roc.n_positive:,} and {roc.n_negative:,} rows. Dashed: the convex hull, "
-        "which thresholds chosen at random between two of them reach."
+        "threshold (ROC curve). Dashed: its convex hull."
     )
     return ax
 
@@ -182,6 +194,8 @@ def study_of(
         honest=honest,
         checks=check_findings(found, _outside(outside)),
         search=found.search_findings(),
+        explained=explained_rows(found, variables),
+        categories=category_findings(found, variables),
     )
     return study_figures(found, study)
 
@@ -191,7 +205,8 @@ def study_figures(found: FamilyResult, study: Study) -> tuple[Study, tuple[Pictu
     gallery = Gallery(found.question.key)
     study = found.draw(study, gallery)
     study = replace(study, checks=_draw_checks(found, study.checks, gallery))
-    if study.front:
+    study = replace(study, categories=_draw_categories(found.question, study.categories, gallery))
+    if study.front and found.question.n_questions == 1:
         title = f"What each further {study.search.unit} buys"
         study = replace(study, front_picture=gallery.hang("front", draw_front(study), title))
     return study, tuple(gallery.pictures)
@@ -204,8 +219,35 @@ def _outside(predictions: Array | None) -> OutsidePredictions | None:
     return OutsidePredictions(np.where(seen, predictions, 0.5), seen)
 
 
+def _draw_categories(
+    question: Question, found: Sequence[CategoryFinding], gallery: Gallery
+) -> tuple[CategoryFinding, ...]:
+    """Draw what was observed at the levels of each category."""
+    drawn = []
+    for place, one in enumerate(found):
+        values = [level.value for level in one.levels]
+        axes = level_means(
+            LevelMeans(
+                [level.level for level in one.levels],
+                [level.n_rows for level in one.levels],
+                np.array([value.estimate for value in values]),
+                np.array([value.low for value in values]),
+                np.array([value.high for value in values]),
+            ),
+            column=one.column,
+            outcome=question.target if question.is_number else question.positive,
+            overall=float(np.mean(question.y)),
+            is_share=not question.is_number,
+        )
+        name = gallery.hang(f"category-{place + 1}", axes, f"The levels of {one.column}")
+        drawn.append(replace(one, picture=name))
+    return tuple(drawn)
+
+
 def _draw_checks(found: FamilyResult, checks: Checks, gallery: Gallery) -> Checks:
     question = found.question
+    if question.n_questions > 1:
+        return checks
     if question.is_number:
         own = found.own_predictions()
         axes = predicted_observed(
@@ -225,3 +267,117 @@ def _draw_checks(found: FamilyResult, checks: Checks, gallery: Gallery) -> Check
         axes = draw_roc(checks.roc, question.positive)
         checks = replace(checks, roc_picture=gallery.hang("roc", axes, "ROC curve"))
     return checks
+
+
+def explained_rows(
+    found: FamilyResult, variables: Sequence[Variable]
+) -> tuple[RowExplanation, ...]:
+    """Return the chosen rows, explained; none where the model is no sum of parts."""
+    model: Any = found.model
+    if not found.structure_found or not hasattr(model, "contributions"):
+        return ()
+    own, question = found.own_predictions(), found.question
+    sources = {one.name: one.column for one in variables}
+    places = dict(_chosen(question, own))
+    shares = model.contributions(question.X.iloc[list(places)])
+    return tuple(
+        RowExplanation(
+            row=int(question.rows[place]),
+            role=role,
+            label=_label(question, place),
+            probability=float(own.value[place]),
+            level=float(shares.level),
+            parts=tuple(_parts(question, sources, shares.columns, values, place)),
+        )
+        for (place, role), values in zip(places.items(), shares.values, strict=True)
+    )
+
+
+def _chosen(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
+    """Yield places of rows with what they are; a later role of the same row wins."""
+    y, value, odd = question.y, own.value, surprise(question, own)
+    if question.is_number:
+        usual = np.flatnonzero(odd <= np.median(odd))
+        yield _nearest(value, float(np.median(value)), usual), "typical"
+        yield int(np.argmax(value)), "highest"
+    else:
+        border = min(0.5, float(np.mean(y)))
+        right = np.flatnonzero((y == 1) & (value >= border))
+        if len(right):
+            yield _nearest(value, float(np.median(value[right])), right), "typical"
+        yield _nearest(value, border, np.arange(len(value))), "borderline"
+    yield int(np.argmax(odd)), "surprising"
+
+
+def _nearest(values: Array, aim: float, among: Any) -> int:
+    """Return the first place among some whose value is nearest to what is aimed at."""
+    return int(among[np.argmin(np.abs(values[among] - aim))])
+
+
+def _parts(
+    question: Question,
+    sources: dict[str, str],
+    columns: Sequence[tuple[int, ...]],
+    values: Array,
+    place: int,
+) -> Iterator[RowPart]:
+    """Yield what the columns of the table contribute to a row, the most first."""
+    sums: dict[tuple[str, ...], float] = {}
+    for own, value in zip(columns, values.tolist(), strict=True):
+        variables = [question.names[column] for column in own]
+        key = tuple(dict.fromkeys(sources.get(name, name) for name in variables))
+        sums[key] = sums.get(key, 0.0) + value
+    for names, value in sorted(sums.items(), key=lambda one: -abs(one[1])):
+        cells = tuple((name, _cell(question, name, place)) for name in names)
+        yield RowPart(values=cells, contribution=value)
+
+
+def _cell(question: Question, name: str, place: int) -> str:
+    table = question.table if name in question.table.columns else question.X
+    return written(table[name].iloc[place])
+
+
+def _label(question: Question, place: int) -> str:
+    if question.is_number:
+        return written(question.y[place])
+    return question.positive if question.y[place] == 1 else question.negative
+
+
+def category_findings(
+    found: FamilyResult, variables: Sequence[Variable]
+) -> tuple[CategoryFinding, ...]:
+    """Return the categories that the model uses, with what was observed at their levels."""
+    used, question = set(found.chosen.variables), found.question
+    groups: dict[str, list[str]] = {}
+    for one in variables:
+        if one.kind == "indicator" and one.name.startswith(f"{one.column} = "):
+            groups.setdefault(one.column, []).append(one.name)
+    return tuple(
+        CategoryFinding(column=column, levels=tuple(_levels(question, column, names)))
+        for column, names in groups.items()
+        if used & set(names)
+    )
+
+
+def _levels(question: Question, column: str, names: Sequence[str]) -> Iterator[LevelFinding]:
+    """Yield the levels that have a variable, then what is left as one."""
+    rest = np.ones(len(question.y), dtype=bool)
+    for name in names:
+        own = question.X[name].to_numpy() == 1
+        rest &= ~own
+        yield _level(question, name.removeprefix(f"{column} = "), own)
+    if rest.any():
+        cells = question.table[column][rest].map(written).unique()
+        yield _level(question, str(cells[0]) if len(cells) == 1 else "other", rest)
+
+
+def _level(question: Question, level: str, rows: Mask) -> LevelFinding:
+    y = np.asarray(question.y, dtype=np.float64)[rows]
+    mean, n = float(y.mean()), len(y)
+    if question.is_number:
+        reach = float(ndtri((1 + CONFIDENCE) / 2) * y.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+        low, high = mean - reach, mean + reach
+    else:
+        low, high = (float(end[0]) for end in wilson_bounds(np.array([mean]), n, CONFIDENCE))
+    value = Interval(estimate=mean, low=low, high=high, confidence=CONFIDENCE)
+    return LevelFinding(level=level, n_rows=n, value=value)

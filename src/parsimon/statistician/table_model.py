@@ -1,16 +1,43 @@
 """A fitted model that takes tables as they are: text, dates and empty cells included."""
 
-from typing import TYPE_CHECKING, Any
+import difflib
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from parsimon._typing import AnyArray, Array
+from parsimon._checks import shorten
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.front import number
+from parsimon.report.findings import Treatment
+from parsimon.statistician.contributions import (
+    Contributions,
+    SeenRows,
+    joint_variables,
+    scores,
+    shapley_values,
+)
 from parsimon.statistician.families import predicted
+from parsimon.statistician.families.contenders import class_shares
+from parsimon.statistician.prepare.cells import iso_day
+from parsimon.statistician.prepare.frames import named_frame
+from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, VariableSource
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class OutsideRange:
+    """A column with `count` cells beyond the range, in words, that a model was fitted to."""
+
+    column: str
+    count: int
+    low: str
+    high: str
 
 
 class TableModel(BaseEstimator):
@@ -23,11 +50,16 @@ class TableModel(BaseEstimator):
     preparer, screener : fitted transformers
         From cells to numbers, and to the variables that were searched.
     models : sequence of fitted estimators
-        One for a number or two classes; one for each class against the rest otherwise.
+        One for a number, for two classes or for all of them together; or one for each class
+        against the rest.
     classes : sequence of str
         In the order of the models; two for one model; empty for a number.
     target : str
         Name of the column that is predicted.
+    deviation : float, optional
+        Standard deviation of a predicted number, if the model itself does not tell.
+    seen : SeenRows or None
+        Ranges and a typical row of the rows that the models were fitted to.
 
     Attributes
     ----------
@@ -44,14 +76,32 @@ class TableModel(BaseEstimator):
     ['setosa', 'setosa']
     """
 
+    # Earlier files have none.
+    deviation: float | None = None
+    seen: SeenRows | None = None
+
     def __init__(
-        self, preparer: Any, screener: Any, models: Any, classes: Any = (), target: str = ""
+        self,
+        preparer: Any,
+        screener: Any,
+        models: Any,
+        classes: Any = (),
+        target: str = "",
+        deviation: float | None = None,
+        seen: SeenRows | None = None,
     ) -> None:
         self.preparer = preparer
         self.screener = screener
         self.models = models
         self.classes = classes
         self.target = target
+        self.deviation = deviation
+        self.seen = seen
+
+    def having_seen(self, X: "pd.DataFrame") -> Self:
+        """Remember what the rows that the models were fitted to, shape (n, d), were like."""
+        self.seen = SeenRows.of(X, self.variables)
+        return self
 
     @property
     def classes_(self) -> AnyArray:
@@ -75,6 +125,10 @@ class TableModel(BaseEstimator):
         if not len(self.classes):
             raise InvalidInputError("A model of a number predicts no probabilities.")
         X = self.numbers(table)
+        if len(self.models) == 1 and len(self.classes) > 2:
+            return class_shares(self.models[0], X, len(self.classes))[0]
+        if not hasattr(self.models[0], "predict_proba"):
+            return class_shares(self.models[0], X, 2)[0]
         return normalised(np.column_stack([predicted(model, X) for model in self.models]))
 
     def predict_deviation(self, table: "pd.DataFrame") -> Array:
@@ -82,14 +136,173 @@ class TableModel(BaseEstimator):
         if len(self.classes):
             raise InvalidInputError("A model of classes predicts probabilities, no deviations.")
         X = self.numbers(table)
+        if self.deviation is not None:
+            return np.full(len(X), float(self.deviation))
         _, deviation = self.models[0].predict(X, return_std=True, include_noise=True)
         values: Array = deviation
         return values
 
     def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the variables that the models see, shape (m, d)."""
-        numbers: pd.DataFrame = self.screener.transform(self.preparer.transform(table))
+        """Return the variables that the models see, shape (m, d).
+
+        Columns that no model uses may be absent.
+        """
+        numbers: pd.DataFrame = self.screener.transform(
+            self.preparer.transform(self._completed(table))
+        )
         return numbers
+
+    @property
+    def variables(self) -> tuple[VariableSource, ...]:
+        """The variables that the models see, and the columns that they come from."""
+        return tuple(self.preparer.variables_[place] for place in self.screener.kept_)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a table that the models use, in the table's order."""
+        variables = self.variables
+        used = {
+            variables[place].column
+            for model in self.models
+            for joint in joint_variables(model, len(variables))
+            for place in joint
+        }
+        return tuple(one.column for one in self.preparer.recipes_ if one.column in used)
+
+    def treatments_of(self, table: "pd.DataFrame") -> tuple[Treatment, ...]:
+        """Return what is done to cells that the models cannot take as they are."""
+        used = set(self.columns)
+        found = self.preparer.treatments_of(self._completed(table))
+        return tuple(one for one in found if one.column in used)
+
+    def outside(self, table: "pd.DataFrame") -> tuple[OutsideRange, ...]:
+        """Return which numbers and dates lie beyond those that the models were fitted to."""
+        used = set(self.columns)
+        if self.seen is None:
+            return ()
+        X = self.numbers(table).to_numpy(dtype=np.float64)
+        beyond = ((self.seen.low > X) | (self.seen.high < X)).sum(axis=0)
+        return tuple(
+            OutsideRange(
+                variable.column,
+                int(beyond[place]),
+                self._worded(variable, self.seen.low[place]),
+                self._worded(variable, self.seen.high[place]),
+            )
+            for place, variable in enumerate(self.variables)
+            if beyond[place] and variable.kind != "indicator" and variable.column in used
+        )
+
+    def contributions(self, table: "pd.DataFrame") -> Contributions:
+        """Return what each column adds to the prediction of each row.
+
+        A row is compared with a typical one; the values of its columns add up to the difference
+        between the two scores. For a model that is a sum of functions of one column they are these
+        functions; otherwise they are Shapley's values, which share what columns do together. They
+        are exact unless the model ties more than ten columns together.
+
+        Returns
+        -------
+        Contributions
+        """
+        if self.seen is None:
+            raise InvalidInputError(
+                "This model does not know its typical row, since an earlier version saved it; "
+                "make it again with parsimon report."
+            )
+        X = self.numbers(table).to_numpy(dtype=np.float64)
+        used = self.columns
+        groups = [self._places_of(column) for column in used]
+        towards = np.zeros(len(X), dtype=np.intp)
+        if len(self.classes) > 2:
+            towards = np.argmax(self.predict_proba(table), axis=1)
+        values, base, exact = np.zeros((len(X), len(used))), np.zeros(len(X)), True
+        for place in np.unique(towards):
+            rows = np.flatnonzero(towards == place)
+            model, output = self._behind(int(place))
+            found = shapley_values(
+                partial(self._score, model, output),
+                X[rows],
+                self.seen.typical,
+                groups,
+                joint_variables(model, X.shape[1]),
+            )
+            values[rows], base[rows] = found.values, found.base
+            exact = exact and found.exact
+        return Contributions(
+            columns=used,
+            values=values,
+            base=base,
+            towards=self._named_classes(towards),
+            typical=tuple(map(self._typical_cell, used)),
+            exact=exact,
+        )
+
+    def _completed(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the table with empty columns for those that are absent and not used."""
+        if not hasattr(table, "columns"):
+            return table
+        frame, used = named_frame(table), self.columns
+        there = set(frame.columns)
+        lacking = [column for column in used if column not in there]
+        if lacking:
+            near = difflib.get_close_matches(lacking[0], sorted(there), n=1)
+            hint = f" Did you mean {lacking[0]!r} by {near[0]!r}?" if near else ""
+            raise InvalidInputError(
+                f"The table lacks {len(lacking)} of the {len(used)} columns that are used: "
+                f"{shorten(list(map(repr, lacking)), 12)}.{hint} Add them; cells may be empty."
+            )
+        absent = [one.column for one in self.preparer.recipes_ if one.column not in there]
+        if not absent:
+            return frame
+        import pandas as pd
+
+        empty = pd.DataFrame(np.nan, index=frame.index, columns=absent)
+        return pd.concat([frame, empty], axis=1)
+
+    def _score(self, model: Any, output: int, X: Array) -> Array:
+        """Return one score of a model for rows of numbers, shapes (m, d) -> (m,)."""
+        import pandas as pd
+
+        frame = pd.DataFrame(X, columns=[variable.name for variable in self.variables])
+        return scores(model, frame)[:, output]
+
+    def _behind(self, place: int) -> tuple[Any, int]:
+        """Return the model whose score is that of a class, and which of its scores that is."""
+        if len(self.models) == 1:
+            return self.models[0], place
+        return self.models[place], 0
+
+    def _named_classes(self, towards: Indices) -> AnyArray | None:
+        if not len(self.classes):
+            return None
+        named: AnyArray = self.classes_[towards + (len(self.classes) == 2)]
+        return named
+
+    def _places_of(self, column: str) -> list[int]:
+        return [place for place, one in enumerate(self.variables) if one.column == column]
+
+    def _worded(self, variable: VariableSource, value: float) -> str:
+        recipe = next(one for one in self.preparer.recipes_ if one.column == variable.column)
+        if isinstance(recipe, DateColumn):
+            return iso_day(recipe.origin + value)
+        return number(float(value))
+
+    def _typical_cell(self, column: str) -> str:
+        """Return what a column is in the typical row, in words."""
+        assert self.seen is not None
+        recipe = next(one for one in self.preparer.recipes_ if one.column == column)
+        places = self._places_of(column)
+        if not isinstance(recipe, LevelsColumn):
+            plain = [place for place in places if self.variables[place].name == column]
+            typical = self.seen.typical[plain[0]] if plain else np.nan
+            return self._worded(self.variables[places[0]], typical) if plain else "there"
+        ones = [place for place in places if self.seen.typical[place] == 1]
+        levels = dict(zip((one.name for one in recipe.variables), recipe.levels, strict=False))
+        if ones:
+            name = self.variables[ones[0]].name
+            return levels.get(name, name.removeprefix(column).removeprefix(" = ").strip())
+        return recipe.reference or "another level"
 
 
 def normalised(positive: Array) -> Array:

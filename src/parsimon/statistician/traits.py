@@ -79,7 +79,7 @@ class TraitAnalysis(Readable):
     measured : Series of shape (n_measured,)
         The target of all species that have one, by tip name.
     X, y : DataFrame of shape (n, d), Series of shape (n,)
-        Species with a target and all features, by tip name: what the model was fitted to.
+        Species with a target, by tip name: what the model was fitted to.
     """
 
     findings: TraitFindings
@@ -159,8 +159,9 @@ def analyse_traits(
     Parameters
     ----------
     table : DataFrame of pandas or polars
-        One row for each species. Columns of text are left out; rows that are no tips, and rows
-        without a feature, are too, and the findings list them.
+        One row for each species. Words of a few levels become 0/1 features, and empty cells of
+        features are expected from the other features and from relatives. Rows that are no tips
+        are left out, and the findings list them.
     tree : Tree, str or Path
         A tree with branch lengths, or a file with one in Newick or NEXUS format.
     target : str

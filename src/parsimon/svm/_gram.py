@@ -14,7 +14,13 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 from sklearn.exceptions import ConvergenceWarning
 
-from parsimon._checks import check_choice, check_positive, finite_matrix, is_precomputed
+from parsimon._checks import (
+    check_choice,
+    check_positive,
+    finite_matrix,
+    is_precomputed,
+    warn_of_units,
+)
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
@@ -66,6 +72,7 @@ class Gram:
                 )
             return cls(kernel, X, is_psd=False)
         if isinstance(kernel, str):
+            warn_of_units(X, stacklevel=5)
             width = _weighted_scale(X, weights) if _is_scale(gamma) else gamma
             made = as_kernel(kernel, gamma=width, degree=degree, coef0=coef0, X=X)
             return cls(made, X, is_psd=made.is_psd)

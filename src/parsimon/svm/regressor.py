@@ -4,17 +4,19 @@
 that of `EvolutionarySVC`.
 """
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_positive, is_precomputed
+from parsimon._checks import check_choice, check_positive, is_precomputed
 from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
+from parsimon.exceptions import ScalingWarning
 from parsimon.svm._dual import Dual
 from parsimon.svm._gram import (
     FittedDual,
@@ -44,6 +46,10 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         Of the named kernels, as in SVR.
     epsilon : float
         Half of the width of the tube in which errors cost nothing, in units of y.
+    normalise_y : bool
+        Subtract the mean of y and divide by its standard deviation before the fit, so that C and
+        epsilon are in units of that deviation. Without it a warning says if the units of y and
+        these two do not go together.
     strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
     preset : {None, "printed"}
     indefinite : {"flip", "clip", "shift", "native"}
@@ -96,6 +102,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         degree: int = 3,
         coef0: float = 0.0,
         epsilon: float = 0.1,
+        normalise_y: bool = False,
         strategy: str = "memetic",
         preset: Literal["printed"] | None = None,
         indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
@@ -112,6 +119,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.epsilon = epsilon
+        self.normalise_y = normalise_y
         self.strategy = strategy
         self.preset = preset
         self.indefinite = indefinite
@@ -146,8 +154,11 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         settings = settings_of(self)
         epsilon = check_positive("epsilon", self.epsilon, or_zero=True)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        check_choice("normalise_y", self.normalise_y, [True, False])
         targets = np.asarray(y, dtype=np.float64)
         weights = row_weights(sample_weight, len(X))
+        centre, unit = _units(targets, weights) if self.normalise_y else (0.0, 1.0)
+        targets = (targets - centre) / unit
         rows = merged_rows(X, targets, weights, merge=not is_precomputed(self))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
@@ -161,7 +172,11 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
                 equality=not settings.printed,
             )
             fit = fit_dual(dual, settings, made.concave, self.random_state)
-            self._store(X, made, fit, rows.places)
+            self._store(X, made, fit, rows.places, centre, unit)
+        if not self.normalise_y:
+            above, below = np.split(fit.solution.alpha, 2)
+            reach = self.C_ * float(np.mean(np.diagonal(made.matrix)))
+            _warn_of_target(rows.y, made.matrix @ (above - below), epsilon, reach)
         warn_unless_converged([fit])
         warn_if_inverted(self.inverted_)
         return self
@@ -189,16 +204,25 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             f"by {self.stopped_by_}. {self._definiteness.sentence()}"
         )
 
-    def _store(self, X: Array, made: TrainingMatrix, fit: FittedDual, places: Indices) -> None:
+    def _store(
+        self,
+        X: Array,
+        made: TrainingMatrix,
+        fit: FittedDual,
+        places: Indices,
+        centre: float,
+        unit: float,
+    ) -> None:
+        """Keep a fit, whose targets were y less `centre`, over `unit`, in units of y."""
         solution, evolved = fit.solution, fit.evolved
         above, below = np.split(solution.alpha, 2)
-        coefficients = above - below
+        coefficients = unit * (above - below)
         used = np.flatnonzero(coefficients)
         used = used[np.argsort(places[used])]
         self.support_ = places[used]
         self.support_vectors_ = X[self.support_][: 0 if is_precomputed(self) else None]
         self.dual_coef_ = coefficients[None, used]
-        self.intercept_ = np.array([solution.bias])
+        self.intercept_ = np.array([centre + unit * solution.bias])
         self.n_support_ = np.array([len(used)])
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.converged_, self.inverted_ = solution.converged, fit.inverted
@@ -208,6 +232,39 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.kernel_ = made.gram.kernel
         self._expansion, table, _ = made.expansion(coefficients[:, None])
         self._coefficients = table[:, 0]
+
+
+def _units(y: Array, weights: Array) -> tuple[float, float]:
+    """Return the weighted mean and standard deviation of y; a constant has unit one."""
+    centre = float(np.average(y, weights=weights))
+    unit = float(np.sqrt(np.average((y - centre) ** 2, weights=weights)))
+    return centre, unit if unit > 1e-12 * abs(centre) else 1.0
+
+
+# Of the standard deviation of y: a function that moves less is as good as a constant; and it is C
+# that holds it if so many rows together could not move it further.
+_CONSTANT, _ROWS_TOGETHER = 0.01, 20
+
+
+def _warn_of_target(y: Array, fitted: Array, epsilon: float, reach: float) -> None:
+    """Warn if the function came out as a constant because of the units of y.
+
+    Shapes: y, fitted (n,); `reach` is what one row can move the function.
+    """
+    spread = float(np.std(y))
+    if spread == 0 or float(np.std(fitted)) >= _CONSTANT * spread:
+        return
+    if np.ptp(y) <= 2 * epsilon:
+        seen = f"All targets lie within epsilon={epsilon:g} of one number"
+    elif reach * _ROWS_TOGETHER < spread:
+        seen = f"The targets have a standard deviation of {spread:.3g}, for which C is too small"
+    else:
+        return
+    warnings.warn(
+        f"{seen}, so that the function is nearly a constant; set normalise_y=True.",
+        ScalingWarning,
+        stacklevel=3,
+    )
 
 
 def regression_dual(

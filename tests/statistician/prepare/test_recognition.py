@@ -342,8 +342,16 @@ def test_other_codes_are_suspicious_too(code):
         np.r_[np.arange(10.0, 60), 0, 0],
         np.r_[np.arange(10.0, 60), [-5.0] * 9],
         np.array([0.0] * 9 + [50.0, 60.0, 70.0]),
+        np.r_[np.random.default_rng(0).poisson(30.0, 100), np.zeros(120)],
     ],
-    ids=["many zeros below a tail", "counts", "twice is chance", "no code", "too few others"],
+    ids=[
+        "many zeros below a tail",
+        "counts",
+        "twice is chance",
+        "no code",
+        "too few others",
+        "catches of which most are none",
+    ],
 )
 def test_ordinary_values_are_not_suspicious(values):
     assert suspicious_value(values) is None

@@ -10,9 +10,9 @@ from parsimon.report.figures.numeric import NumberRows, regression_1d, regressio
 from parsimon.report.figures.one_column import monotonicity, posterior_1d, slices
 from parsimon.report.figures.parts import DrawnPart, component_panels, component_reach
 from parsimon.report.figures.points import ClassRows, label
-from parsimon.report.figures.search_figures import error_steps, search_tree
+from parsimon.report.figures.search_figures import error_against_size, error_steps, search_tree
 from parsimon.report.figures.svg_text import caption, svg
-from parsimon.report.figures.table_figure import data_figure, parallel_coordinates
+from parsimon.report.figures.three_columns import data_figure
 from parsimon.report.figures.two_columns import posterior_2d
 
 __all__ = [
@@ -24,10 +24,10 @@ __all__ = [
     "component_panels",
     "component_reach",
     "data_figure",
+    "error_against_size",
     "error_steps",
     "label",
     "monotonicity",
-    "parallel_coordinates",
     "posterior_1d",
     "posterior_2d",
     "regression_1d",

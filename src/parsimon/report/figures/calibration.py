@@ -121,8 +121,7 @@ def draw_calibration(
     ax.set_label(
         f"Observed share of {label(positive, 40)} against its predicted probability in "
         f"{len(bins.counts)} groups of {_count_words(bins.counts)} rows, with "
-        f"{interval} intervals. {inside} of {len(bins.counts)} intervals hold the mean prediction; "
-        "on the dashed line events happen as often as predicted."
+        f"{interval} intervals, of which {inside} hold the mean prediction."
         + (" Ticks below: the predictions." if chances is not None else "")
     )
     return ax

@@ -74,13 +74,19 @@ def frame(values: Array, margin: float, n_grid: int) -> Array:
     return np.linspace(low - pad, high + pad, n_grid)
 
 
-def held_row(points: ClassRows, hold: Any = "mean") -> Array:
-    """Return the values of the inputs that a figure does not show, shape (d,)."""
+def held_row(points: ClassRows, hold: Any = "typical") -> Array:
+    """Return the values of the inputs that a figure does not show, shape (d,).
+
+    A typical row has medians, and of two values the more frequent one.
+    """
     if isinstance(hold, str):
-        if hold not in {"mean", "median"}:
+        if hold not in {"typical", "mean", "median"}:
             raise InvalidInputError(
-                f'hold must be "mean", "median" or one number for each column, got {hold!r}.'
+                'hold must be "typical", "mean", "median" or one number for each column, '
+                f"got {hold!r}."
             )
+        if hold == "typical":
+            return np.array([_typical(values) for values in points.X.T])
         row: Array = np.mean(points.X, axis=0) if hold == "mean" else np.median(points.X, axis=0)
         return row
     row = finite_vector(hold, "hold")
@@ -89,6 +95,13 @@ def held_row(points: ClassRows, hold: Any = "mean") -> Array:
             f"hold must have one number for each of {points.n_columns} columns, got {len(row)}."
         )
     return row
+
+
+def _typical(values: Array) -> float:
+    pair = two_values(values)
+    if pair is None:
+        return float(np.median(values))
+    return pair[int(np.mean(values == pair[1]) > 0.5)]
 
 
 def two_values(values: Array) -> tuple[float, float] | None:
@@ -107,27 +120,32 @@ def rows_on(grid: Sequence[Array], columns: Sequence[int], held: Array) -> Array
     return rows
 
 
-def line_words(averaged: bool, link: Link) -> str:
+def line_words(averaged: bool) -> str:
     """Return what the line shows."""
-    if averaged:
-        return "probability averaged over the latent function f"
-    return "Φ(E f)" if link == "probit" else "logistic(E f)"
+    return "the probability, averaged over all curves" if averaged else "the probability"
 
 
-def band_words(link: Link) -> str:
-    """Return what the band shows, and what it does not."""
-    name = "Φ" if link == "probit" else "logistic"
-    return (
-        f"{name}(E f ± 2 sd): two standard deviations of the latent function f, about 95 % of "
-        "its posterior, not of the probability itself"
-    )
+BAND_WORDS = "about 95 % of the curves that the rows allow"
 
 
 def held_words(points: ClassRows, columns: Sequence[int], held: Array, most: int = 6) -> str:
-    """Return a sentence on the inputs that are held constant, or nothing."""
+    """Return a sentence on the row at which other inputs are held, or nothing without others."""
     others = [column for column in range(points.n_columns) if column not in set(columns)]
     if not others:
         return ""
-    values = [f"{points.title(c)} = {number(held[c])}" for c in others[:most]]
-    more = f" and {len(others) - most} more" if len(others) > most else ""
-    return f" Held constant: {', '.join(values)}{more}."
+    # All of them, so that several figures of a page say the same and say it once.
+    everything = range(points.n_columns)
+    values = [_held(points.title(c), held[c]) for c in everything[:most]]
+    more = f" and {points.n_columns - most} more" if points.n_columns > most else ""
+    which = "a typical" if np.array_equal(held, held_row(points)) else "this"
+    return f" What is not drawn is held as in {which} row: {', '.join(values)}{more}."
+
+
+def _held(name: str, value: float) -> str:
+    """Return a value that is held; a level that is said to be or not to be there in words."""
+    if " = " not in name and not name.endswith(" is missing"):
+        return f"{name} = {number(value)}"
+    column, _, level = name.partition(" = ")
+    if value:
+        return name
+    return f"{column} other than {level}" if level else name.replace(" is missing", " is there")

@@ -1,7 +1,7 @@
 """A column of two values: points with intervals, or a curve for each value of another column."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
 from parsimon.report.figures.latent_grid import (
+    BAND_WORDS,
     Posterior,
-    band_words,
     frame,
     held_row,
     held_words,
@@ -31,7 +31,7 @@ def posterior_levels(
     points: ClassRows,
     *,
     column: int | str | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     shares: bool = True,
@@ -56,7 +56,7 @@ def posterior_levels(
             ax.set_title(label(title, 60))
     ax.set_label(
         f"Probability of {points.class_title(1, 40)} at both values of {points.title(place, 60)}. "
-        f"Points: {line_words(averaged, link)}; bars: {band_words(link)}."
+        f"Points: {line_words(averaged)}; bars: {BAND_WORDS}."
         f"{' Diamonds: observed shares.' if shares else ''}{held_words(points, [place], held)}"
     )
     return ax
@@ -67,7 +67,7 @@ def posterior_by_level(
     points: ClassRows,
     *,
     columns: Sequence[int | str],
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.05,
@@ -99,8 +99,52 @@ def posterior_by_level(
             ax.set_title(label(title, 60), pad=24)
     ax.set_label(
         f"Probability of {points.class_title(1, 40)} along {points.title(along, 60)} for each "
-        f"value of {points.title(by, 60)}: {line_words(averaged, link)}, with the interval "
-        f"{band_words(link)}.{held_words(points, [along, by], held)}"
+        f"value of {points.title(by, 60)}. Bands: {BAND_WORDS}."
+        f"{held_words(points, [along, by], held)}"
+    )
+    return ax
+
+
+class LevelMeans(NamedTuple):
+    """What was observed at the levels of a category.
+
+    names, counts (k,): The levels and their rows.
+    means, low, high (k,): Share of the positive class, or mean of the target, with an interval.
+    """
+
+    names: Sequence[str]
+    counts: Sequence[int]
+    means: Array
+    low: Array
+    high: Array
+
+
+def level_means(
+    found: LevelMeans, *, column: str, outcome: str, overall: float, is_share: bool
+) -> "Axes":
+    """Draw what was observed at each level of a category, from the least to the most."""
+    order = np.argsort(found.means, kind="stable")
+    places = np.arange(len(order))
+    with figure_style():
+        ax = new_axes(figsize=(5.6, 0.9 + 0.42 * len(order)))
+        means = found.means[order]
+        reach = np.maximum([means - found.low[order], found.high[order] - means], 0)
+        ax.errorbar(
+            means, places, xerr=reach, linestyle="none", color=BLUE, marker="o", markersize=8,
+            elinewidth=2.2, capsize=4,
+        )  # fmt: skip
+        ax.axvline(overall, color=GREY, linewidth=1.1, linestyle=(0, (4, 2)))
+        ax.set_yticks(places, [f"{label(found.names[k], 24)} ({found.counts[k]:,})" for k in order])
+        ax.set_ylim(-0.6, len(order) - 0.4)
+        ax.grid(axis="y", visible=False)
+        if is_share:
+            ax.set_xlim(-0.03, 1.03)
+            ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+        ax.set_xlabel(f"{'share of' if is_share else 'mean'} {label(outcome)}")
+    what = "Share" if is_share else "Mean"
+    ax.set_label(
+        f"{what} of {label(outcome, 40)} at each level of {label(column, 60)}. Bars: 95 % "
+        "intervals; dashed: all rows; in brackets: rows."
     )
     return ax
 

@@ -39,7 +39,7 @@ from parsimon.report.figures.points import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BAND = "two standard deviations of the predicted mean to each side, without the noise of a row"
+_BAND = "where the mean lies, about 95 % sure; single rows scatter more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def regression_1d(
     *,
     column: int | str | None = None,
     by: int | str | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     margin: float = 0.05,
     n_grid: int = 128,
     title: str | None = None,
@@ -184,7 +184,7 @@ def regression_slices(
     rows: NumberRows,
     *,
     columns: Sequence[int | str] | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     margin: float = 0.05,
     n_grid: int = 128,
 ) -> AnyArray:
@@ -208,7 +208,7 @@ def regression_slices(
                 ax.set_ylabel("")
         rasterise_marks(panels)
     panels[0].set_label(
-        f"Predicted {label(rows.target, 40)} along one column at a time, the others held constant. "
+        f"Predicted {label(rows.target, 40)} along one column at a time. "
         f"Line: mean; band: {_BAND}. Rings: the rows.{points.marks_words()}"
         f"{held_words(points, [], held_row(points, hold))}"
     )
@@ -220,7 +220,7 @@ def regression_2d(
     rows: NumberRows,
     *,
     columns: Sequence[int | str] | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     margin: float = 0.05,
     n_grid: int = 61,
     title: str | None = None,

@@ -12,9 +12,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link, positive_probability
 from parsimon.inference.posterior import Latent
 from parsimon.report.figures.latent_grid import (
+    BAND_WORDS,
     Posterior,
     Response,
-    band_words,
     frame,
     held_row,
     held_words,
@@ -45,7 +45,7 @@ def posterior_1d(
     points: ClassRows,
     *,
     column: int | str | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
@@ -76,9 +76,9 @@ def posterior_1d(
             ax.set_title(label(title, 60))
     ax.set_label(
         f"Probability of {points.class_title(1, 40)} along {points.title(place, 60)}. "
-        f"Line: {line_words(averaged, link)}; dashed beyond the data. Band: {band_words(link)}. "
-        f"Rows above 1 are {points.class_title(1, 40)}, rows below 0 are "
-        f"{points.class_title(0, 40)}, spread vertically to show ties."
+        f"Line: {line_words(averaged)}, dashed beyond the rows; band: {BAND_WORDS}. "
+        f"Marks above are rows of {points.class_title(1, 40)}, marks below of "
+        f"{points.class_title(0, 40)}."
         f"{points.marks_words()}{held_words(points, [place], held)}"
     )
     return ax
@@ -89,7 +89,7 @@ def slices(
     points: ClassRows,
     *,
     columns: Sequence[int | str] | None = None,
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
@@ -118,9 +118,9 @@ def slices(
         _say_once(panels, across)
         rasterise_marks(panels)
     panels[0].set_label(
-        f"Probability of {points.class_title(1, 40)} along one column at a time, the others held "
-        f"constant. Line: {line_words(averaged, link)}; dashed beyond the data. Band: "
-        f"{band_words(link)}.{points.marks_words()}"
+        f"Probability of {points.class_title(1, 40)} along one column at a time. "
+        f"Line: {line_words(averaged)}, dashed beyond the rows; band: {BAND_WORDS}."
+        f"{points.marks_words()}"
         f"{held_words(points, [], held_row(points, hold))}"
     )
     return panels
@@ -233,7 +233,7 @@ def monotonicity(
     column: int | str | None = None,
     draw: Callable[[Array], Any] | None = None,
     ignored: float = 0.15,
-    hold: Any = "mean",
+    hold: Any = "typical",
     link: Link = "probit",
     margin: float = 0.1,
     n_grid: int = 128,
@@ -270,18 +270,18 @@ def monotonicity(
         ax.set_title(verdict.capitalize() if title is None else label(title, 60))
     said = f" The function {verdict}." if verdict else ""
     ax.set_label(
-        f"{_caption(points, place, ignored, link)}{said}{points.marks_words()}"
+        f"{_caption(points, place, ignored)}{said}{points.marks_words()}"
         f"{held_words(points, [place], held)}"
     )
     return ax
 
 
-def _caption(points: ClassRows, place: int, ignored: float, link: Link) -> str:
+def _caption(points: ClassRows, place: int, ignored: float) -> str:
     return (
         f"Direction of the probability of {points.class_title(1, 40)} along "
-        f"{points.title(place, 60)}. Line: {line_words(False, link)}, triangles point up where "
+        f"{points.title(place, 60)}. Line: {line_words(False)}, triangles point up where "
         f"its gradient is positive and down where it is negative; the outer {ignored:.0%} of the "
-        f"range at each end are not judged. Band: {band_words(link)}."
+        f"range at each end are not judged. Band: {BAND_WORDS}."
     )
 
 

@@ -43,7 +43,7 @@ def component_panels(
     components: Sequence[DrawnPart],
     points: ClassRows,
     *,
-    hold: Any = "mean",
+    hold: Any = "typical",
     margin: float = 0.0,
     n_grid: int = 61,
     reach: float | None = None,
@@ -126,7 +126,7 @@ def _reach(pictures: "Sequence[_Picture]", kind: str) -> float:
 
 
 def component_reach(
-    components: Sequence[DrawnPart], points: ClassRows, *, hold: Any = "mean", n_grid: int = 25
+    components: Sequence[DrawnPart], points: ClassRows, *, hold: Any = "typical", n_grid: int = 25
 ) -> float:
     """Return the greatest absolute value that panels of these components would show."""
     held = held_row(points, hold)

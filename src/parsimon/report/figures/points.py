@@ -162,7 +162,7 @@ class ClassRows:
         n_drawn, n_rows = len(self.marked), len(self.y)
         if n_drawn == n_rows:
             return ""
-        return f" Marks: a sample of {n_drawn:,} of {n_rows:,} rows, every class at its share."
+        return f" Marks: a sample of {n_drawn:,} of {n_rows:,} rows."
 
 
 def sampled_rows(y: Indices, most: int, random_state: Seed = 0) -> Indices:

@@ -1,4 +1,7 @@
-"""Three inputs: surfaces of equal probability among the rows, by marching tetrahedra."""
+"""Rows in space: of up to three columns as they are, and among surfaces of equal probability.
+
+The surfaces are found by marching tetrahedra.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from parsimon._style import BLUE, GREY, VERMILION, figure_style
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
@@ -18,11 +21,10 @@ from parsimon.report.figures.latent_grid import (
     frame,
     held_row,
     held_words,
-    line_words,
     respond,
     rows_on,
 )
-from parsimon.report.figures.points import ClassRows, classes_above, draw_points, label
+from parsimon.report.figures.points import ClassRows, classes_above, draw_points, label, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +129,7 @@ def isosurface_3d(
     *,
     columns: Sequence[int | str] | None = None,
     levels: Sequence[float] = (0.1, 0.5, 0.9),
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.05,
@@ -158,9 +160,9 @@ def isosurface_3d(
             ax.set_title(label(title, 60), y=1.0)
     shown = ", ".join(f"{100 * level:g}" for level in sorted(levels))
     ax.set_label(
-        f"Surfaces where the probability of {points.class_title(1, 40)}, "
-        f"{line_words(averaged, link)}, is {shown} %: blue below one half, grey at it, "
-        f"vermilion above.{points.marks_words()}{held_words(points, places, held)}"
+        f"Surfaces where the probability of {points.class_title(1, 40)} is {shown} %: blue "
+        f"below one half, grey at it, vermilion above."
+        f"{points.marks_words()}{held_words(points, places, held)}"
     )
     return ax
 
@@ -293,3 +295,57 @@ def _frames(ax: Any, n_frames: int, dpi: int, background: str) -> list[Any]:
     finally:
         ax.view_init(elevation, azimuth)
     return frames
+
+
+def data_figure(points: ClassRows, *, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Draw a table in the way that fits its number of columns.
+
+    One column gives a strip for each class, two a scatter plot, three a scatter plot in space.
+    """
+    if points.n_columns > 3:
+        raise InvalidInputError(
+            f"A figure of the rows has up to three columns, got {points.n_columns}."
+        )
+    with figure_style():
+        drawn = (_strips, _scatter, _space)[points.n_columns - 1](points, ax)
+        if title is not None:
+            drawn.set_title(label(title, 60), pad=24 if points.n_columns == 2 else 8)
+    n_rows = f"{len(points.y)} rows"
+    said = (
+        f"{n_rows} in strips by class, spread vertically to show ties."
+        if points.n_columns == 1
+        else f"{n_rows}; each mark is a row."
+    )
+    drawn.set_label(said + points.marks_words())
+    return drawn
+
+
+def _strips(points: ClassRows, ax: "Axes | None") -> "Axes":
+    n_classes = len(points.class_names)
+    ax = new_axes(ax, figsize=(5.6, 1.4 + 0.5 * n_classes))
+    values = points.X[:, 0]
+    draw_points(ax, points, (values, points.y - 0.32 + 0.64 * spread(values)))
+    ax.set_yticks(
+        range(n_classes),
+        [f"{points.class_title(k)}\n({points.of_class(k).sum()})" for k in range(n_classes)],
+    )
+    ax.set_ylim(-0.5, n_classes - 0.5)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel(points.title(0))
+    return ax
+
+
+def _scatter(points: ClassRows, ax: "Axes | None") -> "Axes":
+    ax = new_axes(ax, figsize=(5.2, 4.4))
+    draw_points(ax, points, points.X.T)
+    ax.set_xlabel(points.title(0))
+    ax.set_ylabel(points.title(1))
+    classes_above(ax)
+    return ax
+
+
+def _space(points: ClassRows, ax: "Axes | None") -> "Axes":
+    sides = [frame(points.X[:, place], 0.05, 3) for place in range(3)]
+    box: Axes = axes_3d(points, range(3), sides, ax)
+    classes_above(box, height=0.93)
+    return box

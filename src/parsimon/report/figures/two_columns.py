@@ -10,12 +10,11 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
 from parsimon.report.figures.latent_grid import (
+    BAND_WORDS,
     Posterior,
-    band_words,
     frame,
     held_row,
     held_words,
-    line_words,
     respond,
     rows_on,
 )
@@ -44,7 +43,7 @@ def posterior_2d(
     *,
     columns: Sequence[int | str] | None = None,
     confidence: bool = False,
-    hold: Any = "mean",
+    hold: Any = "typical",
     averaged: bool = False,
     link: Link = "probit",
     margin: float = 0.1,
@@ -77,9 +76,9 @@ def posterior_2d(
         if title is not None:
             panels[0].set_title(label(title, 60), pad=24)
     panels[0].set_label(
-        f"Contours of the probability of {points.class_title(1, 40)}, "
-        f"{line_words(averaged, link)}, at 5, 25, 50 (thick), 75 and 95 %; below 50 % dashed."
-        f"{_width_words(confidence, link)}{points.marks_words()}{held_words(points, places, held)}"
+        f"Probability of {points.class_title(1, 40)} over {points.title(places[0], 60)} and "
+        f"{points.title(places[1], 60)}. Contours at 5, 25, 50 (thick), 75 and 95 %; below 50 % "
+        f"dashed.{_width_words(confidence)}{points.marks_words()}{held_words(points, places, held)}"
     )
     return panels
 
@@ -117,10 +116,10 @@ def _draw_rows(
         ax.set_ylabel(points.title(places[1]))
 
 
-def _width_words(confidence: bool, link: Link) -> str:
+def _width_words(confidence: bool) -> str:
     if not confidence:
         return ""
-    return f" Second panel: width of the band {band_words(link)}; white line: 50 %."
+    return f" Second panel: width of the band that holds {BAND_WORDS}; white line: 50 %."
 
 
 def _draw_probability(ax: Any, across: Array, up: Array, probability: Array) -> None:

@@ -68,9 +68,7 @@ function showModel(view, model) {
   const texts = {
     mark: sizeInWords(view, model) + (mark ? ` \u00b7 ${mark}` : ""),
     words: model.words,
-    expression: model.expression,
     error: percent(model.error, 2) + (spread === null ? "" : ` \u00b1 ${percent(spread, 2)}`),
-    evidence: fixed(model.log_evidence, 1),
     loss: fixed(model.log_loss, 3),
   };
   for (const [name, text] of Object.entries(texts)) {

@@ -58,8 +58,34 @@ function followReading() {
   }
 }
 
+/** Open what a link leads into, and everything for paper. */
+function startFolds() {
+  function open(element) {
+    for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  }
+  function follow() {
+    const aim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!aim) return;
+    open(aim);
+    const inside = aim.querySelector(":scope > details");
+    if (inside) inside.open = true;
+    aim.scrollIntoView();
+  }
+  window.addEventListener("hashchange", follow);
+  if (location.hash) follow();
+  let folded = [];
+  window.addEventListener("beforeprint", function () {
+    folded = Array.from(document.querySelectorAll("main details:not([open])"));
+    for (const part of folded) part.open = true;
+  });
+  window.addEventListener("afterprint", function () {
+    for (const part of folded) part.open = false;
+  });
+}
+
 document.addEventListener("DOMContentLoaded", function () {
   startTheme();
+  startFolds();
   startContents();
   followReading();
   startTables();

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.document import Cell, Document
+from parsimon.report.document import FACTS, Block, Cell, Document, Explorer, Figure, Section
 from parsimon.report.findings import ModelFinding, Picture, ReportFindings, Roc, Study
 
 if TYPE_CHECKING:
@@ -111,13 +111,11 @@ def embedded(value: Any) -> str:
 def _model(model: ModelFinding) -> dict[str, Any]:
     return {
         "words": model.words,
-        "expression": model.expression,
         "size": model.size,
         "variables": list(model.variables),
         "error": _number(model.error),
         "standard_error": _number(model.standard_error),
         "log_loss": _number(model.log_loss),
-        "log_evidence": _number(-model.negative_log_evidence),
         "roc": None if model.roc is None else _curve(model.roc),
     }
 
@@ -179,7 +177,7 @@ def to_html(document: Document, findings: ReportFindings) -> str:
             )
         return numbers[anchor]
 
-    script = _script()
+    script, explored = _script(), _explored(document.sections)
     text = (
         _environment()
         .get_template("page.html.jinja")
@@ -191,10 +189,22 @@ def to_html(document: Document, findings: ReportFindings) -> str:
             dark=_read("dark.css"),
             script=script,
             fingerprint=b64encode(sha256(script.encode()).digest()).decode(),
-            data=embedded([explorer_data(study) for study in findings.studies]),
+            facts_title=FACTS,
+            data=embedded(
+                [
+                    explorer_data(study) if place in explored else None
+                    for place, study in enumerate(findings.studies)
+                ]
+            ),
         )
     )
     return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def _explored(sections: Sequence[Section]) -> set[int]:
+    """Return the places of the studies that a page lets a reader explore."""
+    found = {one.study for part in sections for one in part.blocks if isinstance(one, Explorer)}
+    return found.union(*(_explored(part.sections) for part in sections))
 
 
 @cache
@@ -210,11 +220,23 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters["kind"] = lambda block: type(block).__name__
+    environment.filters["runs"] = _runs
     environment.filters["order"] = _order
     environment.filters["checked_svg"] = checked_svg
     environment.filters["checked_address"] = _checked_address
     environment.filters["fragment"] = lambda anchor: "#" + quote(anchor)
     return environment
+
+
+def _runs(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Return blocks one by one, but figures that follow each other together."""
+    runs: list[list[Block]] = []
+    for block in blocks:
+        if isinstance(block, Figure) and runs and isinstance(runs[-1][-1], Figure):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return runs
 
 
 @cache

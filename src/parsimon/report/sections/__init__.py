@@ -5,7 +5,9 @@ package here (`table`, `traits`) that says which sections there are. Each sectio
 turns findings into blocks, and `_phrases` says numbers, lists and names in one way everywhere.
 """
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -43,7 +45,7 @@ class Outline(Protocol):
 def write(findings: ReportFindings) -> Document:
     """Write the report."""
     outline = _outline(findings)
-    seen: set[str] = set()
+    seen = _Seen()
     return Document(
         title=outline.title(findings),
         subtitle=outline.subtitle(findings),
@@ -64,22 +66,39 @@ def _outline(findings: ReportFindings) -> Outline:
     return cast(Outline, import_module(f"{__name__}.{findings.outline}"))
 
 
-def _section_once(section: Section, seen: set[str]) -> Section:
+@dataclass
+class _Seen:
+    """What a document has shown and said so far."""
+
+    figures: set[str] = field(default_factory=set)
+    sentences: set[str] = field(default_factory=set)
+
+
+def _section_once(section: Section, seen: _Seen) -> Section:
     blocks = _once(section.blocks, seen)
     inner = tuple(_section_once(one, seen) for one in section.sections)
-    return Section(section.anchor, section.title, blocks, inner)
+    return replace(section, blocks=blocks, sections=inner)
 
 
-def _once(blocks: tuple[Block, ...], seen: set[str]) -> tuple[Block, ...]:
-    """Leave out figures that have been shown; what refers to them leads to the first."""
+def _once(blocks: tuple[Block, ...], seen: _Seen) -> tuple[Block, ...]:
+    """Leave out figures that have been shown, and of captions what an earlier one has said."""
     kept: list[Block] = []
     for block in blocks:
         figure = block.fallback if isinstance(block, Explorer) else block
         if not isinstance(figure, Figure):
             kept.append(block)
-        elif figure.anchor not in seen:
-            seen.add(figure.anchor)
-            kept.append(block)
+        elif figure.anchor not in seen.figures:
+            seen.figures.add(figure.anchor)
+            shown = _said_once(figure, seen)
+            kept.append(Explorer(block.study, shown) if isinstance(block, Explorer) else shown)
         elif isinstance(block, Explorer):
             kept.append(Explorer(block.study, None))
     return tuple(kept)
+
+
+def _said_once(figure: Figure, seen: _Seen) -> Figure:
+    """Return a figure without the sentences of its caption that stand below an earlier one."""
+    sentences = re.split(r"(?<=[.]) (?=[A-Z])", figure.picture.caption)
+    fresh = [one for place, one in enumerate(sentences) if not place or one not in seen.sentences]
+    seen.sentences.update(sentences)
+    return replace(figure, picture=replace(figure.picture, caption=" ".join(fresh)))

@@ -14,7 +14,7 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.report.sections._blocks import Sentence
-from parsimon.report.sections._phrases import clean, number, quoted
+from parsimon.report.sections._phrases import clean, number, percent, quoted
 from parsimon.structures import Claim
 from parsimon.structures.claims import SUGGESTED
 
@@ -131,6 +131,19 @@ class Scope:
     def positive_is_rare(self) -> bool:
         """Whether it is the class asked for that has the fewer rows."""
         return self.share <= 0.5
+
+    @property
+    def rare_class(self) -> str:
+        """The class that has the fewer rows, in quotation marks."""
+        return self.positive if self.positive_is_rare else self.negative
+
+    def does(self, error: float) -> str:
+        """Return what a model with an error does: "is wrong in 20 %", "explains 48 % of ..."."""
+        if not self.numeric:
+            return f"is wrong in {percent(error)}"
+        if round(error, 3) >= 1:
+            return "explains nothing"
+        return f"explains {percent(1 - error)} of the variance"
 
     @property
     def columns(self) -> tuple[str, ...]:

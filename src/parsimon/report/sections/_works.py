@@ -16,6 +16,9 @@ _WORKS = {
     "DeLong et al. 1988": "DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). "
     "Comparing the areas under two or more correlated receiver operating characteristic curves. "
     "Biometrics 44, 837–845.",
+    "Dempster et al. 1977": "Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum "
+    "likelihood from incomplete data via the EM algorithm. Journal of the Royal Statistical "
+    "Society B 39, 1–38.",
     "Duvenaud et al. 2013": "Duvenaud, D., Lloyd, J. R., Grosse, R., Tenenbaum, J. B. and "
     "Ghahramani, Z. (2013). Structure discovery in nonparametric regression through "
     "compositional kernel search. International Conference on Machine Learning 30, 1166–1174.",

@@ -14,14 +14,19 @@ from parsimon.statistician.families._family import (
     Question,
     predicted,
 )
+from parsimon.statistician.families._size import ModelSize, columns_of, model_size, together
 
 __all__ = [
     "Description",
     "FamilyResult",
     "ModelCandidate",
     "ModelFamily",
+    "ModelSize",
     "OwnPredictions",
     "Prediction",
     "Question",
+    "columns_of",
+    "model_size",
     "predicted",
+    "together",
 ]

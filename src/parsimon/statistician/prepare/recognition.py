@@ -72,6 +72,9 @@ def _stands_out(value: float, others: Array, share: float) -> bool:
     # From -1 to 1 is a range like any other; among numbers that are never negative, -1 is a code.
     if len(distinct) < _FEWEST_OTHERS or (value == -1 and distinct[0] < 0):
         return False
+    # Zeros in most rows are counts of none: catches, gains, days in hospital.
+    if value == 0 and share > 0.5:
+        return False
     gap = float(np.abs(distinct - value).min())
     usual = float(np.median(np.diff(distinct)))
     quarter, three_quarters = np.percentile(others, [25, 75])

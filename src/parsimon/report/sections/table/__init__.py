@@ -7,24 +7,33 @@ an outline, as `parsimon.report.sections` asks for them.
 import math
 from collections.abc import Iterator
 
-from parsimon.report.document import Section
+from parsimon.report.document import Block, Section
 from parsimon.report.findings import Findings
 from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
+from parsimon.report.sections.table.answer import certainty_lists, first_screen
 from parsimon.report.sections.table.checking import (
+    again_sentences,
     calibration_sentences,
     coverage_sentence,
     how_to_use,
-    model_checking,
+    trust,
 )
 from parsimon.report.sections.table.claims import brief, certain, claim_lines, nothing_shown
-from parsimon.report.sections.table.classes import all_claims, all_classes, joint_sentences
-from parsimon.report.sections.table.front_page import facts, lead, subtitle, title
-from parsimon.report.sections.table.interactions import interactions
+from parsimon.report.sections.table.classes import (
+    all_claims,
+    all_classes,
+    each_class,
+    joint_sentences,
+)
+from parsimon.report.sections.table.families import which_model
+from parsimon.report.sections.table.front_page import facts, subtitle, the_table, title
+from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
-from parsimon.report.sections.table.stability import again_sentences, stability
-from parsimon.report.sections.table.structure import additive_components, individual_variables
-from parsimon.report.sections.table.summary import honest_sentences, knee_sentence, summary
+from parsimon.report.sections.table.pictures import strongest_picture
+from parsimon.report.sections.table.rows import rows_explained
+from parsimon.report.sections.table.trade_off import knee_sentence, trade_off
+from parsimon.report.sections.table.variables import what_matters
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 
@@ -32,35 +41,39 @@ _MOST_LINES = 10
 _MOST_CLASSES = 4
 
 
-def sections(findings: Findings) -> Iterator[Section]:
-    """Yield all sections: those of each question, how to use the model, and the methods."""
+def lead(findings: Findings) -> tuple[Block, ...]:
+    """Return the first screen: the answer, with a picture, and how far it goes."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
+    if len(scopes) == 1:
+        return first_screen(scopes[0])
+    return (
+        *all_classes(scopes),
+        *strongest_picture(scopes),
+        certainty_lists(scopes[0], findings.claims),
+    )
+
+
+def sections(findings: Findings) -> Iterator[Section]:
+    """Yield all sections below the first screen, what serves to look things up last."""
+    scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
+    yield from which_model(findings)
     if len(scopes) == 1:
         yield from _study(scopes[0])
     else:
-        yield all_classes(scopes)
-        yield from map(_class, scopes)
+        yield each_class(scopes)
     yield how_to_use(scopes)
+    yield the_table(scopes[0])
     yield methods(scopes)
 
 
 def _study(scope: Scope) -> Iterator[Section]:
     """Yield the sections about one question."""
-    yield summary(scope)
-    if scope.study.variables:
-        yield individual_variables(scope)
-    if scope.study.structure_found:
-        if scope.study.components:
-            yield additive_components(scope)
-        yield interactions(scope)
-    yield model_checking(scope)
-    yield stability(scope)
-
-
-def _class(scope: Scope) -> Section:
-    """Return one class against the rest as a section of its own."""
-    title = f"{scope.positive} against all others"
-    return Section(scope.anchor("class"), title, (), tuple(_study(scope)))
+    yield what_matters(scope)
+    rows = rows_explained(scope)
+    if rows is not None:
+        yield rows
+    yield trust(scope)
+    yield trade_off(scope)
 
 
 def summary_lines(findings: Findings) -> tuple[str, ...]:
@@ -120,12 +133,12 @@ def _measured(scope: Scope) -> list[str]:
         return [" ".join(said[:half]), " ".join(said[half:])]
     own, baseline = scope.study.model.error, scope.study.baseline.error
     known = scope.study.structure_found and not math.isnan(own)
-    only = "" if not known else f"; the search's own {percent(own)} is optimistic"
+    only = (
+        "" if not known else f"; on its own folds the search {scope.does(own)}, which is optimistic"
+    )
     return [
         f"No honest error was measured{_why(scope)}{only}.",
-        ""
-        if math.isnan(baseline)
-        else f"The baseline, a constant, has an error of {percent(baseline)}.",
+        "" if math.isnan(baseline) else f"Guessing {scope.does(baseline)}.",
     ]
 
 

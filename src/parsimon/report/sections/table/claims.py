@@ -6,11 +6,11 @@ no section says more than another.
 
 from collections.abc import Iterable, Sequence
 
-from parsimon.report.document import Block, Code, Inline, Reference, Strong
+from parsimon.report.document import Inline, Strong
 from parsimon.report.findings import Shape, Variable
-from parsimon.report.sections._blocks import Sentence, bullets, paragraph
-from parsimon.report.sections._phrases import DASH, clean, count, named, percent, spelled
-from parsimon.report.sections._scope import Scope, words_of
+from parsimon.report.sections._blocks import Sentence
+from parsimon.report.sections._phrases import DASH, clean, count, named, percent
+from parsimon.report.sections._scope import Scope
 from parsimon.structures import Claim
 from parsimon.structures.claims import CERTAIN, SUGGESTED, ClaimedShape
 
@@ -98,42 +98,6 @@ def brief(claims: Claims, nothing: str = DASH) -> str:
     return ", ".join(about) or nothing
 
 
-def headline(scope: Scope) -> tuple[Block, ...]:
-    """Return what is beyond doubt, then suggestions; or that nothing was shown."""
-    if not scope.claimed:
-        return (paragraph(*_nothing(scope)),)
-    tested = scope.anchor("stability") if scope.study.honest is not None else ""
-    return claim_blocks(scope.study.claims, _question(scope), tested)
-
-
-def claim_blocks(claims: Claims, question: str, tested: str = "") -> tuple[Block, ...]:
-    """Return claims as lists: those beyond doubt, and suggestions apart from them.
-
-    `tested` is the anchor of the section that says what parts of the table bear out, if there is
-    one.
-    """
-    sure, perhaps = certain(claims), suggested(claims)
-    blocks: list[Block] = [paragraph(_first(question, sure))]
-    if sure:
-        blocks.append(bullets(*map(_certainty, _with_shapes(sure))))
-    if perhaps:
-        blocks.append(
-            paragraph((Strong("Suggestions"), ", more probable than not, but not certain:"))
-        )
-        blocks.append(bullets(*(_suggestion(group, tested) for group in _with_shapes(perhaps))))
-    return tuple(blocks)
-
-
-def _first(question: str, sure: Claims) -> Sentence:
-    if not sure:
-        return f"{question} These rows show nothing beyond doubt."
-    return (
-        f"{question} These rows show ",
-        Strong("beyond doubt"),
-        ", each with its probability:",
-    )
-
-
 def held_back(scope: Scope, claim: Claim) -> str:
     """Return what keeps a probable suggestion from being certain; empty for any other."""
     if claim.certain or claim.probability < CERTAIN or scope.study.honest is None:
@@ -150,6 +114,11 @@ def _with_shapes(claims: Claims) -> list[list[Claim]]:
     return list(groups.values())
 
 
+def certainties(claims: Claims) -> tuple[Sentence, ...]:
+    """Return what is beyond doubt, a variable with its shape, each with its probability."""
+    return tuple(map(_certainty, _with_shapes(certain(claims))))
+
+
 def _certainty(group: Claims) -> Sentence:
     parts: list[Inline] = []
     for one in group:
@@ -157,44 +126,21 @@ def _certainty(group: Claims) -> Sentence:
     return (*parts, ".")
 
 
-def _suggestion(group: Claims, tested: str) -> Sentence:
-    """Return a suggestion; what keeps a probable one from being certain is said."""
-    parts: list[Inline] = []
+def suggestions(claims: Claims, *, parts: bool) -> tuple[Sentence, ...]:
+    """Return suggestions; what keeps a probable one from being certain is said.
+
+    `parts` says whether parts of the table were looked at.
+    """
+    return tuple(_suggestion(group, parts) for group in _with_shapes(suggested(claims)))
+
+
+def _suggestion(group: Claims, parts: bool) -> str:
+    told = []
     for one in group:
-        parts.append(f"{', and ' if parts else ''}{clean(one.words)} ({chance(one)}")
-        if one.probability >= CERTAIN and tested:
-            parts += [
-                " on all rows, but parts of the table do not bear it out: ",
-                Reference(tested),
-            ]
-        parts.append(")")
-    return (*parts, ".")
-
-
-def _question(scope: Scope) -> str:
-    if scope.numeric:
-        return f"What predicts {scope.target}?"
-    return f"What tells {scope.positive} from {scope.negative}?"
-
-
-def _nothing(scope: Scope) -> tuple[Sentence, ...]:
-    search = scope.study.search
-    return (
-        (
-            Strong(nothing_shown(scope)),
-            f" The search tried {count(search.n_candidates, search.noun)} on {scope.searched}, and "
-            f"what they say about {scope.target} is no more than chance among so many trials "
-            "explains.",
-        ),
-        "This does not prove that there is nothing.",
-        (
-            "More rows would help most; further columns, a deeper search (",
-            Code("--depth"),
-            ") or other base kernels (",
-            Code("--base se,lin,per"),
-            ") may help too.",
-        ),
-    )
+        why = ", but parts of the table do not bear it out"
+        why = why if one.probability >= CERTAIN and parts else ""
+        told.append(f"{clean(one.words)} ({chance(one)}{why})")
+    return f"{', and '.join(told)}."
 
 
 def nothing_shown(scope: Scope) -> str:
@@ -227,48 +173,15 @@ def pairs_sentence(scope: Scope) -> str:
     )
 
 
-_CHOICES = {
-    "supported": "It was chosen to hold what is more probable than not.",
-    "one_se": "It was asked for as the simplest within one standard error of the least {guide}, "
-    "and is not a claim in itself.",
-    "least_error": "It was asked for as that of the least {guide}, and is not a claim in itself.",
-}
-
-
-def described(scope: Scope) -> tuple[Block, ...]:
-    """Return the structure that the report describes, and which rule chose it."""
-    study = scope.study
-    if not study.structure_found:
-        return ()
-    used = len(study.model.variables)
-    return (
-        paragraph(
-            (
-                f"The structure that this report describes is {words_of(study.model)}, written ",
-                Code(clean(study.model.expression)),
-                ".",
-            ),
-            f"It uses {_share_of_variables(used, len(scope.findings.table.variables))}.",
-            _CHOICES.get(scope.choice, "").format(guide=scope.guide),
-            *_beyond_claims(scope),
-        ),
-    )
-
-
-def _beyond_claims(scope: Scope) -> tuple[str, ...]:
+def beyond_claims(scope: Scope) -> tuple[str, ...]:
     """Say where the structure and the claims are not about the same columns."""
     used = tuple(dict.fromkeys(map(scope.column, scope.study.model.variables)))
     claimed = claimed_columns(scope.claimed)
     more = [name for name in used if name not in claimed]
     less = [name for name in claimed if name not in used]
+    if not scope.study.structure_found:
+        return ()
     return (
-        f"It also uses {named(more)}, which these rows do not show to matter." if more else "",
-        f"It does without {named(less)}." if less else "",
+        f"The model also uses {named(more)}, not shown to matter." if more else "",
+        f"The model does without {named(less)}." if less else "",
     )
-
-
-def _share_of_variables(used: int, n: int) -> str:
-    if used == n:
-        few = {1: "the only variable", 2: "both variables"}
-        return few.get(n, f"all {spelled(n, 'variable')}")
-    return f"{spelled(used)} of the {spelled(n, 'variable')}"

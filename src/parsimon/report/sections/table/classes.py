@@ -1,6 +1,7 @@
 """All classes together, if there are more than two: before each is asked for by itself."""
 
 import math
+from dataclasses import replace
 
 from parsimon.report.document import (
     Block,
@@ -8,16 +9,16 @@ from parsimon.report.document import (
     Heading,
     KeyFigure,
     KeyFigures,
-    Reference,
     Section,
     Strong,
     Table,
 )
 from parsimon.report.findings import Joint
-from parsimon.report.sections._blocks import count_cell, note, paragraph, share_cell
+from parsimon.report.sections._blocks import bullets, count_cell, paragraph, share_cell
 from parsimon.report.sections._phrases import (
     clean,
     count,
+    named,
     percent,
     quoted,
     share_range,
@@ -25,26 +26,50 @@ from parsimon.report.sections._phrases import (
     sureness,
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
-from parsimon.report.sections.table.claims import brief, certain, claim_blocks, suggested
+from parsimon.report.sections.table.claims import (
+    brief,
+    certain,
+    certainties,
+    claimed_columns,
+    nothing_shown,
+    suggested,
+    suggestions,
+)
+from parsimon.report.sections.table.honesty import size_figure
+from parsimon.report.sections.table.pictures import column_figures
 from parsimon.structures import Claim
 
+_MOST_PICTURES = 2
 
-def all_classes(scopes: tuple[Scope, ...]) -> Section:
-    """Return the section about all classes together."""
+
+def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
+    """Return the joint answer: what predicts, how well, and who is mistaken for whom."""
     joint = scopes[0].findings.joint
-    blocks: list[Block] = []
-    if joint is not None:
-        blocks.append(_key_figures(scopes, joint))
-    blocks += _headline(scopes)
     if joint is None:
         why = why_no_outer_folds(scopes[0])
-        blocks.append(
-            note("caution", (Strong("No honest error was measured"), f", because {why}."))
+        missed = f"How well it does on new rows was not measured, because {why}."
+        return (
+            paragraph((Strong(_headline(scopes)), f" {missed}")),
+            KeyFigures((_n_classes(joint, scopes), size_figure(scopes[0]))),
         )
-    else:
-        blocks += [paragraph(*joint_sentences(joint)), _confusion(scopes[0], joint)]
-    blocks += [paragraph(_each(scopes)), _overview(scopes)]
-    return Section("summary", "All classes together", tuple(blocks))
+    said = " ".join(one for one in joint_sentences(joint) if one)
+    return (
+        paragraph((Strong(_headline(scopes)), f" {said}")),
+        _key_figures(scopes, joint),
+        _confusion(scopes[0], joint),
+    )
+
+
+def _headline(scopes: tuple[Scope, ...]) -> str:
+    claims = all_claims(scopes)
+    target = scopes[0].target
+    sure, perhaps = claimed_columns(certain(claims)), claimed_columns(suggested(claims))
+    if sure:
+        verb = "predicts" if len(sure) == 1 else "predict"
+        return f"{named(sure)} {verb} {target}, beyond doubt."
+    if perhaps:
+        return f"Nothing predicts {target} beyond doubt; {named(perhaps)} may."
+    return f"These rows do not show that any column predicts {target}."
 
 
 def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
@@ -52,30 +77,50 @@ def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
     return tuple(one for one in scopes[0].findings.claims if one.kind != "shape")
 
 
-def _headline(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
-    claims = all_claims(scopes)
-    target = scopes[0].target
-    if not certain(claims) and not suggested(claims):
-        return (paragraph((Strong(f"These rows do not show that any column predicts {target}."),)),)
-    return claim_blocks(claims, f"What predicts {target}?")
+def each_class(scopes: tuple[Scope, ...]) -> Section:
+    """Return the section with a short part on each class."""
+    said = "Each class was asked for against all others."
+    return Section(
+        "classes",
+        "Class by class",
+        (paragraph(said), _overview(scopes)),
+        tuple(_class(one) for one in scopes),
+    )
+
+
+def _class(scope: Scope) -> Section:
+    """Return the part on one class: what tells it from the others, with a picture."""
+    blocks: list[Block] = []
+    claims = tuple(one for one in scope.study.claims if one.kind != "shape" or one.certain)
+    sure = certainties(claims)
+    perhaps = suggestions(claims, parts=scope.study.honest is not None)
+    if not sure and not perhaps:
+        blocks.append(paragraph(nothing_shown(scope)))
+    if sure:
+        blocks += [paragraph("Beyond doubt:"), bullets(*sure)]
+    if perhaps:
+        blocks += [paragraph("Suggested, not certain:"), bullets(*perhaps)]
+    columns = claimed_columns([one for one in scope.claimed if one.kind == "variable"])
+    shown = [figure for name in columns for figure in column_figures(scope, name)]
+    return Section(
+        scope.anchor("class"),
+        f"{scope.positive} against all others",
+        (*blocks, *shown[:_MOST_PICTURES]),
+    )
 
 
 def joint_sentences(joint: Joint) -> tuple[str, ...]:
     """Return how often the most probable class is wrong."""
-    rows, honesty = "On rows that were new to the searches", ""
+    rows, honesty = "On rows never seen", ""
     if joint.source == "leave-one-out":
         rows = "With each row left out in turn"
-        honesty = "This is a little optimistic, since the structures were chosen with all rows."
-    total = sum(map(sum, joint.confusion))
-    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
+        honesty = "This is a little optimistic, since the models were chosen with all rows."
     return (
         f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')} was wrong "
         f"in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-        f"{share_range(joint.error)}).",
-        honesty,
-        f"Calling every row by the commonest class is wrong in "
+        f"{share_range(joint.error)}); calling every row by the commonest class is wrong in "
         f"{percent(joint.baseline_error.estimate)}.",
-        f"In all, {wrong:,} of {count(total, 'row')} got the wrong class.",
+        honesty,
         _commonest_slip(joint),
     )
 
@@ -100,42 +145,43 @@ def _commonest_slip(joint: Joint) -> str:
 def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
     where = "on rows never seen" if joint.source == "outer folds" else "leave-one-out"
     label = "honest error" if joint.source == "outer folds" else "optimistic error"
+    error, guess = joint.error, percent(joint.baseline_error.estimate)
     return KeyFigures(
         (
-            KeyFigure(percent(joint.error.estimate), label, f"{share_range(joint.error)}, {where}"),
-            KeyFigure(percent(joint.baseline_error.estimate), "baseline", "the commonest class"),
-            KeyFigure(str(len(joint.classes)), "classes", "each against all others"),
-            KeyFigure(
-                str(len({name for one in scopes for name in one.study.model.variables})),
-                "variables used",
-                "by the structures of all classes",
-            ),
+            KeyFigure(percent(error.estimate), label, f"{share_range(error)}, {where}"),
+            KeyFigure(guess, "guessing’s error", "the commonest class"),
+            _n_classes(joint, scopes),
+            size_figure(scopes[0]),
         )
     )
+
+
+def _n_classes(joint: Joint | None, scopes: tuple[Scope, ...]) -> KeyFigure:
+    n = len(scopes[0].findings.table.classes)
+    if joint is None:
+        return KeyFigure(str(n), "classes")
+    total = sum(map(sum, joint.confusion))
+    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
+    return KeyFigure(str(n), "classes", f"{wrong:,} of {count(total, 'row')} mistaken")
 
 
 def _confusion(scope: Scope, joint: Joint) -> Table:
     return Table(
         anchor="table-joint",
-        caption=f"Which class of {scope.target} was called which.",
+        caption=f"Who is mistaken for whom: rows of {scope.target}, and what they were called.",
         headings=(
-            Heading("In the table"),
-            *(Heading(f"Called {quoted(label)}", numeric=True) for label in joint.classes),
+            Heading("Truly / called"),
+            *(Heading(clean(label), numeric=True) for label in joint.classes),
         ),
         rows=tuple(
-            (Cell(clean(label)), *(count_cell(n) for n in row))
-            for label, row in zip(joint.classes, joint.confusion, strict=True)
+            (Cell(clean(label)), *(_called(n, right=k == place) for k, n in enumerate(row)))
+            for place, (label, row) in enumerate(zip(joint.classes, joint.confusion, strict=True))
         ),
     )
 
 
-def _each(scopes: tuple[Scope, ...]) -> tuple[str | Reference, ...]:
-    return (
-        f"The following {spelled(len(scopes), 'section')} ask for one class each against all "
-        "others; ",
-        Reference("table-classes"),
-        " puts their answers side by side.",
-    )
+def _called(n: int, *, right: bool) -> Cell:
+    return replace(count_cell(n), strong=right)
 
 
 def _overview(scopes: tuple[Scope, ...]) -> Table:
@@ -146,7 +192,7 @@ def _overview(scopes: tuple[Scope, ...]) -> Table:
             Heading("Class"),
             Heading("Rows", numeric=True),
             Heading("Honest error", numeric=True, help="On rows that the search never saw."),
-            Heading("Baseline", numeric=True),
+            Heading("Guessing", numeric=True),
             Heading(
                 "Beyond doubt", help="Columns that matter with near certainty; pairs interact."
             ),

@@ -1,17 +1,12 @@
-"""The front page: what the table is, what was done to it, and how to get the report again."""
+"""What the table is and what was done to it, and the lines about the run."""
 
-import re
-from collections.abc import Callable, Sequence
-
-from parsimon.report.document import Block, Strong
-from parsimon.report.findings import Findings, TableFindings, Treatment, TreatmentKind
+from parsimon.report.document import Block, Section
+from parsimon.report.findings import Findings, TableFindings
 from parsimon.report.sections._blocks import bullets, paragraph
 from parsimon.report.sections._phrases import (
     clean,
     count,
     joined,
-    named,
-    opened,
     percent,
     percent_cell,
     quoted,
@@ -19,288 +14,9 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._run import run_facts
 from parsimon.report.sections._scope import Scope
-
-_MOST = 8
-Group = Sequence[Treatment]
-
-
-def treatment_sentences(treatments: Sequence[Treatment]) -> tuple[str, ...]:
-    """Return a sentence for each kind of treatment, columns that share one together."""
-    groups: dict[TreatmentKind, list[Treatment]] = {}
-    for treatment in treatments:
-        groups.setdefault(treatment.kind, []).append(treatment)
-    return tuple(opened(_TEMPLATES[kind](group)) for kind, group in groups.items())
-
-
-def _columns(group: Group) -> str:
-    return named([one.column for one in group], _MOST)
-
-
-def _listed(group: Group, text: Callable[[Treatment], str]) -> str:
-    """Return each column with something in brackets."""
-    return joined([f"{clean(one.column)} ({text(one)})" for one in group], _MOST)
-
-
-def _value(one: Treatment) -> str:
-    """Return the value of a treatment, with a true minus sign if it is a number."""
-    return re.sub(r"^-(?=\d)", "−", clean(one.value))
-
-
-def _total(group: Group) -> int:
-    return sum(one.count for one in group)
-
-
-def _are(n: int, verb: str = "were") -> str:
-    return {"were": "was", "are": "is", "have": "has", "hold": "holds"}[verb] if n == 1 else verb
-
-
-def _rows_without_target(group: Group) -> str:
-    n = _total(group)
-    target = clean(group[0].column) if group[0].column else "the target"
-    return f"{count(n, 'row')} {_are(n, 'have')} no value of {target} and {_are(n)} left out."
-
-
-def _rows_of_rare_class(group: Group) -> str:
-    n = _total(group)
-    classes = joined([f"{quoted(one.value)} ({count(one.count, 'row')})" for one in group], _MOST)
-    return (
-        f"{count(n, 'row')} {_are(n)} left out, because so small a class can be neither learned "
-        f"nor tested: {classes}."
-    )
-
-
-def _rows_duplicated(group: Group) -> str:
-    n = _total(group)
-    same = "another row exactly and was kept" if n == 1 else "other rows exactly and were kept"
-    return (
-        f"{count(n, 'row')} {'repeats' if n == 1 else 'repeat'} {same}. If the same case was "
-        "entered twice, the errors in this report are too low."
-    )
-
-
-def _cells_filled(group: Group) -> str:
-    n = _total(group)
-    if len(group) == 1:
-        return (
-            f"{count(n, 'missing cell')} of {clean(group[0].column)} {_are(n)} filled with "
-            f"{_value(group[0])}, the median of the others."
-        )
-    columns = _listed(group, lambda one: f"{one.count:,} with {_value(one)}")
-    return (
-        f"{count(n, 'missing cell')} in {spelled(len(group), 'column')} {_are(n)} filled, each "
-        f"with the median of its column: {columns}."
-    )
-
-
-def _missing_indicated(group: Group) -> str:
-    return (
-        f"a further variable, 0 or 1, says where cells were missing in "
-        f"{spelled(len(group), 'column')}: {_columns(group)}."
-    )
-
-
-def _missing_level(group: Group) -> str:
-    n = _total(group)
-    where = _listed(group, lambda one: f"{one.count:,}")
-    if len(group) == 1:
-        where = clean(group[0].column)
-    level = "a level of its own" if n == 1 else "a level of their own"
-    return f"{count(n, 'missing cell')} {'counts' if n == 1 else 'count'} as {level} in {where}."
-
-
-def _missing_as_level(group: Group) -> str:
-    n = _total(group)
-    levels = _listed(group, lambda one: f"{one.count:,} as {quoted(one.value)}")
-    few = "is too rare" if n == 1 else "are too few"
-    own = "a level of its own and counts" if n == 1 else "a level of their own and count"
-    return f"{count(n, 'missing cell')} {few} for {own} as the commonest level: {levels}."
-
-
-def _infinite_cells(group: Group) -> str:
-    n = _total(group)
-    return f"{count(n, 'infinite cell')} in {_columns(group)} {_are(n)} taken as missing."
-
-
-def _text_numbers(group: Group) -> str:
-    examples = [one.value for one in group if one.value]
-    such = f", such as {quoted(examples[0])}" if examples else ""
-    return (
-        f"{spelled(len(group), 'column')} {_are(len(group), 'hold')} numbers that are written as "
-        f"text{such}, and {_are(len(group))} read as numbers: {_columns(group)}."
-    )
-
-
-def _column_boolean(group: Group) -> str:
-    said = [
-        f"{clean(one.column)} (1 is {quoted(one.value)})" if one.value else clean(one.column)
-        for one in group
-    ]
-    n = len(group)
-    return f"{spelled(n, 'column')} with two values became 0 and 1: {joined(said, _MOST)}."
-
-
-def _column_category(group: Group) -> str:
-    def levels(one: Treatment) -> str:
-        without = f", without one for {quoted(one.value)}" if one.value else ""
-        return f"{count(one.count, 'level')}{without}" if one.count else f"all levels{without}"
-
-    n = len(group)
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} categories and became variables that are 0 or "
-        f"1, one for each level: {_listed(group, levels)}."
-    )
-
-
-def _rare_levels(group: Group) -> str:
-    where = _listed(group, lambda one: count(one.count, "level"))
-    return (
-        f"levels in few rows, and those beyond the commonest, were put together as "
-        f"{quoted('other')}: {where}."
-    )
-
-
-def _levels_unsupported(group: Group) -> str:
-    levels = _listed(group, lambda one: f"{count(one.count, 'level')} as {quoted(one.value)}")
-    return (
-        "levels in so few rows that nothing can be learned about them count as the commonest "
-        f"level: {levels}."
-    )
-
-
-def _column_date(group: Group) -> str:
-    n = len(group)
-    since = _listed(group, lambda one: f"since {clean(one.value)}")
-    return f"{spelled(n, 'column')} {_are(n, 'hold')} dates and became a number of days: {since}."
-
-
-def _column_ambiguous_date(group: Group) -> str:
-    n = len(group)
-    cells = _listed(group, lambda one: f"such as {quoted(one.value)}")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} dates in which day and month cannot be told "
-        f"apart, and {_are(n)} left out: {cells}. Write them as year-month-day to use them."
-    )
-
-
-def _column_constant(group: Group) -> str:
-    n = len(group)
-    said = [
-        f"{clean(one.column)} ({quoted(one.value)})" if one.value else clean(one.column)
-        for one in group
-    ]
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} one value only and {_are(n)} left out: "
-        f"{joined(said, _MOST)}."
-    )
-
-
-def _column_empty(group: Group) -> str:
-    n = len(group)
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'are')} empty and {_are(n)} left out: {_columns(group)}."
-    )
-
-
-def _column_duplicate(group: Group) -> str:
-    n = len(group)
-    pairs = _listed(group, lambda one: f"equal to {clean(one.value)}")
-    repeats = "repeats another column" if n == 1 else "repeat other columns"
-    return f"{spelled(n, 'column')} {repeats} and {_are(n)} left out: {pairs}."
-
-
-def _column_identifier(group: Group) -> str:
-    n = len(group)
-    differs = "differs" if n == 1 else "differ"
-    return (
-        f"{spelled(n, 'column')} {differs} in every row, as names and running numbers do, and "
-        f"{_are(n)} left out: {_columns(group)}."
-    )
-
-
-def _column_names(group: Group) -> str:
-    n = len(group)
-    texts = _listed(group, lambda one: f"{one.count:,} different cells")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} names, identifiers or free text, most of it in "
-        f"too few rows to learn from, and {_are(n)} left out: {texts}."
-    )
-
-
-def _column_rare(group: Group) -> str:
-    n = len(group)
-    cells = _listed(group, lambda one: f"all but {count(one.count, 'cell')} {quoted(one.value)}")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'are')} the same in nearly every row and {_are(n)} left "
-        f"out: {cells}."
-    )
-
-
-def _unseen_levels(group: Group) -> str:
-    def taken(one: Treatment) -> str:
-        cells = count(one.count, "cell")
-        return f"{cells}, taken as {quoted(one.value)}" if one.value else cells
-
-    return f"levels occur that no fitted row had: {_listed(group, taken)}."
-
-
-def _columns_screened(group: Group) -> str:
-    one = group[0]
-    many = f"the {clean(one.value)} variables" if one.value else "all variables"
-    return (
-        f"{many} were first looked at one by one, and the search used the {one.count:,} most "
-        "promising. What the others say in combination was not examined."
-    )
-
-
-def _rows_sampled(group: Group) -> str:
-    return (
-        f"the search used {count(_total(group), 'row')}, drawn at random; the structure that it "
-        "found was then fitted to all rows."
-    )
-
-
-def _suspicious_value(group: Group) -> str:
-    places = _listed(group, lambda one: f"{_value(one)} in {count(one.count, 'row')}")
-    n = len(group)
-    value = "a value that lies" if n == 1 else "values that lie"
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'have')} {value} far from the others and may stand for "
-        f"{quoted('missing')}: {places}. Nothing was changed. If so, empty these cells and run "
-        "the report again."
-    )
-
-
-_TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
-    "rows_without_target": _rows_without_target,
-    "rows_of_rare_class": _rows_of_rare_class,
-    "rows_duplicated": _rows_duplicated,
-    "cells_filled": _cells_filled,
-    "missing_indicated": _missing_indicated,
-    "missing_level": _missing_level,
-    "missing_as_level": _missing_as_level,
-    "infinite_cells": _infinite_cells,
-    "text_numbers": _text_numbers,
-    "column_boolean": _column_boolean,
-    "column_category": _column_category,
-    "rare_levels": _rare_levels,
-    "levels_unsupported": _levels_unsupported,
-    "column_date": _column_date,
-    "column_ambiguous_date": _column_ambiguous_date,
-    "column_constant": _column_constant,
-    "column_empty": _column_empty,
-    "column_duplicate": _column_duplicate,
-    "column_identifier": _column_identifier,
-    "column_names": _column_names,
-    "column_rare": _column_rare,
-    "unseen_levels": _unseen_levels,
-    "columns_screened": _columns_screened,
-    "rows_sampled": _rows_sampled,
-    "suspicious_value": _suspicious_value,
-}
-
+from parsimon.report.sections.table.treatments import treatment_sentences
 
 _MOST_CLASSES = 12
-_MOST_VARIABLES = 12
 
 
 def title(findings: Findings) -> str:
@@ -315,44 +31,28 @@ def subtitle(findings: Findings) -> str:
 
 
 def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
-    """Return the lines of the front page: what is said, and its value."""
-    table = findings.table
-    lines = [
-        ("Rows", _rows(table)),
-        ("Columns", f"{table.n_columns:,}, of which one is predicted"),
-        ("Variables", f"{len(table.variables):,}"),
-        ("Target", _target(table)),
-    ]
-    if table.classes:
-        lines.append(("Classes", _classes(table)))
-    lines.append(("Missing cells", f"{table.n_missing:,}"))
-    return (*lines, *run_facts(findings.run))
+    """Return the lines about the run: what is said, and its value."""
+    said = ("Date", "Time taken", "Seed", "Version")
+    return tuple((name, value) for name, value in run_facts(findings.run) if name in said)
 
 
-def lead(findings: Findings) -> tuple[Block, ...]:
-    """Return what comes before the first section."""
-    scope = Scope(findings=findings)
-    table = findings.table
+def the_table(scope: Scope) -> Section:
+    """Return the section about the table: its size, and what was done to it."""
+    table = scope.findings.table
+    n = table.n_missing
+    missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
     done = treatment_sentences(table.treatments)
     blocks: list[Block] = [
-        paragraph(_size(table), _question(scope), _inputs(table)),
-        *_treated(table, done),
+        paragraph(
+            _size(table),
+            _question(scope),
+            missing if n else "No cell is missing.",
+            "" if n or done else "Nothing had to be done to the table.",
+        ),
+        *((bullets(*done),) if done else ()),
         *scope.figures(table.picture),
     ]
-    return tuple(blocks)
-
-
-def _rows(table: TableFindings) -> str:
-    if table.n_rows_used == table.n_rows:
-        return f"{table.n_rows:,}"
-    return f"{table.n_rows_used:,} used of {table.n_rows:,}"
-
-
-def _target(table: TableFindings) -> str:
-    kind = "a number"
-    if table.task == "classification":
-        kind = spelled(len(table.classes), "class", "classes")
-    return f"{clean(table.target)} ({kind})"
+    return Section("table", "The table, and what was done to it", tuple(blocks), folded=True)
 
 
 def _classes(table: TableFindings) -> str:
@@ -379,7 +79,7 @@ def _question(scope: Scope) -> str:
     if scope.several:
         return (
             f"The column {scope.target} has {spelled(len(table.classes), 'class', 'classes')}; for "
-            "each of them the question is what tells it from the others."
+            f"each of them the question is what tells it from the others: {_classes(table)}."
         )
     study = scope.study
     return (
@@ -388,21 +88,3 @@ def _question(scope: Scope) -> str:
         f"({count(study.n_negative, 'row')}, {percent(study.n_negative / total)}) in the column "
         f"{scope.target}."
     )
-
-
-def _inputs(table: TableFindings) -> str:
-    names = [one.name for one in table.variables]
-    if not names:
-        return ""
-    many = opened(spelled(len(names), "variable"))
-    return f"{many} may be used for it: {named(names, _MOST_VARIABLES)}."
-
-
-def _treated(table: TableFindings, done: tuple[str, ...]) -> tuple[Block, ...]:
-    n = table.n_missing
-    missing = (
-        f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing." if n else "No cell is missing."
-    )
-    if done:
-        return (paragraph((Strong("What was done to the table."), f" {missing}")), bullets(*done))
-    return (paragraph(missing, "" if n else "Nothing had to be done to the table."),)

@@ -1,13 +1,14 @@
 """How it was done: model, search, measures, options, versions, and the works behind them."""
 
-from parsimon.report.document import Block, Section
+import math
+
+from parsimon.report.document import Block, Code, Section
 from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
-from parsimon.report.sections._phrases import NARROW, clean, count, joined, spelled
+from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, spelled
 from parsimon.report.sections._run import again, options, software
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections._works import in_full
-from parsimon.report.sections.table.claims import pairs_sentence
 from parsimon.structures.claims import CERTAIN
 
 
@@ -21,7 +22,6 @@ def cited(findings: Findings) -> tuple[str, ...]:
     studies, short = findings.studies, list[str]()
     if any(isinstance(one.search, KernelSearchFindings) for one in studies):
         short += ["Rasmussen and Williams 2006", "Duvenaud et al. 2013", "He 2016"]
-        short.append("Kass and Raftery 1995")
     searches = [one.search for one in studies if one.task == "classification"]
     inference = {_inference(one) for one in searches}
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
@@ -30,7 +30,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
     if findings.table.task == "classification":
-        short += ["Cox 1958", "DeLong et al. 1988", "Fawcett 2006"]
+        short += ["DeLong et al. 1988"]
     return tuple(short)
 
 
@@ -75,19 +75,29 @@ _SKIPPED = {
 
 def methods(scopes: tuple[Scope, ...]) -> Section:
     """Return the section about how everything was measured."""
-    findings = scopes[0].findings
+    first, run = scopes[0], scopes[0].findings.run
     blocks: list[Block] = [
-        *_kernels(scopes[0]),
-        paragraph(*_measures(scopes[0])),
-        *((paragraph(*_classes(scopes[0])),) if len(scopes) > 1 else ()),
+        *_kernels(first),
+        paragraph(*_measures(first), *(_classes(first) if len(scopes) > 1 else ())),
     ]
-    for scope in scopes:
-        blocks.append(paragraph(*_course(scope)))
-        blocks += scope.figures(scope.study.search.picture)
-    run = findings.run
-    blocks.append(paragraph(options(run), _skipped(findings), software(run)))
+    if len(scopes) == 1:
+        blocks.append(paragraph(*_chosen(first), *_course(first)))
+        blocks += first.figures(first.study.search.picture)
+    blocks.append(paragraph(options(run), _skipped(first.findings), software(run)))
     blocks += again(run)
-    return Section("methods", "Methods", tuple(blocks))
+    return Section("methods", "Methods", tuple(blocks), folded=True)
+
+
+def _chosen(scope: Scope) -> tuple[Sentence, ...]:
+    """Return the model in symbols, with its evidence."""
+    model, baseline = scope.study.model, scope.study.baseline
+    if not scope.study.structure_found:
+        return ()
+    gain = baseline.negative_log_evidence - model.negative_log_evidence
+    evidence = ""
+    if math.isfinite(gain):
+        evidence = f"; its log Bayes factor against a constant is {decimal(gain, 1)}"
+    return (("The model is ", Code(clean(model.expression)), f"{evidence}."),)
 
 
 def _kernels(scope: Scope) -> tuple[Block, ...]:
@@ -107,7 +117,7 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     if scope.numeric:
         model = (
             f"A Gaussian process (Rasmussen and Williams 2006) models {scope.target} as an unknown "
-            "function of the variables plus noise, and the posterior is exact."
+            "function of the columns plus noise; the posterior is exact."
         )
     else:
         work = ""
@@ -116,43 +126,31 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
         elif "laplace" in inference.lower():
             work = " (Williams and Barber 1998)"
         model = (
-            "A Gaussian process (Rasmussen and Williams 2006) gives each row a latent score, and a "
-            f"probit function turns the score into a probability. Its posterior is approximated by "
+            "A Gaussian process (Rasmussen and Williams 2006) gives each row a score, and a probit "
+            f"function turns it into a probability; the posterior is approximated by "
             f"{inference}{work}."
         )
     sparse = ""
     if is_sparse(scope.findings):
-        sparse = (
-            "For all rows of the table the final model uses inducing points (Hensman et al. 2015)."
-        )
-    return (
-        model,
-        "The kernel says what kind of function is expected: a sum lets each part act by itself, a "
-        "product lets variables act together.",
-        "Hyperparameters are those of greatest marginal likelihood.",
-        sparse,
-    )
+        sparse = "For all rows the final model uses inducing points (Hensman et al. 2015)."
+    return (model, sparse)
 
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
     return (
-        "The structure was found by a search over kernels (Duvenaud et al. 2013; He 2016): it "
-        f"starts with {bases} of single variables and joins further ones by sum or product, at "
-        f"most {spelled(search.depth)} in all, keeping the best {spelled(search.beam)} of each "
-        "size.",
-        f"It minimised the {scope.guide}, with "
-        f"{count(search.n_folds, 'fold')} that all kernels shared.",
-        pairs_sentence(scope),
+        "Its kernel was found by a search (Duvenaud et al. 2013; He 2016) that joins "
+        f"{bases} of single columns by sum or product, at most {spelled(search.depth)}, keeping "
+        f"the best {spelled(search.beam)} of each size, by {scope.guide} on "
+        f"{count(search.n_folds, 'fold')}; hyperparameters have the greatest marginal likelihood.",
     )
 
 
 _RULES = {
-    "supported": "The structure that is described holds the variables and interactions that are "
-    "more probable than not.",
-    "one_se": "The structure that is described is the simplest within one standard error of the "
-    "least {guide} (Breiman et al. 1984).",
-    "least_error": "The structure that is described is that of the least {guide}.",
+    "supported": "The model holds what is more probable than not.",
+    "one_se": "The model is the simplest within one standard error of the least {guide} (Breiman "
+    "et al. 1984), and is not a claim in itself.",
+    "least_error": "The model is that of the least {guide}, and is not a claim in itself.",
 }
 
 
@@ -160,14 +158,11 @@ def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
     if scope.study.honest is not None:
-        folds = "What the outer folds do not bear out is called a suggestion, however probable."
+        folds = "What the outer folds do not bear out is only suggested."
     return (
-        "What is claimed has a probability: that of all structures tried which hold it, each "
-        "weighed by its evidence and by a prior that pays for its size and for the number of "
-        "others of that size.",
-        f"From {100 * CERTAIN:.0f}{NARROW}% on it is called beyond doubt, from one half on a "
-        "suggestion, and below that it is not said.",
-        "Two variables interact only if products of them win against sums.",
+        "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
+        f"and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, from one "
+        "half on suggested.",
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
@@ -177,26 +172,19 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     honest = ""
     if scope.study.honest is not None:
         honest = (
-            "The honest error comes from outer folds: everything, from filling cells to the "
-            "search, is done again without the rows that are then predicted. Intervals come from "
-            "the losses of these rows one by one, wider than if the rows were independent, since "
-            "they have helped to fit each other's models (Bates et al. 2023)."
+            "For the honest error everything, from filling cells to the search, is done again "
+            "without the rows that are then predicted; its interval allows for their dependence "
+            "(Bates et al. 2023)."
         )
-    evidence = ""
+    sure = ""
     if isinstance(scope.study.search, KernelSearchFindings):
-        evidence = (
-            "A log Bayes factor (Kass and Raftery 1995) is a difference of log evidence. How "
-            "surely a function rises or falls is the posterior probability of the sign of its "
-            "average slope along the ranks of the rows; a turn is said if 95 of 100 posterior "
-            "draws make it."
+        sure = (
+            "How sure a rise or fall is, is the posterior probability of the average slope’s sign."
         )
     if scope.numeric:
-        return (honest, evidence)
-    curves = (
-        "Curves and their hull follow Fawcett (2006), the interval of their area DeLong et al. "
-        "(1988) on the logit scale, and slope and intercept of calibration Cox (1958)."
-    )
-    return (honest, evidence, curves)
+        return (honest, sure)
+    curves = "The interval of the AUC follows DeLong et al. (1988)."
+    return (honest, sure, curves)
 
 
 def _classes(scope: Scope) -> tuple[str, ...]:
@@ -209,12 +197,10 @@ def _classes(scope: Scope) -> tuple[str, ...]:
 
 def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
-    whose = f"The search for {scope.positive}" if scope.several else "The search"
     why = _ENDINGS.get(search.stopped_by, f"of this: {clean(search.stopped_by)}")
     return (
-        f"{whose} judged {count(search.n_candidates, search.noun)} on {scope.searched}, "
+        f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}, "
         f"cross-validated {search.n_cross_validated:,} of them, and ended because {why}.",
-        scope.shown(search.picture, "shows its course"),
     )
 
 

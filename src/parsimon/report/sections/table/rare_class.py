@@ -94,9 +94,9 @@ def _why(scope: Scope, honest: Honest) -> str:
 
 def _balanced(scope: Scope, at: Decision) -> str:
     return (
-        f"On rows that it had never seen, the whole search called rows {scope.positive} from a "
-        f"probability of {percent(at.threshold)} on, their share among all: the balanced error, "
-        "in which both classes weigh the same, is "
+        f"On rows never seen, rows were called {scope.positive} from a probability of "
+        f"{percent(at.threshold)} on, their share among all: the balanced error, in which both "
+        "classes weigh the same, is "
         f"{percent(at.balanced_error.estimate)} ({sureness(at.balanced_error)} "
         f"{share_range(at.balanced_error)}), and guessing has 50{NARROW}%."
     )
@@ -127,10 +127,10 @@ def _average_precision(scope: Scope, honest: Honest) -> str:
 
 
 def log_loss_words(honest: Honest) -> str:
-    """Return the log loss beside that of the baseline, for the inside of a sentence."""
+    """Return the log loss beside that of guessing, for the inside of a sentence."""
     return (
         f"log loss {decimal(honest.log_loss, 3)} against {decimal(honest.baseline_log_loss, 3)} "
-        "for the baseline"
+        "for guessing"
     )
 
 
@@ -152,14 +152,14 @@ def _log_loss(scope: Scope, honest: Honest) -> str:
     better, sure = better_log_loss(honest), claimed_columns(certain(scope.study.claims))
     if better:
         whose = "" if sure else f" Which column it is owed to is not {_how(scope)}."
-        return f"The probabilities are better than a constant {figures}.{whose}"
+        return f"The probabilities are better than guessing {figures}.{whose}"
     if not sure:
-        proved = "worse than a constant" if better is False else "not proved to be better"
+        proved = "worse than guessing" if better is False else "not proved to be better"
         return f"The probabilities are {proved} {figures}."
     verb = "matters" if len(sure) == 1 else "matter"
     return (
         f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
-        f"better probabilities than a constant on new rows {figures}."
+        f"better probabilities than guessing on new rows {figures}."
     )
 
 

@@ -76,7 +76,8 @@ def lead(findings: TraitFindings) -> tuple[Block, ...]:
     """Return what comes before the first section."""
     table = findings.table
     done = left_out_sentences(table)
-    blocks: list[Block] = [paragraph(_size(table), _matching(table), _question(table))]
+    said = (_size(table), _matching(table), _question(table), _coded(table), _completed(table))
+    blocks: list[Block] = [paragraph(*filter(None, said))]
     if done:
         blocks += [paragraph((Strong("What was left out."),)), bullets(*done)]
     else:
@@ -144,6 +145,27 @@ def _question(table: TraitTable) -> str:
         return f"{question}. There are no features, so that the tree alone can explain it."
     many = f"{opened(spelled(len(names), 'feature'))} may be used for it"
     return f"{question}. {many}: {named(names, _MOST_FEATURES)}."
+
+
+def _coded(table: TraitTable) -> str:
+    if not table.coded:
+        return ""
+    return (
+        f"The words of {named(table.coded, _MOST_NAMES)} are features too: each level is 1 in the "
+        "species that have it and 0 in the others."
+    )
+
+
+def _completed(table: TraitTable) -> str:
+    n = table.n_completed
+    if not n:
+        return ""
+    gaps = joined([f"{clean(name)} ({cells:,})" for name, cells in table.completed], _MOST_NAMES)
+    lack = "lacks a feature; it stays" if n == 1 else "lack a feature; they stay"
+    return (
+        f"{count(n, 'species', 'species')} {lack} in, with what the other features and the "
+        f"relatives let expect in the empty cells: {gaps}."
+    )
 
 
 def _not_in_tree(table: TraitTable) -> str:

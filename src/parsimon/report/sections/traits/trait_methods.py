@@ -46,6 +46,7 @@ def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
     if findings.phyrvm is not None:
         short += ["Grafen 1989", "Fearn 2021", "Tipping 2001", "Holm 1979"]
         short += ["Schmolck and Everson 2007"] * (findings.phyrvm.prior == "smooth")
+    short += ["Dempster et al. 1977"] * (findings.table.n_completed > 0)
     if findings.error is not None:
         short += ["Roberts et al. 2017", "Nadeau and Bengio 2003"]
     return in_full(short)
@@ -64,6 +65,11 @@ def _signal() -> tuple[str, ...]:
 
 
 def _regressions(findings: TraitFindings) -> tuple[str, ...]:
+    gaps = (
+        "Features that a species lacks are expectations given all cells that are there: features "
+        "evolve together along the tree, with the covariance and the lambda that an exact EM "
+        "algorithm finds most likely (Dempster et al. 1977). The target has no part in it."
+    )
     prior = "ard" if findings.phyrvm is None else findings.phyrvm.prior
     price = {
         "smooth": "Features are many for the species here, so that a penalty for degrees of "
@@ -72,6 +78,7 @@ def _regressions(findings: TraitFindings) -> tuple[str, ...]:
         "priced": "A feature that adds less than 2 to the logarithm of the evidence is left out.",
     }
     return (
+        *([gaps] if findings.table.n_completed else ()),
         "Features are standardised: every weight is the change of the target for one standard "
         "deviation of its feature.",
         "PGLS (Grafen 1989; Martins and Hansen 1997) is linear regression whose residuals covary "
@@ -121,8 +128,10 @@ def _whole(findings: TraitFindings) -> tuple[str, ...]:
     given["model"] = asked["model"]
     if "features" in asked:
         # Of those that were named, some may have been left out.
-        names = [one.name for one in table.features]
-        given["features"] = names + [one.column for one in table.left_out]
+        levels = tuple(f"{column} = " for column in table.coded)
+        names = [one.name for one in table.features if not one.name.startswith(levels)]
+        others = [one for one in table.coded if one not in names]
+        given["features"] = names + others + [one.column for one in table.left_out]
     if table.dropped:
         given["drop"] = list(table.dropped)
     given |= {"folds": int(asked["folds"]), "seed": int(asked["seed"])}

@@ -14,14 +14,10 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.gp import Candidate, SearchHistory, training_posterior
-from parsimon.inference import LatentPosterior
 from parsimon.kernels import Kernel, plain, structure
 from parsimon.report.figures import (
     ClassRows,
-    DrawnPart,
     NumberRows,
-    component_panels,
-    component_reach,
     label,
     posterior_1d,
     posterior_2d,
@@ -33,13 +29,12 @@ from parsimon.report.figures import (
 from parsimon.report.figures.latent_grid import two_values
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.numeric import regression_slices
-from parsimon.report.figures.points import sampled_rows
 from parsimon.report.figures.search_figures import SearchNode
-from parsimon.report.findings import ComponentFinding, InteractionFinding, Study, VariableFinding
+from parsimon.report.findings import InteractionFinding, Study, VariableFinding
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp._kernel_result import KernelResult, posterior_of
-from parsimon.statistician.families.gp._parts import joined, split
 from parsimon.statistician.study import MOST_COLUMNS, Gallery, listed
+from parsimon.structures.claims import SUGGESTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,9 +42,7 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 # Marks of a panel: beyond these a picture of a page weighs too much.
-MOST_MARKS = {1: 1000, 2: 800, 3: 800}
-# Rows over which a part has mean zero: more change nothing that can be seen.
-_MEAN_ROWS = 1000
+MOST_MARKS = {1: 400, 2: 500, 3: 500}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,27 +103,6 @@ class KernelView:
 
         return asked
 
-    def part(self, posterior: LatentPosterior, part: Kernel, columns: Sequence[int]) -> Function:
-        """Return an additive part of a latent function, shifted to mean zero over the rows.
-
-        A level can be given to any part, so that the data do not say whose it is and the band of
-        a part as it stands is mostly about that. For g(x) - mean_j g(x_j) the prior covariance
-        with the training rows is k(x, .) - mean_j k(x_j, .), its variance k(x, x) -
-        2 mean_j k(x, x_j) + mean_jl k(x_j, x_l), and the posterior follows as for any other
-        linear function of a Gaussian process.
-        """
-        rows = self.X[sampled_rows(np.zeros(len(self.X), dtype=np.intp), _MEAN_ROWS)]
-        X, unit = posterior.prior.X, self._scale()[1]
-        level, variance = part.gram(rows, X).mean(axis=0), float(part.gram(rows).mean())
-
-        def asked(places: Array) -> tuple[Array, Array]:
-            whole = self._whole(places, columns)
-            own = part.diagonal(whole) - 2 * part.gram(whole, rows).mean(axis=1) + variance
-            mean, spread = posterior.project(part.gram(whole, X) - level, own)
-            return unit * mean, unit**2 * spread
-
-        return asked
-
     def draw(
         self,
         function: Function,
@@ -160,16 +132,6 @@ class KernelView:
         if n_pairs:
             return posterior_by_level(function, points, columns=places)
         return posterior_2d(function, points, columns=places, confidence=confidence)
-
-    def draw_part(self, component: DrawnPart, columns: Sequence[int], reach: float) -> Any:
-        """Draw an additive part on a scale that all parts share."""
-        points = self.points(columns, MOST_MARKS[1])
-        target = self._question.target if self.is_number else None
-        return component_panels([component], points, reach=reach, target=target, centred=True)
-
-    def reach(self, component: DrawnPart, columns: Sequence[int]) -> float:
-        """Return the greatest absolute value that the picture of a part would show."""
-        return component_reach([component], self.points(columns, 1))
 
     def _titles(self, columns: Sequence[int]) -> list[str]:
         names = [self._question.names[column] for column in columns]
@@ -219,9 +181,8 @@ def draw_search(history: SearchHistory, best: Candidate, names: Sequence[str]) -
         said = " " + "; ".join(f"{x}: {label(name, 40)}" for x, name in known if x in drawn) + "."
     ax = search_tree(nodes, most_children=len(nodes))
     ax.set_label(
-        f"The search judged {len(history)} kernels, from left to right. Blue: the way to the "
-        f"result; vermilion: the result. Drawn are the {MOST_CHILDREN} best kernels of each step "
-        f"on the way, with their cross-validated error.{said}"
+        f"The way to the result (vermilion) among {len(history)} kernels: the {MOST_CHILDREN} best "
+        f"of each step, with their cross-validated error.{said}"
     )
     return ax
 
@@ -300,25 +261,44 @@ class _ShortKernels:
         return _MARKED.sub(named, text)
 
 
-MOST_VARIABLES = 12
-
-
 def draw_kernels(result: KernelResult, study: Study, gallery: Gallery) -> Study:
-    """Hang the figures of variables, parts and products, and that of the search."""
+    """Hang the figures of variables and products; of a table's only question, the search too."""
     draw = _KernelDrawer(result, _view(result, study), gallery)
+    shown = _worth_drawing(result, study)
     variables = tuple(
-        draw.variable(found, place) if place < MOST_VARIABLES else found
+        draw.variable(found, place) if found.variable.name in shown else found
         for place, found in enumerate(study.variables)
     )
-    study = replace(study, variables=variables)
-    study = replace(study, components=draw.components(study))
     interactions = tuple(
         draw.interaction(found, place) for place, found in enumerate(study.interactions)
     )
+    study = replace(study, variables=variables, interactions=interactions)
+    if result.question.n_questions > 1:
+        return study
     search = result.search
     tree = draw_search(search.history_, search.best_candidate_, result.question.names)
-    shown = gallery.hang("search", tree, "The way of the search")
-    return replace(study, interactions=interactions, search=replace(study.search, picture=shown))
+    way = gallery.hang("search", tree, "The way of the search")
+    return replace(study, search=replace(study.search, picture=way))
+
+
+def _worth_drawing(result: KernelResult, study: Study) -> set[str]:
+    """Return the variables that the model uses or a claim is about; the best alone without any.
+
+    Levels of a category are not drawn one by one.
+    """
+    structures = result.question.structures
+    claims = () if structures is None else structures.claims(result.question.target)
+    claimed = {name for one in claims if one.probability >= SUGGESTED for name in one.variables}
+    found = {
+        one.variable.name
+        for one in study.variables
+        if (one.in_model or one.variable.column in claimed)
+        and (one.variable.kind != "indicator" or one.variable.name == one.variable.column)
+    }
+    if found or study.structure_found or not study.variables:
+        return found
+    best = min(study.variables, key=lambda one: (math.isnan(one.model.error), one.model.error))
+    return {best.variable.name}
 
 
 def _view(result: KernelResult, study: Study) -> KernelView:
@@ -347,55 +327,15 @@ class _KernelDrawer:
         return self.gallery.hang(part, axes, title, more=more)
 
     def variable(self, found: VariableFinding, place: int) -> VariableFinding:
+        """Draw a variable in the model, the others as in a typical row; or alone."""
         column = self.question.names.index(found.variable.name)
-        best = self.result.search.history_.best_by_column[column]
-        axes = self.view.draw(self.view.function(best, [column]), [column])
+        model = self.result.search.best_candidate_
+        if not found.in_model:
+            model = self.result.search.history_.best_by_column[column]
+        columns = list(model.columns)
+        axes = self.view.draw(self.view.function(model, columns), columns, shown=[column])
         title = f"{self._answer()} along {found.variable.name}"
         return replace(found, picture=self.hang(f"variable-{place + 1}", axes, title))
-
-    def components(self, study: Study) -> tuple[ComponentFinding, ...]:
-        """Draw each part in the full model, and what the parts make together."""
-        found = study.components
-        if not found:
-            return ()
-        search = self.result.search
-        posterior = posterior_of(search, search.best_candidate_)
-        parts, constants = split(search.best_candidate_.kernel)
-        parts = _in_order(found, parts, self.question.names)
-        drawn = [
-            DrawnPart(
-                one.alone.words,
-                range(len(part.columns or ())),
-                self.view.part(posterior, part, part.columns or ()),
-            )
-            for one, part in zip(found, parts, strict=True)
-        ]
-        columns = [list(part.columns or ()) for part in parts]
-        reach = max(map(self.view.reach, drawn, columns))
-        named = []
-        for place, one in enumerate(found):
-            axes = self.view.draw_part(drawn[place], columns[place], reach)
-            title = f"Part {place + 1}: {one.alone.words}"
-            name = self.hang(f"component-{place + 1}", axes, title)
-            kernel = joined(parts[: place + 1], constants)
-            together = self._cumulative(study, kernel, place)
-            named.append(replace(one, picture=name, cumulative_picture=together))
-        return tuple(named)
-
-    def _cumulative(self, study: Study, kernel: Kernel, place: int) -> str:
-        found = study.components[place]
-        n_variables = len(found.cumulative.variables)
-        alone = [one.model.symbols for one in study.variables if one.picture]
-        if not 1 <= n_variables <= MOST_COLUMNS or found.cumulative.symbols in alone:
-            return ""
-        search = self.result.search
-        whole = place + 1 == len(study.components)
-        candidate = search.best_candidate_ if whole else search.judge(kernel)
-        columns = list(candidate.columns)
-        function = self.view.function(candidate, columns)
-        axes = self.view.draw(function, columns, confidence=True)
-        title = f"{self._answer()} by {found.cumulative.words}"
-        return self.hang(f"cumulative-{place + 1}", axes, title)
 
     def interaction(self, found: InteractionFinding, place: int) -> InteractionFinding:
         best = self.result.search.best_candidate_
@@ -411,18 +351,3 @@ class _KernelDrawer:
         if question.is_number:
             return f"Predicted {question.target}"
         return f"Probability of {question.positive}"
-
-
-def _in_order(
-    found: Sequence[ComponentFinding], parts: Sequence[Kernel], names: Sequence[str]
-) -> list[Kernel]:
-    """Return the parts of the kernel in the order of their findings."""
-    rest = list(parts)
-    ordered: list[Kernel] = []
-    for one in found:
-        own = set(one.alone.variables)
-        same = [part for part in rest if one.alone.symbols.removeprefix("C + ") == plain(part)]
-        alike = [part for part in rest if {names[k] for k in part.columns or ()} == own]
-        ordered.append((same or alike or rest)[0])
-        rest.remove(ordered[-1])
-    return ordered

@@ -1,24 +1,28 @@
 """From a table and a tree to what the models take: features and targets by tip name.
 
 `read_traits` is the whole: `match_rows` finds the column of tip names and which row is which tip,
-`choose_columns` which columns may explain the target, and which rows have all of them.
+`choose_columns` which columns may explain the target, words of which become 0/1 features, and
+`completed` fills their gaps with what the other features and the relatives let expect.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from parsimon._checks import shorten
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo import Tree
+from parsimon.phylo import P3CA, PhyloPCA, Tree
 from parsimon.report.figures.points import number
 from parsimon.report.trait_findings import Feature, LeftOut, TraitTable
 from parsimon.statistician.prepare.cells import is_date, read_cells, read_numbers
 from parsimon.statistician.prepare.frames import as_frame, clean_text, find_column, named_frame
+from parsimon.statistician.prepare.recipes import LevelsColumn
 from parsimon.statistician.prepare.recognition import recognise
 
 if TYPE_CHECKING:
@@ -29,13 +33,18 @@ if TYPE_CHECKING:
 _HALF = 0.5
 # Of its standard deviation: a feature that others determine this closely says nothing of its own.
 _OWN = 2e-3
+FEWEST_SPECIES = 4
+# Species for each column from which on all covariances of columns can be told; steps of EM, and the
+# rise of the log likelihood at which it ends: cells hardly move after it.
+_ROWS_A_COLUMN, _STEPS, _RISE = 3, 200, 1e-3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureColumns:
-    """Features of the rows, with gaps; and the columns that are none."""
+    """Features of the rows, with gaps; columns of words that became 0/1; columns that are none."""
 
     numbers: "pd.DataFrame"
+    coded: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -70,28 +79,106 @@ def choose_columns(
     """
     import pandas as pd
 
-    names = _named(frame, features)
     numbers: dict[str, Array] = {}
+    coded: list[str] = []
     left_out: list[LeftOut] = []
-    for name in names:
+    for name in _named(frame, features):
         values, text = read_column(frame[name])
-        if values is None and features is not None:
+        levels = _levels(frame[name], name, measured) if values is None else {}
+        if values is None and not levels and features is not None:
             raise InvalidInputError(
                 f"The feature {name!r} holds {f'text such as {text!r}' if text else 'dates'}, "
-                "not numbers; leave it out, or write it as numbers."
+                "not numbers or a few levels; leave it out, or write it as numbers."
             )
-        reason = _reason(
-            frame[name].loc[measured], name, None if values is None else values[measured]
-        )
+        reason = None
+        if not levels:
+            here = None if values is None else values[measured]
+            reason = _reason(frame[name].loc[measured], name, here)
         if reason is not None and not (features is not None and reason.reason == "identifier"):
             left_out.append(reason)
+        elif features is None and frame[name].loc[measured].isna().mean() > _HALF:
+            left_out.append(LeftOut(column=name, reason="mostly_empty"))
         elif values is not None:
             numbers[name] = values
+        else:
+            numbers |= levels
+            coded.append(name)
     kept = pd.DataFrame(numbers, index=frame.index)
-    if features is None:
-        kept, costly = _without_gaps(kept, measured)
-        left_out += costly
-    return FeatureColumns(numbers=kept, left_out=tuple(left_out))
+    return FeatureColumns(numbers=kept, coded=tuple(coded), left_out=tuple(left_out))
+
+
+def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> dict[str, Array]:
+    """Return the 0/1 features of a column of words, NaN where a cell is empty; none for others.
+
+    A level needs support, as in a report on any table: what repeats too little is no feature.
+    """
+    if is_date(cells):
+        return {}
+    recipe = recognise(cells.loc[measured], name).recipe
+    if not isinstance(recipe, LevelsColumn):
+        return {}
+    values = recipe.encode(cells).values
+    values[read_cells(cells).codes < 0] = np.nan
+    named = zip((one.name for one in recipe.variables), values.T, strict=True)
+    missing = f"{name} is missing"
+    return {one: column for one, column in named if one != missing and np.nanstd(column) > 0}
+
+
+def completed(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
+    """Return the features with expectations in place of gaps; None if there is no telling.
+
+    The rows, tips of the tree, evolve together along it; their covariance and lambda are the most
+    likely ones by the exact EM algorithm of `PhyloPCA`, or of `P3CA` where species are too few for
+    all columns. The target has no part in it, so that predictions stay honest.
+
+    Shapes: numbers (n, d).
+    """
+    if not numbers.isna().to_numpy().any():
+        return numbers
+    if (numbers.notna().sum() < FEWEST_SPECIES).any():
+        return None
+    # The last of several levels is known from the others, and would have no variance of its own.
+    determined = list(redundant_columns(numbers.dropna()))
+    filled = _expected(numbers.drop(columns=determined), tree)
+    return None if filled is None else _with_determined(numbers, filled, determined)
+
+
+def _expected(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
+    """Return columns of which none determines another with their gaps filled, if that can be."""
+    import pandas as pd
+
+    centre, unit = numbers.mean(), numbers.std(ddof=0)
+    scaled = (numbers - centre) / unit.where(unit > 0, 1.0)
+    small = tree.keep(list(numbers.index), trim=True)
+    n, d = numbers.shape
+    limits: dict[str, Any] = {"max_iter": _STEPS, "tol": _RISE}
+    ways: list[P3CA | PhyloPCA] = [P3CA(small, n_components=k, **limits) for k in (2, 1) if k < d]
+    if n >= _ROWS_A_COLUMN * d:
+        ways.insert(0, PhyloPCA(small, **limits))
+    for way in ways:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                filled = way.fit(scaled).imputed_
+        except (InvalidInputError, np.linalg.LinAlgError):
+            continue
+        if np.isfinite(filled).all():
+            whole = pd.DataFrame(filled, index=numbers.index, columns=numbers.columns)
+            return numbers.fillna(whole * unit + centre)
+    return None
+
+
+def _with_determined(
+    numbers: "pd.DataFrame", filled: "pd.DataFrame", determined: list[str]
+) -> "pd.DataFrame":
+    """Return all columns: those that others determine are filled by the line that does so."""
+    complete = numbers.notna().all(axis=1).to_numpy()
+    design = np.column_stack([np.ones(len(filled)), filled.to_numpy(dtype=np.float64)])
+    for name in determined:
+        own = numbers[name].to_numpy(dtype=np.float64)
+        line = np.linalg.lstsq(design[complete], own[complete], rcond=None)[0]
+        filled = filled.assign(**{name: np.where(np.isnan(own), design @ line, own)})
+    return filled[list(numbers.columns)]
 
 
 def redundant_columns(numbers: "pd.DataFrame") -> tuple[str, ...]:
@@ -139,19 +226,14 @@ def _reason(cells: "pd.Series[Any]", name: str, values: Array | None) -> LeftOut
 
 
 def _without_gaps(numbers: "pd.DataFrame", measured: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
-    """Leave out columns that are mostly empty, and then the emptiest while too few rows remain."""
-    n = int(measured.sum())
+    """Leave out the emptiest columns while too few rows have all of them."""
     left_out: list[LeftOut] = []
     while numbers.shape[1]:
         empty = numbers[measured].isna()
-        counts = empty.sum(axis=0)
-        worst = str(counts.idxmax())
-        count = int(counts.max())
-        mostly = count > _HALF * n
-        if not mostly and (~empty.any(axis=1)).sum() >= _HALF * n:
+        if (~empty.any(axis=1)).sum() >= max(_HALF * int(measured.sum()), FEWEST_SPECIES):
             break
-        reason = LeftOut(column=worst, reason="mostly_empty" if mostly else "costly")
-        left_out.append(reason)
+        worst = str(empty.sum(axis=0).idxmax())
+        left_out.append(LeftOut(column=worst, reason="costly"))
         numbers = numbers.drop(columns=worst)
     return numbers, left_out
 
@@ -252,7 +334,6 @@ def _spelled(label: str, tree: Tree) -> str | None:
     return None
 
 
-FEWEST_SPECIES = 4
 # A correlation beyond which a feature may be the target in another form.
 _THE_SAME = 0.995
 
@@ -263,8 +344,9 @@ class Traits:
 
     tree: Of the species below alone; its root is their last common ancestor.
     measured (n_measured,): The target of all species that have one.
-    X, y (n, d): Species with a target and all features.
-    new (m, d): Species with all features but no target.
+    X, y (n, d): Species with a target; features that a species lacks are what the others let
+        expect.
+    new (m, d): Species without a target.
     """
 
     tree: Tree
@@ -300,7 +382,7 @@ def read_traits(
     values = _target(cells.iloc[matched.rows], target)
     others = inside[[one for one in frame.columns if one not in gone]]
     columns = choose_columns(others, ~np.isnan(values), features)
-    found = _traits(tree, target, matched, values, columns)
+    found = _traits(tree, target, matched, values, columns, chosen=features is not None)
     n_rows, n_columns = frame.shape
     table = replace(found.table, name=name, n_rows=n_rows, n_columns=n_columns, dropped=dropped)
     return replace(found, table=table)
@@ -363,12 +445,27 @@ class _Rows:
 
 
 def _traits(
-    tree: Tree, target: str, matched: Matched, values: Array, columns: FeatureColumns
+    tree: Tree,
+    target: str,
+    matched: Matched,
+    values: Array,
+    columns: FeatureColumns,
+    *,
+    chosen: bool,
 ) -> Traits:
+    """Return what the models take; `chosen` says that the user named the features."""
     import pandas as pd
 
     tips = list(matched.tips)
-    rows = _Rows(tips, columns.numbers.set_axis(tips, axis=0), values)
+    given = columns.numbers.set_axis(tips, axis=0)
+    numbers, left_out = completed(given, tree), list(columns.left_out)
+    filled = given.isna() if numbers is not None else given.isna() & False
+    if numbers is None:
+        numbers = given
+        if not chosen:
+            numbers, costly = _without_gaps(given, ~np.isnan(values))
+            left_out += costly
+    rows = _Rows(tips, numbers, values)
     known, complete = rows.known, rows.complete
     fitted = known & complete
     _check_fitted(int(fitted.sum()), rows, target)
@@ -384,9 +481,12 @@ def _traits(
         n_tips=tree.n_tips,
         n_fitted=int(fitted.sum()),
         features=tuple(_feature(X, one) for one in X.columns),
-        left_out=(*columns.left_out, *flat),
+        coded=columns.coded,
+        left_out=(*left_out, *flat),
         redundant=redundant_columns(X),
         alike=tuple(str(one) for one in X.columns if abs(X[one].corr(y)) > _THE_SAME),
+        n_completed=int(filled.any(axis=1).sum()),
+        completed=_counted(filled),
         **_matching(matched),
         **_spread(values[known]),
         **_gaps(rows),
@@ -446,14 +546,18 @@ def _without_flat(numbers: "pd.DataFrame", fitted: Mask) -> tuple["pd.DataFrame"
 def _gaps(rows: _Rows) -> dict[str, Any]:
     """Return which rows with a target lack features, and which columns are the reason."""
     lacking = rows.known & ~rows.complete
-    counts = rows.numbers[lacking].isna().sum(axis=0)
-    causes = [(str(one), int(n)) for one, n in counts.items() if n]
     return {
         "n_incomplete": int(lacking.sum()),
         "incomplete": tuple(rows.named(lacking)),
-        "gaps": tuple(sorted(causes, key=lambda pair: -pair[1])),
+        "gaps": _counted(rows.numbers[lacking].isna()),
         "n_unpredictable": int((~rows.known & ~rows.complete).sum()),
     }
+
+
+def _counted(cells: "pd.DataFrame") -> tuple[tuple[str, int], ...]:
+    """Return columns in which a cell is marked, and how many are, the most first."""
+    counts = [(str(one), int(n)) for one, n in cells.sum(axis=0).items() if n]
+    return tuple(sorted(counts, key=lambda pair: -pair[1]))
 
 
 def _feature(X: "pd.DataFrame", name: Any) -> Feature:

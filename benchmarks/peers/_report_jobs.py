@@ -1,0 +1,147 @@
+"""One real table: all our models, plain rivals, a tuned SVC and an EBM on the same outer folds.
+
+What the product recommends is chosen among its own models and rivals, as a report does; then all
+are judged together, the two peers that it does not ask included.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from parsimon.datasets import load
+from parsimon.report.findings import Comparison
+from parsimon.statistician import analyse
+from parsimon.statistician.asked_table import read_question
+from parsimon.statistician.comparison import compared, run_contenders, with_lead
+from parsimon.statistician.families.contenders import (
+    FAMILIES,
+    KERNEL_SEARCH,
+    Contender,
+    chosen_contenders,
+)
+from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.question import plan_folds, run_searches
+
+SVC, EBM = "tuned SVC", "EBM"
+
+
+@dataclass(frozen=True)
+class ReportJob:
+    """A table, judged on so many outer folds; `quick` leaves out what takes long."""
+
+    table: str
+    target: str
+    n_folds: int = 5
+    seed: int = 0
+    quick: bool = False
+    timed: bool = False
+
+
+def work(job: ReportJob) -> Mapping[str, Any]:
+    """Return all models of a table with errors and sizes, or the time of a whole report."""
+    table = load(job.table, target=job.target)
+    frame = table.frame.reset_index(drop=True)
+    return _timed(job, frame) if job.timed else _measured(job, frame)
+
+
+def _timed(job: ReportJob, frame: Any) -> Mapping[str, Any]:
+    started, spent = time.perf_counter(), time.process_time()
+    found = analyse(frame, job.target, name=job.table, seed=job.seed, n_jobs=1)
+    with TemporaryDirectory() as folder:
+        found.to_html(Path(folder) / "report.html")
+        found.save(Path(folder) / "model.skops")
+    return {
+        "seconds": time.perf_counter() - started,
+        "processor_seconds": time.process_time() - spent,
+        "recommended": found.comparison.recommended.name if found.comparison else "",
+    }
+
+
+def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:
+    asked = read_question(frame, job.target, positive=None, task="auto")
+    question = asked.questions[0]
+    folding, searching, _, comparing, peering = np.random.SeedSequence(job.seed).spawn(5)
+    parts = plan_folds(question, job.n_folds, folding)
+    families = ("gp", "rvm") if job.quick else FAMILIES
+    contenders = chosen_contenders(families, "all")
+    depth = 1 if job.quick else None
+    _, folds = run_searches(
+        GaussianProcesses(depth=depth), asked.questions, parts, searching, whole=False
+    )
+    answers = run_contenders(contenders, question, parts, comparing)
+    answers = with_lead(
+        answers,
+        folds,
+        KERNEL_SEARCH.name,
+        n_questions=len(asked.questions),
+        is_number=question.is_number,
+    )
+    ours = compared(answers, contenders, question, lead=KERNEL_SEARCH)
+    peers = _peers(question.is_number, quick=job.quick)
+    more = run_contenders(peers, question, parts, peering)
+    both = [
+        type(one)(one.test, {**one.told, **two.told}, {**one.failures, **two.failures})
+        for one, two in zip(answers, more, strict=True)
+    ]
+    everyone = compared(both, (*contenders, *peers), question, lead=KERNEL_SEARCH)
+    assert ours is not None
+    assert everyone is not None
+    return _as_result(ours, everyone)
+
+
+def _as_result(ours: Comparison, everyone: Comparison) -> Mapping[str, Any]:
+    return {
+        "recommended": ours.recommended.name,
+        "recommended_of_all": everyone.recommended.name,
+        "metric": everyone.metric,
+        "left_out": list(everyone.left_out),
+        "models": [
+            {
+                "name": one.name,
+                "family": one.family,
+                "error": one.error.estimate,
+                "log_loss": one.log_loss,
+                "size": one.size,
+                "size_words": one.size_words,
+                "is_best": one.is_best,
+                "is_near": one.is_near,
+                "is_level": one.is_level,
+                "seconds": one.seconds,
+            }
+            for one in everyone.models
+        ],
+    }
+
+
+def _peers(is_number: bool, *, quick: bool) -> tuple[Contender, ...]:
+    """Return the peers that a report does not ask; an EBM if interpret-core is installed."""
+    given: list[Any] = [(SVC, _tuned_svc(is_number))]
+    if not quick and find_spec("interpret") is not None:
+        given.append((EBM, _ebm(is_number)))
+    return chosen_contenders((), given)[1:]
+
+
+def _tuned_svc(is_number: bool) -> Any:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC as Classifier
+    from sklearn.svm import SVR as Regressor
+
+    machine = Regressor() if is_number else Classifier(probability=True, random_state=0)
+    name = type(machine).__name__.lower()
+    grid = {f"{name}__C": [0.1, 1.0, 10.0, 100.0], f"{name}__gamma": [0.01, 0.1, "scale"]}
+    return GridSearchCV(make_pipeline(StandardScaler(), machine), grid, cv=3)
+
+
+def _ebm(is_number: bool) -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+
+    made = ExplainableBoostingRegressor if is_number else ExplainableBoostingClassifier
+    return made(outer_bags=4, n_jobs=1, random_state=0)

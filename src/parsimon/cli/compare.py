@@ -1,0 +1,176 @@
+"""`parsimon compare`: all families and plain rivals on the same new rows, without a page."""
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.pages import INTERRUPTED
+from parsimon.cli.printing import say, visible
+from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.tables import check_target
+
+if TYPE_CHECKING:
+    from parsimon.report.findings import ComparedModel, Comparison
+
+_TASKS = ("auto", "classification", "regression")
+
+
+@click.command()
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
+@click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
+@click.option(
+    "--task",
+    type=click.Choice(_TASKS),
+    default="auto",
+    metavar="KIND",
+    help="classification or regression, if auto takes it wrongly.",
+)
+@click.option(
+    "--families",
+    default="all",
+    metavar="NAMES",
+    help="Some of gp,rvm,plain-gp,svm; all or none.  [default: all]",
+)
+@click.option(
+    "--rivals",
+    default="all",
+    metavar="NAMES",
+    help="Some of linear,tree,forest,boosting; all or none.  [default: all]",
+)
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Write the rows to FILE."
+)
+@click.option("--outer", default=5, metavar="N", help="Outer folds.  [default: 5]")
+@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
+@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def compare(
+    table: str, target: str | None, json_file: Path | None, quiet: bool, **options: Any
+) -> None:
+    """Measure all models of TABLE on the same new rows, and say which one to use.
+
+    TABLE is a file, or the name of a data set (see parsimon datasets). Errors are of rows that no
+    model has seen; the one to use is the simplest within one standard error of the best. --json -
+    prints the rows instead of the table.
+
+    \b
+    Examples:
+        parsimon compare pima
+        parsimon compare patients.csv --target outcome --rivals linear,forest
+        parsimon compare patients.csv --target outcome --json models.json
+    """
+    printed = json_file is not None and str(json_file) == "-"
+    if json_file is not None and not printed:
+        check_target(json_file)
+    try:
+        source = find_source(table, target)
+        from parsimon.statistician import compare_models
+
+        found = compare_models(
+            source.frame, needed_target(source), verbose=not quiet and not printed, **options
+        )
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.", err=True)
+        sys.exit(INTERRUPTED)
+    text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)
+    if printed:
+        say(text)
+        return
+    show_comparison(found)
+    if json_file is not None:
+        _write(text, json_file)
+        say(f"Written to {json_file}.")
+
+
+def record(model: "ComparedModel") -> dict[str, Any]:
+    """Return a model as a row of JSON."""
+    return {
+        "family": model.family,
+        "name": model.name,
+        "error": model.error.estimate,
+        "error_low": model.error.low,
+        "error_high": model.error.high,
+        "log_loss": _finite(model.log_loss),
+        "variables": model.variables,
+        "size": _finite(model.size),
+        "size_words": model.size_words,
+        "difference": model.difference.estimate,
+        "difference_low": model.difference.low,
+        "difference_high": model.difference.high,
+        "seconds": model.seconds,
+        "best": model.is_best,
+        "level": model.is_level,
+        "recommended": model.recommended,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def show_comparison(found: "Comparison") -> None:
+    """Print a comparison as a table, and which model to use."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    numbers = found.metric == "variance left"
+    title = "Models on the same new rows, the best first"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    table.add_column("variance left" if numbers else "wrong", justify="right")
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    if not numbers:
+        table.add_column("log loss", justify="right")
+    table.add_column("columns", justify="right")
+    table.add_column("made of", overflow="fold")
+    table.add_column("bits", justify="right")
+    table.add_column("s", justify="right")
+    for model in found.models:
+        ends = f"{100 * model.error.low:.1f} to {100 * model.error.high:.1f}"
+        cells = [escape(visible(model.name, one_line=True)), f"{100 * model.error.estimate:.1f} %"]
+        cells += [ends, *(() if numbers else (_log_loss(model.log_loss),))]
+        made = model.size_words.partition(", ")[2]
+        cells += [f"{model.variables:,}", escape(visible(made, one_line=True))]
+        cells.append(f"{model.size:,.0f}")
+        mark = "➜" if model.recommended else "=" if model.is_level else ""
+        style = "bold" if model.recommended else ""
+        table.add_row(mark, *cells, f"{model.seconds:.1f}", style=style)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(escape(visible(verdict(found))))
+    for name, why in found.left_out:
+        console.print(escape(visible(f"Not asked: {name}, since {why}.", one_line=True)))
+
+
+def _log_loss(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def verdict(found: "Comparison") -> str:
+    """Return who is best and which model to use, in a sentence or two."""
+    best, chosen = found.best, found.recommended
+    if best is chosen:
+        return f"➜ Use the {chosen.name}: it is the best, and nothing simpler comes close."
+    return (
+        f"➜ Use the {chosen.name}: the simplest within one standard error of the best, the "
+        f"{best.name}. Those marked = cannot be told from the best by these rows."
+    )
+
+
+def _write(text: str, path: Path) -> None:
+    """Write a file whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(f"{text}\n", encoding="utf-8")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

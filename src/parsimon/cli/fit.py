@@ -1,0 +1,117 @@
+"""`parsimon fit`: one model of a table in a file, and a screen about it."""
+
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.pages import INTERRUPTED, file_name
+from parsimon.cli.printing import say
+from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.tables import check_target
+from parsimon.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from parsimon.statistician import FittedModel
+
+_TASKS = ("auto", "classification", "regression")
+_RULES = ("supported", "one-se", "least-error")
+
+
+@click.command()
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
+@click.option(
+    "--family",
+    default="recommended",
+    metavar="NAME",
+    help="gp, rvm, plain-gp, svm, linear, tree, forest or boosting; recommended compares all of "
+    "them first.  [default: recommended]",
+)
+@click.option(
+    "--choose",
+    type=click.Choice(_RULES),
+    default="supported",
+    metavar="RULE",
+    help="Of gp: supported, one-se or least-error.  [default: supported]",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The file of the model.")
+@click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
+@click.option(
+    "--task",
+    type=click.Choice(_TASKS),
+    default="auto",
+    metavar="KIND",
+    help="classification or regression, if auto takes it wrongly.",
+)
+@click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
+@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
+@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+def fit(
+    table: str,
+    target: str | None,
+    out: Path | None,
+    choose: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Fit one model to TABLE, and save it for parsimon predict.
+
+    TABLE is a file, or the name of a data set (see parsimon datasets). How well the model does is
+    measured on outer folds, beside guessing; --outer 0 leaves that out.
+
+    \b
+    Examples:
+        parsimon fit pima --family rvm --out pima.skops
+        parsimon fit patients.csv --target outcome --family gp --choose one-se
+    """
+    try:
+        source = find_source(table, target)
+        place = _place(out, source.name)
+        from parsimon.statistician import fit_model, save_model
+
+        rule: Any = choose.replace("-", "_")
+        found = fit_model(
+            source.frame, needed_target(source), choose=rule, verbose=not quiet, **options
+        )
+        save_model(found.model, place)
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.", err=True)
+        sys.exit(INTERRUPTED)
+    if not quiet:
+        for line in summary(found, needed_target(source)):
+            say(line)
+        say(f"Model     {place}")
+        say(f"Predict   parsimon predict {shlex.quote(str(place))} NEW_ROWS.csv")
+
+
+def _place(out: Path | None, name: str) -> Path:
+    place = Path(f"{file_name(name)}-model.skops") if out is None else out
+    if place.is_dir():
+        place = place / f"{file_name(name)}-model.skops"
+    elif place.suffix.lower() in (".html", ".csv", ".json", ".pdf"):
+        raise InvalidInputError(f"--out names the model, not {place}; give a name in .skops.")
+    check_target(place)
+    return place
+
+
+def summary(found: "FittedModel", target: str) -> list[str]:
+    """Return what was fitted and how well it does, in a few lines."""
+    row, model = found.compared, found.model
+    lines = [f"Fitted    {found.name}, which predicts {target}"]
+    if row is None:
+        return [*lines, "Error     not measured, since there were no outer folds"]
+    models = () if found.comparison is None else found.comparison.models
+    guess = next((one for one in models if one.family == "guessing"), None)
+    ends = f"{100 * row.error.low:.1f} to {100 * row.error.high:.1f}"
+    what = "wrong on new rows" if len(model.classes) else "of the variance left on new rows"
+    beside = "" if guess is None else f"; guessing {100 * guess.error.estimate:.1f} %"
+    lines.append(f"Error     {100 * row.error.estimate:.1f} % {what} (95 %: {ends}{beside})")
+    lines.append(f"Size      {row.size_words}; {row.size:,.0f} bits")
+    if not math.isnan(row.log_loss):
+        lines.append(f"Log loss  {row.log_loss:.3f}")
+    return lines

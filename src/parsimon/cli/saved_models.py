@@ -1,0 +1,59 @@
+"""A saved model and new rows: loading it, and what is to be said about cells it has not seen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parsimon.exceptions import InvalidInputError, ParsimonError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def table_model(path: Path) -> Any:
+    """Load a model of tables, or say what the file holds instead."""
+    from parsimon.statistician.saving import load_model
+    from parsimon.statistician.table_model import TableModel
+
+    model = load_model(path)
+    if not isinstance(model, TableModel):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which takes numbers, not tables; "
+            "load it with parsimon.statistician.load_model."
+        )
+    return model
+
+
+@contextmanager
+def fitting_parts(path: Path) -> Iterator[None]:
+    """Turn what a model raises that someone has put together wrongly into a sentence."""
+    try:
+        yield
+    except ParsimonError:
+        raise
+    # LAPACK's wrapper has an exception of its own.
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InvalidInputError(
+            f"The model {path} cannot be used, since its parts do not fit together ({reason}); "
+            "save it again."
+        ) from error
+
+
+def remarks(model: Any, frame: "pd.DataFrame") -> Iterator[str]:
+    """Yield what is to be known about cells that the model has not seen the like of."""
+    for one in model.outside(frame):
+        cells, lie = ("1 cell", "lies") if one.count == 1 else (f"{one.count} cells", "lie")
+        yield (
+            f"{cells} of {one.column!r} {lie} outside {one.low} to {one.high}, all that the model "
+            "has seen."
+        )
+    for one in model.treatments_of(frame):
+        cells = "1 cell" if one.count == 1 else f"{one.count} cells"
+        if one.kind == "cells_filled":
+            yield f"{cells} of {one.column!r} without a number taken as {one.value}."
+        elif one.kind == "missing_level":
+            yield f"{cells} of {one.column!r} empty, taken as a level of their own."
+        elif one.kind == "unseen_levels":
+            yield f"{cells} of {one.column!r} with a level that the model has not seen."

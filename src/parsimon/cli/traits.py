@@ -1,0 +1,132 @@
+"""From a table of species and a tree to a page about one trait: `report --tree` and `phylo`."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon.cli.pages import (
+    INTERRUPTED,
+    check_places,
+    command_line,
+    find_places,
+    show_summary,
+    write_files,
+)
+from parsimon.cli.printing import say
+from parsimon.cli.sources import Source, find_source, needed_target
+from parsimon.exceptions import InvalidInputError
+
+# Options that change where and how results are shown, not the results.
+_SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
+
+
+def tree_options(with_tree: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that explains a trait of related species."""
+    for option in reversed(_TREE_OPTIONS):
+        with_tree = option(with_tree)
+    return with_tree
+
+
+_TREE_OPTIONS = (
+    click.option("--tree", metavar="FILE", help="Rows are species of this tree: Newick or NEXUS."),
+    click.option(
+        "--default-length",
+        type=float,
+        metavar="LENGTH",
+        help="For branches of the tree without one.",
+    ),
+    click.option(
+        "--tip", metavar="COLUMN", help="Names of its tips.  [default: tip, or what matches]"
+    ),
+    click.option(
+        "--model",
+        type=click.Choice(["phyrvm", "pgls"]),
+        default="phyrvm",
+        metavar="NAME",
+        help="With --tree, what predicts: phyrvm or pgls.  [default: phyrvm]",
+    ),
+    click.option(
+        "--features", multiple=True, metavar="COLUMNS", help="With --tree, only these: a,b,c."
+    ),
+    click.option("--drop", multiple=True, metavar="COLUMNS", help="With --tree, all but these."),
+    click.option(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="Folds of whole clades; 0 for none.  [default: 3 to 10]",
+    ),
+)
+TREE_NAMES = ("default_length", "tip", "model", "features", "drop", "folds")
+
+
+def report_on_trait(
+    context: click.Context,
+    table: str,
+    *,
+    ending: str,
+    tree: str | None,
+    default_length: float | None,
+    target: str | None,
+    features: tuple[str, ...],
+    drop: tuple[str, ...],
+    out: Path | None,
+    pdf: bool,
+    as_json: bool,
+    markdown: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Analyse a trait and write its page; what is left of the options goes to the analysis."""
+    try:
+        source, tree = _species(find_source(table, target), table, tree)
+        places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
+        check_places(places)
+        from parsimon.phylo import read_tree
+        from parsimon.statistician import analyse_traits
+
+        columns = [str(name) for name in source.frame.columns]
+        analysis: Any = analyse_traits(
+            source.frame,
+            read_tree(Path(tree).expanduser(), default_length=default_length),
+            needed_target(source),
+            name=source.name,
+            features=_listed(features, columns) if features else None,
+            drop=_listed(drop, columns),
+            verbose=not quiet,
+            command=command_line(context, needed_target(source), _SHOWING),
+            **options,
+        )
+        write_files(analysis, places)
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.", err=True)
+        sys.exit(INTERRUPTED)
+    if not quiet:
+        from parsimon.report.sections import summary_lines
+
+        show_summary(summary_lines(analysis.findings), places)
+
+
+def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
+    """Return the table with its tip names, and the file of the tree; a data set may know both."""
+    if not Path(text).expanduser().is_file():
+        from parsimon.datasets import load
+
+        data = load(text, target=source.target)
+        if data.get("tips") is not None and "tip" not in source.frame:
+            source = source._replace(frame=source.frame.assign(tip=list(data.tips)))
+        tree = data.get("tree_path") if tree is None else tree
+    if tree is None:
+        raise InvalidInputError("Name the file of the tree with --tree.")
+    return source, str(tree)
+
+
+def _listed(given: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return names that were given one by one or with commas; a column may have one in its name."""
+    names: list[str] = []
+    for text in given:
+        parts = [text] if text in columns else [part.strip() for part in text.split(",")]
+        names += [part for part in parts if part]
+    return names

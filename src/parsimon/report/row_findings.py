@@ -1,0 +1,82 @@
+"""Findings about single rows and about groups of them."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """An estimate with an interval around it."""
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowFinding:
+    """A row worth a look.
+
+    row: From 1, below the header.
+    label: What the table says.
+    probability: Of the positive class, predicted without the row; for a number, the prediction.
+    score: Surprise: minus the log2 probability of the label in bits, or standard deviations
+        off. Influence: root mean square change of the latent function at all rows if it is
+        taken out.
+    values: The variables of the model, as the table has them.
+    """
+
+    row: int
+    label: str
+    probability: float
+    score: float
+    values: tuple[tuple[str, str], ...] = ()
+
+
+RowRole: TypeAlias = Literal["typical", "borderline", "highest", "surprising"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPart:
+    """What some columns contribute to a row, and their cells."""
+
+    values: tuple[tuple[str, str], ...]
+    contribution: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowExplanation:
+    """A row, and what speaks for and against in it.
+
+    row, label, probability: As in `RowFinding`.
+    role: Why this row: "highest" is the one whose number is predicted highest.
+    level: What the model says of the average row: a score (below zero: the positive class is the
+        less probable), or the number.
+    parts: What the columns of this row add to it, the most first.
+    """
+
+    row: int
+    role: RowRole
+    label: str
+    probability: float
+    level: float
+    parts: tuple[RowPart, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelFinding:
+    """A level of a category: its rows, and the share of the positive class or the mean there."""
+
+    level: str
+    n_rows: int
+    value: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoryFinding:
+    """What was observed at the levels of a column, as the table has them."""
+
+    column: str
+    levels: tuple[LevelFinding, ...]
+    picture: str = ""

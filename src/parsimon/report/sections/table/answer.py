@@ -1,0 +1,133 @@
+"""The first screen: the answer in a sentence, four figures, a picture, and how far it goes."""
+
+from collections.abc import Iterator
+
+from parsimon.report.document import Block, Listing, Listings, Strong
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.sections._phrases import count, named, opened
+from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.claims import (
+    beyond_claims,
+    certain,
+    certainties,
+    claimed_columns,
+    nothing_shown,
+    suggested,
+    suggestions,
+)
+from parsimon.report.sections.table.honesty import (
+    how_well,
+    key_figures,
+    optimistic_sentences,
+    rival_sentence,
+)
+from parsimon.report.sections.table.pictures import strongest_picture
+from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
+from parsimon.report.sections.table.treatments import treatment_sentences
+from parsimon.structures import Claim
+
+_MOST_DOUBTS = 6
+# Of what was done to the table, what makes a reader careful.
+_DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
+# A slope of calibration between these is right enough.
+_TOO_BOLD, _TOO_TIMID = 0.9, 1.1
+
+
+def first_screen(scope: Scope) -> tuple[Block, ...]:
+    """Return the first screen of a table with one question."""
+    return (
+        paragraph((Strong(answer(scope)), f" {how_well(scope)}"), rival_sentence(scope)),
+        key_figures(scope),
+        *strongest_picture((scope,)),
+        certainty_lists(scope, scope.study.claims),
+    )
+
+
+def answer(scope: Scope) -> str:
+    """Return what predicts, as surely as it is claimed."""
+    sure, perhaps = (
+        claimed_columns([one for one in found if one.kind != "shape"])
+        for found in (certain(scope.study.claims), suggested(scope.study.claims))
+    )
+    what = f"{{}} {scope.positive} from {scope.negative}"
+    if scope.numeric:
+        what = f"{{}} {scope.target}"
+    many, one, plain = ("tell", "tells", "tell")
+    if scope.numeric:
+        many, one, plain = ("predict", "predicts", "predict")
+    if sure:
+        verb = one if len(sure) == 1 else many
+        return f"{named(sure)} {what.format(verb)}, beyond doubt."
+    if perhaps:
+        return f"Nothing {what.format(one)} beyond doubt; {named(perhaps)} may {plain}."
+    return nothing_shown(scope)
+
+
+def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
+    """Return what is certain, what is suggested and what to doubt."""
+    # How the target follows a column is said where that column is described, unless it is sure.
+    claims = tuple(
+        one for one in claims if one.kind != "shape" or (one.certain and not scope.several)
+    )
+    sure = certainties(claims) or ("Nothing.",)
+    perhaps = suggestions(claims, parts=scope.study.honest is not None) or ("Nothing further.",)
+    doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
+    return Listings(
+        (
+            Listing("What is certain", bullets(*sure)),
+            Listing("What is suggested", bullets(*perhaps)),
+            Listing("What to doubt", bullets(*doubts)),
+        )
+    )
+
+
+def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
+    """Yield what keeps a reader careful, the gravest first."""
+    findings, honest = scope.findings, scope.study.honest
+    if honest is None:
+        first, more = optimistic_sentences(scope)
+        yield (*first, *((" ", *more) if more else ()))
+    elif not scope.several:
+        yield _unproved(scope)
+    found = [one for one in findings.table.treatments if one.kind in _DOUBTFUL]
+    yield from treatment_sentences(found)
+    if not scope.several:
+        yield _calibration(scope)
+        yield from beyond_claims(scope)
+        yield _unshown(scope)
+    if certain(claims) or suggested(claims):
+        yield "What predicts need not be a cause."
+    else:
+        yield "This does not prove that there is nothing: more rows would help most."
+
+
+def _unproved(scope: Scope) -> str:
+    honest = scope.study.honest
+    if honest is None or honest.gain.low > 0:
+        return ""
+    if leads_with_balance(scope):
+        worse = better_log_loss(honest)
+        return "" if worse else "Better probabilities than guessing’s are not proved."
+    if honest.gain.high < 0:
+        return "On new rows the model does worse than guessing."
+    wrong = "a smaller miss" if scope.numeric else "fewer wrong answers"
+    return f"That the model gives {wrong} than guessing is not proved."
+
+
+def _calibration(scope: Scope) -> str:
+    slope = scope.study.checks.calibration_slope
+    if slope is None or not scope.study.structure_found or _TOO_BOLD <= slope <= _TOO_TIMID:
+        return ""
+    if slope <= 0:
+        return "The probabilities point the wrong way."
+    way = "bold" if slope < 1 else "timid"
+    return f"The probabilities are too {way}."
+
+
+def _unshown(scope: Scope) -> str:
+    """Say which columns these rows do not show to matter."""
+    claimed = claimed_columns(scope.claimed)
+    others = [name for name in scope.columns if name not in claimed]
+    if not others or not claimed:
+        return ""
+    return f"{opened(count(len(others), 'other column'))}: not shown to matter beside these."

@@ -1,0 +1,298 @@
+"""How good the answer is on rows never seen: beside guessing, and beside what the search believed.
+
+Of a number it is said in the unit of the target, and as the share of the variance explained.
+"""
+
+import math
+from dataclasses import replace
+
+from parsimon.report.document import Code, KeyFigure, KeyFigures, Strong
+from parsimon.report.findings import Honest, Interval
+from parsimon.report.sections._blocks import Sentence
+from parsimon.report.sections._phrases import (
+    DASH,
+    NARROW,
+    clean,
+    count,
+    ends,
+    named,
+    number_range,
+    opened,
+    percent,
+    percent_range,
+    points,
+    share_range,
+    short,
+    sureness,
+)
+from parsimon.report.sections._scope import Scope, why_no_outer_folds
+from parsimon.report.sections.table.claims import certain, claimed_columns
+from parsimon.report.sections.table.rare_class import (
+    better_log_loss,
+    leads_with_balance,
+    log_loss_words,
+    rare_key_figures,
+    rare_sentences,
+)
+
+
+def explained(error: Interval) -> Interval:
+    """Return the share of the variance that is explained, from the share that is not."""
+    return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
+
+
+def misses(honest: Honest, error: Interval) -> Interval:
+    """Return a share of the variance as a root mean squared error in the unit of the target."""
+    if not honest.error.estimate > 0:
+        return replace(error, estimate=math.nan, low=math.nan, high=math.nan)
+    scale = honest.root_mean_square / math.sqrt(honest.error.estimate)
+    low, middle, high = (
+        scale * math.sqrt(max(0.0, share)) for share in (error.low, error.estimate, error.high)
+    )
+    return replace(error, estimate=middle, low=low, high=high)
+
+
+def key_figures(scope: Scope) -> KeyFigures:
+    """Return four numbers: the error, guessing's, the AUC or the share explained, and the size."""
+    honest = scope.study.honest
+    if honest is not None and leads_with_balance(scope):
+        return KeyFigures(rare_key_figures(scope, honest))
+    if honest is None:
+        return KeyFigures((*_optimistic(scope), *_area(scope), size_figure(scope)))
+    if scope.numeric:
+        return KeyFigures((*_number_figures(honest), size_figure(scope)))
+    seen = f"{share_range(honest.error)}, on rows never seen"
+    return KeyFigures(
+        (
+            KeyFigure(percent(honest.error.estimate), "honest error", seen),
+            _guessing(scope, honest.baseline_error.estimate),
+            *_area(scope),
+            size_figure(scope),
+        )
+    )
+
+
+def _guessing(scope: Scope, error: float) -> KeyFigure:
+    return KeyFigure(percent(error), "guessing’s error", f"calling every row {_commoner(scope)}")
+
+
+def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
+    ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
+    share, own = explained(honest.error), short(honest.root_mean_square)
+    return (
+        KeyFigure(own, "typical miss", f"root mean square; {ends(ours)}, on rows never seen"),
+        KeyFigure(
+            DASH if math.isnan(guess.estimate) else short(guess.estimate),
+            "guessing’s miss",
+            "predicting the mean for every row",
+        ),
+        KeyFigure(
+            percent(max(0.0, share.estimate)),
+            "of the variance explained",
+            f"{percent_range(share)}, on rows never seen",
+        ),
+    )
+
+
+def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
+    """Return what the search believed, and said so."""
+    own, guess = scope.study.model.error, scope.study.baseline.error
+    if scope.numeric:
+        label, value = "of the variance explained (optimistic)", max(0.0, 1 - own)
+        others: tuple[KeyFigure, ...] = ()
+    else:
+        label, value = "optimistic error", own
+        others = () if math.isnan(guess) else (_guessing(scope, guess),)
+    if math.isnan(own) or not scope.study.structure_found:
+        return others
+    return (KeyFigure(percent(value), label, "no honest error was measured"), *others)
+
+
+def _area(scope: Scope) -> tuple[KeyFigure, ...]:
+    honest, roc = scope.study.honest, scope.study.checks.roc
+    if honest is not None and honest.auc is not None:
+        auc, where = honest.auc, "on rows never seen"
+    elif roc is not None and scope.study.structure_found:
+        auc, where = roc.auc, scope.study.checks.source
+    else:
+        return ()
+    return (
+        KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{number_range(auc)}, {where}"),
+    )
+
+
+def size_figure(scope: Scope) -> KeyFigure:
+    """Return how large the table is, and how many of its columns are used."""
+    table = scope.findings.table
+    used = {
+        scope.column(name) for study in scope.findings.studies for name in study.model.variables
+    }
+    n = table.n_columns - 1
+    detail = f"{len(used)} of {count(n, 'column')} used" if used else "no column is used"
+    return KeyFigure(f"{table.n_rows_used:,}{NARROW}×{NARROW}{n:,}", "rows × columns", detail)
+
+
+def _commoner(scope: Scope) -> str:
+    study = scope.study
+    larger = scope.positive if study.n_positive > study.n_negative else scope.negative
+    return "“other”" if larger == "the other classes" else larger
+
+
+def how_well(scope: Scope) -> str:
+    """Return in a sentence how good the answer is on new rows, how surely, beside guessing."""
+    honest = scope.study.honest
+    if honest is None:
+        return _unmeasured(scope)
+    if leads_with_balance(scope) and honest.auc is not None:
+        return (
+            f"{opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and one "
+            f"of {scope.negative}, the first gets the higher probability in "
+            f"{percent(honest.auc.estimate)} of cases ({sureness(honest.auc)} "
+            f"{percent_range(honest.auc)}), where guessing has 50{NARROW}%."
+        )
+    if scope.numeric:
+        ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
+        off = short(honest.root_mean_square)
+        known = not math.isnan(guess.estimate)
+        return (
+            f"On rows never seen, predictions of {scope.target} are off by {off} on average (root "
+            f"mean square{f', {sureness(ours)} {ends(ours)}' if known else ''}); "
+            f"{_share_words(explained(honest.error))}."
+            + (f" Predicting the mean is off by {short(guess.estimate)}" if known else "")
+            + (f"{_doubt(honest)}." if known else "")
+        )
+    error = honest.error
+    return (
+        f"On rows never seen the model is wrong in {percent(error.estimate)} of cases "
+        f"({sureness(error)} {share_range(error)}); guessing is wrong in "
+        f"{percent(honest.baseline_error.estimate)}{_doubt(honest)}."
+    )
+
+
+def _share_words(share: Interval) -> str:
+    if share.estimate <= 0:
+        return "none of the variance is explained"
+    return f"{percent(share.estimate)} of the variance is explained"
+
+
+def _doubt(honest: Honest) -> str:
+    """Say so where being better than guessing is not sure."""
+    if honest.gain.low > 0:
+        return ""
+    return ", which is better" if honest.gain.high < 0 else ", and a gain over that is not proved"
+
+
+def _unmeasured(scope: Scope) -> str:
+    why = why_no_outer_folds(scope)
+    error, guess = scope.study.model.error, scope.study.baseline.error
+    said = f"How well it does on new rows was not measured, because {why}"
+    if math.isnan(error) or not scope.study.structure_found:
+        return f"{said}."
+    beside = "" if scope.numeric or math.isnan(guess) else f" (guessing {scope.does(guess)})"
+    return f"{said}; on its own folds it {scope.does(error)}{beside}, which is optimistic."
+
+
+def rival_sentence(scope: Scope) -> str:
+    """Return how the best rival does on the same rows; nothing if none was asked."""
+    found, honest = scope.findings.comparison, scope.study.honest
+    rivals = [] if found is None else [one for one in found.models if one.is_rival]
+    ours = [] if found is None else [one for one in found.models if not one.is_rival]
+    if not rivals or not ours or honest is None:
+        return ""
+    rival = rivals[0]
+    if rival.is_level and ours[0].is_level:
+        beside = "which cannot be told apart"
+    elif rival.error.estimate < ours[0].error.estimate:
+        beside = "which is better"
+    else:
+        beside = "which is worse"
+    size = f"is wrong in {percent(rival.error.estimate)}"
+    if scope.numeric:
+        size = f"is off by {short(misses(honest, rival.error).estimate)}"
+    return f"The best rival, {clean(rival.name)}, {size}, {beside}."
+
+
+def honest_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
+    """Return the honest figures: the error beside what the search believed and guessing."""
+    if leads_with_balance(scope):
+        return rare_sentences(scope, honest)
+    return (how_well(scope), _believed(scope, honest), gain_sentence(scope, honest))
+
+
+def gain_sentence(scope: Scope, honest: Honest) -> str:
+    """Return how much is gained over guessing, whether that is sure, and what claims it is for.
+
+    A claim is about what moves the outcome, the gain about wrong answers; where only one of the two
+    is sure, one sentence says both.
+    """
+    gain = honest.gain
+    if gain.low == gain.high == 0:
+        return "There is no gain over guessing."
+    size = points(gain.estimate)
+    if scope.numeric:
+        size = f"{percent(abs(gain.estimate))} of the variance"
+    start = f"the gain over guessing is {size}"
+    if round(gain.estimate, 3) <= 0:
+        start = "there is no gain over guessing"
+        start += f": the error is {size} higher" if round(gain.estimate, 3) else ""
+    # A difference of two shares cannot be greater than all of them.
+    cut = replace(gain, low=max(-1.0, gain.low), high=min(1.0, gain.high))
+    both = percent_range(cut).removesuffix(f"{NARROW}%")
+    if gain.low > 0:
+        return f"{opened(start)} ({sureness(gain)} {both}).{_owed(scope)}"
+    start = f"{start}; the {sureness(gain)} of the gain, {both},"
+    if gain.high < 0:
+        return opened(f"{start} is below zero throughout.")
+    sure = claimed_columns(certain(scope.study.claims))
+    if not sure:
+        return opened(f"{start} includes zero, so that these rows do not prove a gain.")
+    verb = "matters" if len(sure) == 1 else "matter"
+    wrong = "a smaller error" if scope.numeric else "fewer wrong answers"
+    return (
+        f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
+        f"{wrong}: {start} includes zero.{_better_probabilities(scope, honest)}"
+    )
+
+
+def _owed(scope: Scope) -> str:
+    """Say so where a gain is sure and what it is owed to is not, as of columns that are alike."""
+    if certain(scope.study.claims):
+        return ""
+    sure = "is not certain" if scope.claimed else "is not shown"
+    return f" Which column it is owed to {sure}."
+
+
+def _better_probabilities(scope: Scope, honest: Honest) -> str:
+    """Say whether the probabilities are better even so."""
+    if scope.numeric or math.isnan(honest.log_loss + honest.baseline_log_loss):
+        return ""
+    losses = log_loss_words(honest)
+    if better_log_loss(honest):
+        return f" The probabilities are better all the same: {losses}."
+    return f" Nor are better probabilities proved: {losses}."
+
+
+def _believed(scope: Scope, honest: Honest) -> str:
+    error = scope.study.model.error
+    if math.isnan(error) or not scope.study.structure_found:
+        return ""
+    own = percent(1 - error) if scope.numeric and error < 1 else percent(error)
+    what = " explained" if scope.numeric else ""
+    own = "nothing explained" if scope.numeric and error >= 1 else f"{own}{what}"
+    start = f"On its own folds the search believed {own}"
+    if round(error, 3) < round(honest.error.estimate, 3):
+        return f"{start}, which is too good to be quoted."
+    return f"{start}; that is not to be quoted, even though it is no better here."
+
+
+def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:
+    """Return what must be said if no honest error was measured."""
+    skipped = "outer folds" in scope.findings.run.skipped
+    why = why_no_outer_folds(scope)
+    worse = "expect worse on new rows" if scope.numeric else "expect more errors on new rows"
+    return (
+        (Strong("No honest error was measured"), f", because {why}: {worse}."),
+        ("Run it with ", Code("--outer 5"), " and without ", Code("--fast"), " to measure one.")
+        if skipped
+        else "",
+    )

@@ -1,0 +1,422 @@
+"""What matters, and how: the columns of the answer, those that act together, a table of all."""
+
+import math
+from dataclasses import replace
+from typing import cast
+
+from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
+from parsimon.report.findings import (
+    CategoryFinding,
+    InteractionFinding,
+    KernelSearchFindings,
+    Shape,
+    VariableFinding,
+)
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph, share_cell
+from parsimon.report.sections._phrases import (
+    DASH,
+    clean,
+    count,
+    joined,
+    named,
+    number,
+    opened,
+    percent,
+    short,
+)
+from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.claims import (
+    chance,
+    claimed_columns,
+    column_claim,
+    held_back,
+    interaction_claim,
+    is_claimed,
+    is_refuted,
+    listed,
+    pairs_sentence,
+    said,
+    shape_claim,
+    variable_claim,
+)
+from parsimon.report.sections.table.pictures import column_figures
+
+_MOST_SHOWN = 8
+_MOST_LEVELS = 8
+# A noise column of many rows can fit better than a constant by a few units; what goes beyond this,
+# and beyond the number of columns that could have done so, predicts by itself.
+_ALONE = 5.0
+# The probability from which on a direction is said.
+_SURE = 0.95
+_NEVER_ALL = 1 - 1e-9
+_MOST_ROWS = 30
+
+
+def what_matters(scope: Scope) -> Section:
+    """Return the section about the columns: those of the answer one by one, all in a table."""
+    shown = described_columns(scope)
+    blocks: list[Block] = [paragraph("No column is claimed to matter, and none is used.")]
+    if shown:
+        blocks = [bullets(*(_told(scope, name) for name in shown))]
+        blocks += [figure for name in shown for figure in column_figures(scope, name)]
+    blocks += interactions(scope)
+    if scope.study.variables:
+        blocks.append(column_table(scope))
+    return Section(scope.anchor("variables"), "What matters, and how", tuple(blocks))
+
+
+def described_columns(scope: Scope) -> tuple[str, ...]:
+    """Return the columns that are claimed, the most probable first, then others of the model."""
+    claims = sorted(
+        (one for one in scope.claimed if one.kind == "variable"), key=lambda one: -one.probability
+    )
+    used = map(scope.column, scope.study.model.variables)
+    return tuple(dict.fromkeys((*claimed_columns(claims), *used)))[:_MOST_SHOWN]
+
+
+def _told(scope: Scope, column: str) -> Sentence:
+    """Return what is said of a column: the verdict, which way it acts, how it is used."""
+    found = findings_of(scope, column)
+    said = paragraph(
+        variable_verdict(scope, column),
+        _shape_verdict(scope, column),
+        *_way(scope, column, found),
+        _beside(scope, column, found) if found else "",
+        _use(scope, column),
+    )
+    return said.parts
+
+
+def findings_of(scope: Scope, column: str) -> VariableFinding | None:
+    """Return what the best variable of a column says alone."""
+    own = [one for one in scope.study.variables if scope.column(one.variable.name) == column]
+    return min(own, key=lambda one: model_order(one), default=None)
+
+
+def model_order(one: VariableFinding) -> tuple[bool, float, float]:
+    """Return what variables are sorted by: error to 0.01 %, then negative log evidence to 0.01.
+
+    He (2016), section 5.1; a model that was not cross-validated comes last.
+    """
+    unknown = math.isnan(one.model.error)
+    evidence = round(one.model.negative_log_evidence, 2)
+    return (unknown, 0.0 if unknown else round(one.model.error, 4), evidence)
+
+
+def variable_verdict(scope: Scope, column: str) -> Sentence:
+    """Return the one verdict on a column: what is claimed of it."""
+    claim, name = column_claim(scope, column), clean(column)
+    if claim is None or not is_claimed(claim):
+        return f"These rows do not show that {name} matters beside the others."
+    if claim.certain:
+        return (Strong(clean(claim.words)), f", beyond doubt ({chance(claim)}).")
+    return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
+
+
+def _shape_verdict(scope: Scope, column: str) -> str:
+    claim = shape_claim(scope, column)
+    if claim is None:
+        return ""
+    return f"{'Beyond doubt' if claim.certain else 'Suggested'}: {said(claim)}."
+
+
+def _way(scope: Scope, column: str, found: VariableFinding | None) -> tuple[str, ...]:
+    """Return which way the outcome goes with a column: at its levels, or along it."""
+    levels = next((one for one in scope.study.categories if one.column == column), None)
+    if levels is not None:
+        return (level_sentence(scope, levels),)
+    return () if found is None else _beside_direction(scope, found)
+
+
+def level_sentence(scope: Scope, found: CategoryFinding) -> str:
+    """Return what was observed at the levels of a category, the most first."""
+    order = sorted(found.levels, key=lambda one: -one.value.estimate)
+    value = short if scope.numeric else percent
+    told = [
+        f"{value(one.value.estimate)} for {clean(one.level)} ({one.n_rows:,})"
+        for one in order[:_MOST_LEVELS]
+    ]
+    more = len(order) - len(told)
+    rest = f"; {more} more in the picture" if more else ""
+    what = f"Mean {scope.target}" if scope.numeric else f"Share of {scope.positive}"
+    return f"{what} (rows): {joined(told)}{rest}."
+
+
+def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
+    """Say so where a column alone and in company are not alike."""
+    alone = predicts_alone(scope, found)
+    if is_claimed(column_claim(scope, column)):
+        return "" if alone else "It matters together with others more than alone."
+    others = [name for name in claimed_columns(scope.claimed) if name != column]
+    if not alone or not others:
+        return ""
+    return f"Alone it predicts, but beside {named(others)} it adds nothing that these rows show."
+
+
+def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
+    """Return whether a model of this variable alone explains the rows better than by luck."""
+    return found.log_bayes_factor >= _ALONE + math.log(max(1, len(scope.study.variables)))
+
+
+def _use(scope: Scope, column: str) -> str:
+    """Say so where the model and the claims part."""
+    used = column in map(scope.column, scope.study.model.variables)
+    claimed = is_claimed(column_claim(scope, column))
+    if used and not claimed:
+        return "The model uses it all the same."
+    return "The model does without it." if claimed and not used else ""
+
+
+_WAYS = {"rising": "rises", "falling": "falls"}
+
+
+def _beside_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    """Return the direction of a variable in the model, and that it has alone if they differ."""
+    told = _told_direction(scope, found)
+    name = found.variable.name
+    parts = (one for one in scope.study.components if one.alone.variables == (name,))
+    inside = next((one.direction for one in parts), "unclear")
+    if not told or inside == found.shape or scope.variable(found.variable).kind == "indicator":
+        return told
+    if inside in _WAYS and found.shape in _WAYS:
+        return (
+            f"Beside the others {scope.outcome} {_WAYS[inside]} with {clean(name)}; alone it "
+            f"{_WAYS[found.shape]}.",
+        )
+    first, *others = told
+    if first.startswith("Whether"):
+        return told
+    return (f"Alone, {first[:1].lower()}{first[1:]}", *others)
+
+
+def _told_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    """Return the direction of a variable, unless that says more than its claims do."""
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    alone = bool(scope.claimed) and predicts_alone(scope, found)
+    if found.shape == "flat" or not (claimed or alone):
+        return ()
+    shape = shape_claim(scope, scope.column(found.variable.name))
+    if not is_refuted(shape, found.shape):
+        return direction(scope, found)
+    for way, sure in (("rising", found.rising), ("falling", found.falling)):
+        if found.shape == "turning" and sure >= _SURE:
+            return direction(scope, replace(found, shape=cast(Shape, way)))
+    return ()
+
+
+def sureness_of(probability: float) -> str:
+    """Return a probability in percent; nothing is said to be wholly certain."""
+    return percent(min(probability, _NEVER_ALL))
+
+
+def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
+    """Return which way the outcome goes with a variable alone, and how sure that is."""
+    if scope.variable(found.variable).kind == "indicator":
+        return (_indicator_direction(scope, found),)
+    name, outcome = clean(found.variable.name), opened(scope.outcome)
+    way, sure = ("rises", found.rising)
+    if found.falling > found.rising:
+        way, sure = ("falls", found.falling)
+    if found.shape in ("rising", "falling"):
+        return (f"{outcome} {way} with {name} ({sureness_of(sure)} sure).",)
+    if found.shape == "periodic":
+        return (_periodic(scope, found),)
+    if found.shape == "linear":
+        return (_linear(scope, found),)
+    if found.shape == "flat":
+        return ("A constant fits as well, so that no direction is claimed.",)
+    if found.shape == "turning":
+        turn = (
+            f"{outcome} turns with {name}{_between(scope, found)}: it rises in one part and falls "
+            f"in another ({sureness_of(found.turning)} sure)."
+        )
+        average = f"On average it {way} ({sureness_of(sure)} sure)."
+        return (turn, average) if sure >= _SURE else (turn,)
+    return (f"Whether {scope.outcome} rises or falls with {name} is not clear.",)
+
+
+def _between(scope: Scope, found: VariableFinding) -> str:
+    ends = found.judged_between
+    if ends is None:
+        return ""
+    low, high = (scope.value(scope.variable(found.variable), end) for end in ends)
+    return f" between {low} and {high}"
+
+
+def _periodic(scope: Scope, found: VariableFinding) -> str:
+    days = " days" if scope.variable(found.variable).kind == "date" else ""
+    period = f", with a period of {number(found.period)}{days}" if found.period is not None else ""
+    return f"{opened(scope.outcome)} repeats along {clean(found.variable.name)}{period}."
+
+
+def _linear(scope: Scope, found: VariableFinding) -> str:
+    rises = found.rising >= found.falling if found.slope is None else found.slope > 0
+    way, sure = ("rises", found.rising) if rises else ("falls", found.falling)
+    size = ""
+    if scope.numeric and found.slope is not None:
+        unit = "day" if scope.variable(found.variable).kind == "date" else "unit"
+        size = f", by {number(abs(found.slope))} for each {unit}"
+    return (
+        f"{opened(scope.outcome)} {way} with {clean(found.variable.name)} along a straight line"
+        f"{size} ({sureness_of(sure)} sure)."
+    )
+
+
+def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
+    rows = scope.rows_with(scope.variable(found.variable))
+    what = scope.outcome if scope.numeric else scope.positive
+    more, less = ("higher", "lower") if scope.numeric else ("more probable", "less probable")
+    if found.shape == "flat":
+        return f"Whether a row is one of the {rows} makes no visible difference."
+    if max(found.rising, found.falling) < _SURE:
+        return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
+    way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
+    return f"{opened(what)} is {way} in {rows} ({sureness_of(sure)} sure)."
+
+
+def column_table(scope: Scope) -> Table:
+    """Return the table of all columns, the most probable first, then those that say most alone."""
+    columns = sorted(
+        dict.fromkeys(scope.column(one.variable.name) for one in scope.study.variables),
+        key=lambda name: _column_order(scope, name),
+    )
+    more = len(columns) - _MOST_ROWS
+    alone = Heading("Explains", numeric=True, help="Share of the variance, alone.")
+    if not scope.numeric:
+        guess = scope.study.baseline.error
+        beside = "" if math.isnan(guess) else f"Guessing: {percent(guess)}."
+        alone = Heading("Wrong alone", numeric=True, help=beside)
+    return Table(
+        anchor=scope.anchor("table-variables"),
+        caption="All columns, alone and beside each other.",
+        headings=(
+            Heading("Column"),
+            Heading(
+                "Matters",
+                numeric=True,
+                help="Probability that it matters beside the others; a dash: below one half.",
+            ),
+            alone,
+            Heading("From", numeric=True),
+            Heading("To", numeric=True),
+        ),
+        rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
+        note=f"{count(more, 'further column')} left out." if more > 0 else "",
+    )
+
+
+def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, float]]:
+    claim, found = column_claim(scope, column), findings_of(scope, column)
+    claimed = claim is not None and is_claimed(claim)
+    order = (True, 0.0, 0.0) if found is None else model_order(found)
+    return (-claim.probability if claim is not None and claimed else 0.0, order)
+
+
+def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
+    claim, found = column_claim(scope, column), findings_of(scope, column)
+    matters = Cell(DASH)
+    if claim is not None and is_claimed(claim):
+        text = chance(claim).replace("more than", ">")
+        matters = Cell(text, order=claim.probability, strong=claim.certain)
+    error = math.nan if found is None else found.model.error
+    alone = share_cell(max(0.0, 1 - error) if scope.numeric else error)
+    return (Cell(clean(column)), matters, alone, *_range_cells(scope, column))
+
+
+def _range_cells(scope: Scope, column: str) -> tuple[Cell, Cell]:
+    own = [one for one in scope.findings.table.variables if one.column == column]
+    numbers = [one for one in own if one.kind != "indicator" or one.name == one.column]
+    if not numbers:
+        n = max(2, len(own))
+        return (Cell(count(n, "level")), Cell(DASH))
+    one = numbers[0]
+    return (
+        Cell(scope.value(one, one.minimum), order=one.minimum),
+        Cell(scope.value(one, one.maximum), order=one.maximum),
+    )
+
+
+def interactions(scope: Scope) -> tuple[Block, ...]:
+    """Return what is said of columns that act together; nothing if no structure was found."""
+    if not scope.study.structure_found:
+        return ()
+    blocks: list[Block] = []
+    for one in scope.study.interactions:
+        blocks.append(paragraph(*interaction_verdict(scope, one), *_gain(scope, one)))
+        blocks += scope.figures(one.picture)
+    said = (*_without_product(scope), *_none(scope), pairs_sentence(scope))
+    if any(said):
+        blocks.append(paragraph(*said))
+    return tuple(blocks)
+
+
+def _without_product(scope: Scope) -> tuple[str, ...]:
+    """Say what is claimed of interactions that the model has no product for."""
+    shown = {frozenset(map(scope.column, one.variables)) for one in scope.study.interactions}
+    claims = [
+        one
+        for one in scope.claimed
+        if one.kind == "interaction" and frozenset(one.variables) not in shown
+    ]
+    sure = [one for one in claims if one.certain]
+    perhaps = [one for one in claims if not one.certain]
+    return (
+        f"Beyond doubt, {listed(sure)}." if sure else "",
+        f"It is a suggestion, not certain, that {listed(perhaps)}." if perhaps else "",
+    )
+
+
+def _none(scope: Scope) -> tuple[str, ...]:
+    study = scope.study
+    if study.interactions or any(one.kind == "interaction" for one in scope.claimed):
+        return ()
+    if isinstance(study.search, KernelSearchFindings) and study.search.depth < 2:
+        return ("The search was limited to one term, so that it could find no interaction.",)
+    if len(scope.columns) < 2:
+        return ("There is one column only, so that there is nothing to interact with.",)
+    return ("These rows do not show that any two columns interact: their effects add up.",)
+
+
+def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Sentence, ...]:
+    """Return the one verdict on a product: what is claimed of its columns."""
+    columns = tuple(dict.fromkeys(map(scope.column, found.variables)))
+    if len(columns) == 1:
+        return (f"Both come from the column {clean(columns[0])}, so that no interaction is meant.",)
+    if len(columns) > 2:
+        return _several(scope, columns)
+    claim = interaction_claim(scope, columns)
+    if claim is None or not is_claimed(claim):
+        known = "" if claim is None else f" ({chance(claim)})"
+        return (f"These rows do not show that {named(columns)} interact{known}.",)
+    first, other = map(clean, columns)
+    how = f"how {scope.outcome} changes with {first} {{}} on {other}."
+    if claim.certain:
+        words = Strong(clean(claim.words))
+        return ((words, f", beyond doubt ({chance(claim)}):"), how.format("depends"))
+    suggestion = f"A suggestion, not certain: {clean(claim.words)} ({chance(claim)}):"
+    return (suggestion, how.format("may depend"))
+
+
+def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
+    """Return what is claimed of each pair in a product of three columns or more."""
+    pairs = [(a, b) for k, a in enumerate(columns) for b in columns[k + 1 :]]
+    claims = [claim for pair in pairs if (claim := interaction_claim(scope, pair)) is not None]
+    sure = [one for one in claims if one.certain]
+    perhaps = [one for one in claims if is_claimed(one) and not one.certain]
+    if not sure and not perhaps:
+        return (f"These rows do not show that any two of {named(columns)} interact.",)
+    return (
+        f"Beyond doubt, {listed(sure)}." if sure else "Nothing is beyond doubt.",
+        f"It is a suggestion, not certain, that {listed(perhaps)}." if perhaps else "",
+    )
+
+
+def _gain(scope: Scope, found: InteractionFinding) -> tuple[str, ...]:
+    additive, error = found.additive.error, scope.study.model.error
+    if math.isnan(additive) or math.isnan(error) or math.isnan(found.gain):
+        return ()
+    sum_has = f"If their effects only added up, the model {scope.does(additive)}"
+    if round(found.gain, 3) == 0:
+        return (f"{sum_has}, as much as with the interaction.",)
+    own = percent(max(0.0, 1 - error)) if scope.numeric else percent(error)
+    return (f"{sum_has}; with the interaction, {own}.",)

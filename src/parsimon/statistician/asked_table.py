@@ -1,0 +1,78 @@
+"""A table as it was read, its target, and what is asked of it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon.statistician.families import Question
+from parsimon.statistician.prepare import TargetColumn, read_outcome
+from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadTable:
+    """A table as it was read, its target, and what is asked of it.
+
+    `frame` has all columns, `columns` all but the target, with cleaned names.
+    """
+
+    frame: "pd.DataFrame"
+    columns: "pd.DataFrame"
+    target: str
+    outcome: TargetColumn
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes in the order of a model's probabilities; none for a number."""
+        if len(self.outcome.questions) == 1:
+            positive, negative = self.names(0)
+            return (negative, positive)
+        return self.outcome.classes
+
+    def names(self, place: int) -> tuple[str, str]:
+        """Return the class that a question asks for, and what stands against it."""
+        if self.outcome.task == "regression":
+            return "", ""
+        code, classes = self.outcome.questions[place], self.outcome.classes
+        against = classes[1 - code] if len(classes) == 2 else f"not {classes[code]}"
+        return classes[code], against
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """One question for a number or two classes, else one for each class."""
+        outcome = self.outcome
+        targets = [outcome.values]
+        if outcome.task == "classification":
+            targets = [(outcome.values == code).astype(float) for code in outcome.questions]
+        kept = self.columns.loc[outcome.kept].reset_index(drop=True)
+        return tuple(
+            Question(
+                table=kept,
+                X=kept,
+                y=y,
+                values=outcome.values if len(targets) > 1 else targets[0],
+                task=outcome.task,
+                target=self.target,
+                positive=self.names(place)[0],
+                negative=self.names(place)[1],
+                rows=np.flatnonzero(outcome.kept) + 1,
+                key=f"study-{place + 1}",
+                n_questions=len(targets),
+                seed=np.random.SeedSequence(0),
+            )
+            for place, y in enumerate(targets)
+        )
+
+
+def read_question(table: Any, target: str, *, positive: str | None, task: Any) -> ReadTable:
+    """Read a table and its target."""
+    outcome = read_outcome(table, target, positive=positive, task=task)
+    frame = as_frame(table).reset_index(drop=True)
+    column, target = find_column(frame, target)
+    columns = named_frame(frame.drop(columns=column.name))
+    return ReadTable(frame=frame, columns=columns, target=target, outcome=outcome)

@@ -1,0 +1,272 @@
+"""One currency for the size of models: bits that it takes to write a fitted model down.
+
+Whoever reads what is written has the columns of the training rows, not the target; the model is
+what he needs to predict it. A number that n rows determine is worth log2(n) / 2 bits, since its
+standard error falls with the root of n [1]; a threshold is one of n places between rows, log2(n)
+bits; a choice of v among d variables costs log2(d + 1) for v and log2 of the ways to choose them.
+`docs/explanation/size-of-models.md` derives it.
+
+[1] Rissanen (1978), Automatica 14:465-471.
+"""
+
+import math
+import pickle
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from parsimon._typing import Indices
+
+
+class ModelSize(NamedTuple):
+    """How large a fitted model is.
+
+    used: Places of the columns that it uses.
+    bits: That it takes to write it down.
+    words: Of what it is made: "4 numbers", "100 trees, 11,200 leaves".
+    numbers: That are in it, if it is made of numbers alone; else 0.
+    """
+
+    used: tuple[int, ...]
+    bits: float
+    words: str
+    numbers: int = 0
+
+
+class _Table(NamedTuple):
+    """The rows and columns that a model was fitted to; what was used, if that is known."""
+
+    n_rows: int
+    n_columns: int
+    used: tuple[int, ...] | None
+
+    @property
+    def all_used(self) -> tuple[int, ...]:
+        """What is known to be used; else every column."""
+        return tuple(range(self.n_columns)) if self.used is None else self.used
+
+    def numbers(self, k: float) -> float:
+        """Return the bits of k numbers."""
+        return 0.5 * k * math.log2(max(2, self.n_rows))
+
+    def chosen(self, used: Sequence[int]) -> float:
+        """Return the bits of choosing these columns."""
+        d = max(self.n_columns, len(used))
+        return math.log2(d + 1) + subset_bits(len(used), d)
+
+    def splits(self, n_splits: int, n_trees: int) -> float:
+        """Return the bits of splits: how they hang together, a column and a threshold each.
+
+        A binary tree of s splits is 2 s + 1 bits: at every node whether it is split.
+        """
+        each = 2 + math.log2(max(1, self.n_columns)) + math.log2(max(2, self.n_rows))
+        return n_trees + n_splits * each
+
+
+def subset_bits(k: int, n: int) -> float:
+    """Return the bits of choosing k of n things."""
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return float(max(0.0, ways)) / math.log(2)
+
+
+def model_size(
+    model: Any, *, n_rows: int, n_columns: int, used: Sequence[int] | None = None
+) -> ModelSize:
+    """Return the size of a fitted model of this package or of scikit-learn.
+
+    What is neither is as large as it is when stored and compressed. `used` are places of the
+    columns that it uses, if the model itself does not say.
+    """
+    table = _Table(n_rows, n_columns, None if used is None else tuple(used))
+    model = _last(model)
+    for fits, measure in _MEASURES:
+        if fits(model):
+            return measure(model, table)
+    return _stored(model, table)
+
+
+def together(sizes: Iterable[ModelSize]) -> ModelSize:
+    """Return the size of several models that answer together, such as one for each class."""
+    parts = list(sizes)
+    if len(parts) == 1:
+        return parts[0]
+    used = tuple(sorted({place for part in parts for place in part.used}))
+    numbers = sum(part.numbers for part in parts)
+    words = " + ".join(dict.fromkeys(part.words for part in parts))
+    if all(part.numbers for part in parts):
+        words = f"{len(parts)} functions, {_counted(numbers, 'number')}"
+    return ModelSize(used, sum(part.bits for part in parts), words, numbers)
+
+
+def _of_numbers(used: tuple[int, ...], bits: float, numbers: float) -> ModelSize:
+    whole = max(1, round(numbers))
+    return ModelSize(used, bits, _counted(whole, "number"), whole)
+
+
+def _last(model: Any) -> Any:
+    """Return the model that predicts: the last step of a pipeline, the best of a search."""
+    while True:
+        if hasattr(model, "steps") and hasattr(model, "named_steps"):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "regressor_"):
+            model = model.regressor_
+        else:
+            return model
+
+
+def _constant(model: Any, table: _Table) -> ModelSize:
+    k = max(1, len(getattr(model, "classes_", ())) - 1)
+    return _of_numbers((), table.numbers(k), k)
+
+
+def _process(model: Any, table: _Table) -> ModelSize:
+    """Count what the rows determine of the function, and the hyperparameters."""
+    from parsimon.gp import degrees_of_freedom
+
+    kernels = model.kernel_ if isinstance(model.kernel_, tuple) else (model.kernel_,)
+    hyperparameters = sum(len(kernel.theta) for kernel in kernels)
+    freedom = degrees_of_freedom(model)
+    if math.isnan(freedom):
+        freedom = float(len(getattr(model, "inducing_points_", ())) or table.n_rows)
+    used = table.all_used
+    numbers = freedom + hyperparameters
+    bits = table.chosen(used) + table.numbers(numbers)
+    return _of_numbers(used, bits, numbers)
+
+
+def _relevance(model: Any, table: _Table) -> ModelSize:
+    """Count the weights as far as the rows determine them, and the choice of the functions."""
+    m = len(model.relevance_)
+    freedom = max(1.0, float(model.degrees_of_freedom_))
+    if isinstance(model.kernel_, str) and model.kernel_ == "features":
+        used = tuple(int(place) for place in model.relevance_)
+        bits = table.chosen(used) + table.numbers(freedom)
+        return _of_numbers(used, bits, freedom)
+    if not m:
+        return _of_numbers((), table.numbers(freedom), freedom)
+    used = table.all_used
+    # The width is one more number.
+    bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
+    bits += table.numbers(freedom + 1)
+    words = f"{_counted(m, 'row')} of the table, {_counted(round(freedom) + 1, 'number')}"
+    return ModelSize(used, bits, words)
+
+
+def _support(model: Any, table: _Table) -> ModelSize:
+    """Count the support vectors: which rows they are, and a number each; bias, width, C."""
+    m = len(model.support_)
+    weights = np.atleast_2d(getattr(model, "dual_coef_", np.ones((1, m))))
+    numbers = int(np.count_nonzero(np.asarray(weights))) + 3
+    used = table.all_used
+    bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
+    words = f"{_counted(m, 'row')} of the table, {_counted(numbers, 'number')}"
+    return ModelSize(used, bits + table.numbers(numbers), words)
+
+
+def _linear(model: Any, table: _Table) -> ModelSize:
+    """Count the coefficients that are not zero, and the intercepts."""
+    coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    n_functions = coefficients.shape[0]
+    numbers = float(np.count_nonzero(coefficients))
+    numbers += float(np.count_nonzero(np.asarray(getattr(model, "intercept_", 0.0))))
+    if n_functions > 1 and hasattr(model, "classes_"):
+        # Only differences between the functions of classes matter.
+        numbers *= (n_functions - 1) / n_functions
+    used = tuple(int(place) for place in np.flatnonzero(coefficients.any(axis=0)))
+    bits = table.chosen(used) + table.numbers(numbers)
+    return _of_numbers(used, bits, numbers)
+
+
+def _tree(model: Any, table: _Table) -> ModelSize:
+    n_leaves, used = _leaves(model)
+    values = n_leaves * _values_of_a_leaf(model)
+    bits = table.numbers(values) + table.splits(n_leaves - 1, 1)
+    return ModelSize(used, bits, _counted(n_leaves, "leaf", "leaves"))
+
+
+def _leaves(tree: Any) -> tuple[int, tuple[int, ...]]:
+    """Return the number of leaves of a tree, and the columns that it splits."""
+    features = np.asarray(tree.tree_.feature)
+    used = tuple(int(place) for place in np.unique(features[features >= 0]))
+    return int(tree.tree_.n_leaves), used
+
+
+def _values_of_a_leaf(model: Any) -> int:
+    return max(1, len(getattr(model, "classes_", ())) - 1)
+
+
+def _trees(model: Any, table: _Table) -> ModelSize:
+    trees = [_leaves(one) for one in np.ravel(np.asarray(model.estimators_, dtype=object))]
+    # The trees of a boosted model are regressions, one for each function.
+    each = 1 if hasattr(model, "init_") else _values_of_a_leaf(model)
+    return _many_trees(trees, each, table)
+
+
+def _boosted(model: Any, table: _Table) -> ModelSize:
+    trees = []
+    for tree in (one for step in getattr(model, "_predictors") for one in step):  # noqa: B009
+        inner = tree.nodes["is_leaf"] == 0
+        used = tuple(int(place) for place in np.unique(tree.nodes["feature_idx"][inner]))
+        trees.append((int(tree.get_n_leaf_nodes()), used))
+    return _many_trees(trees, 1, table)
+
+
+def _many_trees(
+    trees: Sequence[tuple[int, tuple[int, ...]]], values: int, table: _Table
+) -> ModelSize:
+    n_leaves = sum(leaves for leaves, _ in trees)
+    bits = table.numbers(n_leaves * values) + table.splits(n_leaves - len(trees), len(trees))
+    used = tuple(sorted({place for _, places in trees for place in places}))
+    words = f"{_counted(len(trees), 'tree')}, {_counted(n_leaves, 'leaf', 'leaves')}"
+    return ModelSize(used, bits, words)
+
+
+def _stored(model: Any, table: _Table) -> ModelSize:
+    """Return how many bits a model has when it is stored and compressed."""
+    try:
+        n_bytes = len(zlib.compress(pickle.dumps(model)))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return ModelSize(table.all_used, math.inf, "size not known")
+    return ModelSize(table.all_used, 8.0 * n_bytes, f"{_counted(n_bytes, 'byte')} when stored")
+
+
+def _counted(n: int, noun: str, plural: str = "") -> str:
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda model: all(hasattr(model, name) for name in names)
+
+
+def _is_forest(model: Any) -> bool:
+    trees = getattr(model, "estimators_", None)
+    return trees is not None and all(
+        hasattr(one, "tree_") for one in np.ravel(np.asarray(trees, dtype=object))
+    )
+
+
+def _is_process(model: Any) -> bool:
+    return type(model).__name__ in ("GPClassifier", "GPRegressor", "SparseGPClassifier")
+
+
+_MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]], ...] = (
+    (_is_process, _process),
+    (_has("relevance_", "degrees_of_freedom_"), _relevance),
+    (lambda model: type(model).__name__.startswith("Dummy"), _constant),
+    (_has("coef_"), _linear),
+    (_has("support_"), _support),
+    (_has("tree_"), _tree),
+    (_is_forest, _trees),
+    (_has("_predictors"), _boosted),
+)
+
+
+def columns_of(places: Indices | Sequence[int], columns: Sequence[str]) -> int:
+    """Return how many columns of the table some variables come from; `columns` has one for each."""
+    known = [columns[place] for place in places if 0 <= place < len(columns)]
+    return len(set(known))

@@ -1,0 +1,247 @@
+"""Compare all models of a table, or fit one of them: what a report does, without the page."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_count
+from parsimon._progress import Progress
+from parsimon.evaluation.folds import OuterPart
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.findings import ComparedModel, Comparison
+from parsimon.statistician.asked_table import ReadTable, read_question
+from parsimon.statistician.comparison import compare_on_folds, fitted_contender
+from parsimon.statistician.families.contenders import (
+    GUESSING,
+    KERNEL_SEARCH,
+    SEARCH,
+    Contender,
+    Rivals,
+    as_families,
+    chosen_contenders,
+    contender_called,
+)
+from parsimon.statistician.families.gp import Choice, GaussianProcesses
+from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.question import Answer, plan_folds, run_searches
+from parsimon.statistician.table_model import TableModel
+
+_USUAL_FOLDS = 5
+
+
+class FittedModel(NamedTuple):
+    """A model fitted to all rows of a table, and what it was compared with.
+
+    comparison: None if there were no outer folds.
+    compared: The model itself in the comparison.
+    """
+
+    model: TableModel
+    name: str
+    comparison: Comparison | None
+    compared: ComparedModel | None
+
+
+def compare_models(
+    table: Any,
+    target: str,
+    *,
+    positive: str | None = None,
+    task: Literal["auto", "classification", "regression"] = "auto",
+    families: str | Sequence[str] = "all",
+    rivals: Rivals = "all",
+    outer: int = _USUAL_FOLDS,
+    seed: int = 0,
+    n_jobs: int | None = -1,
+    verbose: bool = False,
+) -> Comparison:
+    """Measure our models and plain rivals on the same outer folds, with the same preparation.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars
+        One row for each case.
+    target : str
+        Column to predict: classes or numbers.
+    positive, task, seed, n_jobs, verbose
+        As in `analyse`.
+    families : "all", "none" or sequence of {"gp", "rvm", "plain-gp", "svm"}
+        Our models; "gp" is the search over kernels, which takes longest.
+    rivals : "all", "none", or sequence of estimators, (name, estimator) and names
+        scikit-learn's "linear", "tree", "forest", "boosting", or your own.
+    outer : int, default 5
+        Folds.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> found = compare_models(
+    ...     load("iris").frame, "species", families="none", rivals="linear,tree", outer=3, n_jobs=1
+    ... )
+    >>> found.recommended.name
+    'linear model'
+    """
+    names = as_families(families)
+    contenders = chosen_contenders(names, rivals)
+    asked = read_question(table, target, positive=positive, task=task)
+    folding, searching, _, comparing = np.random.SeedSequence(seed).spawn(4)
+    parts = _folds(asked, outer, folding)
+    leader = KERNEL_SEARCH if SEARCH in names else None
+    folds: Sequence[FoldResult] = ()
+    if leader is not None:
+        _, folds = _search(asked, parts, searching, "supported", n_jobs, verbose, whole=False)
+    found, _ = compare_on_folds(
+        contenders,
+        leader,
+        asked,
+        parts,
+        folds,
+        comparing,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    if found is None:
+        raise InvalidInputError("Fewer than two models answered on every fold; ask for others.")
+    return found
+
+
+def fit_model(
+    table: Any,
+    target: str,
+    family: str = "recommended",
+    *,
+    choose: Choice = "supported",
+    positive: str | None = None,
+    task: Literal["auto", "classification", "regression"] = "auto",
+    outer: int = _USUAL_FOLDS,
+    seed: int = 0,
+    n_jobs: int | None = -1,
+    verbose: bool = False,
+) -> FittedModel:
+    """Fit one model to a table as it is, and measure it on outer folds.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars
+        One row for each case.
+    target : str
+        Column to predict: classes or numbers.
+    family : str, default "recommended"
+        "gp" (search over kernels), "rvm", "plain-gp", "svm", "linear", "tree", "forest",
+        "boosting"; "recommended" compares all of them first.
+    choose : {"supported", "one_se", "least_error"}
+        Which kernel the search takes.
+    positive, task, seed, n_jobs, verbose
+        As in `analyse`.
+    outer : int, default 5
+        Folds on which the model is measured beside guessing; 0 for none.
+
+    Returns
+    -------
+    FittedModel
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> table = load("iris").frame
+    >>> found = fit_model(table, "species", "linear", outer=3, n_jobs=1)
+    >>> [str(label) for label in found.model.predict(table.head(2))]
+    ['setosa', 'setosa']
+    """
+    key = family.strip().lower()
+    contenders, is_search = _asked_for(key)
+    asked = read_question(table, target, positive=positive, task=task)
+    folding, searching, fitting, comparing = np.random.SeedSequence(seed).spawn(4)
+    parts = _folds(asked, outer, folding) if outer else []
+    answers: Sequence[Answer] = ()
+    folds: Sequence[FoldResult] = ()
+    if is_search:
+        answers, folds = _search(asked, parts, searching, choose, n_jobs, verbose, whole=True)
+    found, _ = compare_on_folds(
+        contenders,
+        KERNEL_SEARCH if is_search else None,
+        asked,
+        parts,
+        folds,
+        comparing,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    if key == "recommended" and found is None:
+        raise InvalidInputError("Too few rows to compare models; name one with family.")
+    if key == "recommended" and found is not None:
+        name = found.recommended.name
+    else:
+        name = KERNEL_SEARCH.name if key == SEARCH else contender_called(key).name
+    model = _final(name, contenders, asked, answers, found, fitting)
+    models = () if found is None else found.models
+    return FittedModel(model, name, found, next((m for m in models if m.name == name), None))
+
+
+def _asked_for(key: str) -> tuple[tuple[Contender, ...], bool]:
+    """Return the contenders to ask, and whether kernels are searched."""
+    if key == "recommended":
+        return chosen_contenders(as_families("all"), "all"), True
+    if key == SEARCH:
+        return (GUESSING,), True
+    return (GUESSING, contender_called(key)), False
+
+
+def _final(
+    name: str,
+    contenders: Sequence[Contender],
+    asked: ReadTable,
+    answers: Sequence[Answer],
+    found: Comparison | None,
+    seed: np.random.SeedSequence,
+) -> TableModel:
+    question, classes = asked.questions[0], asked.class_names
+    if question.is_number:
+        classes = ()
+    if name == KERNEL_SEARCH.name:
+        first = answers[0]
+        models = [answer.model for answer in answers]
+        made = TableModel(first.preparer, first.screener, models, classes, asked.target)
+        return made.having_seen(first.question.X)
+    contender = next(one for one in contenders if one.name == name)
+    models_found = () if found is None else found.models
+    row = next((one for one in models_found if one.name == name), None)
+    return fitted_contender(contender, question, seed, classes=classes, row=row)
+
+
+def _folds(asked: ReadTable, outer: int, seed: np.random.SeedSequence) -> list[OuterPart]:
+    check_count("outer", outer, least=2)
+    parts = plan_folds(asked.questions[0], outer, seed)
+    if not parts:
+        raise InvalidInputError(
+            f"{len(asked.questions[0].y)} rows are too few to compare models on outer folds."
+        )
+    return parts
+
+
+def _search(
+    asked: ReadTable,
+    parts: Sequence[OuterPart],
+    seed: np.random.SeedSequence,
+    choose: Choice,
+    n_jobs: int | None,
+    verbose: bool,
+    *,
+    whole: bool,
+) -> tuple[list[Answer], list[FoldResult]]:
+    total = len(asked.questions) * (len(parts) + int(whole))
+    with Progress("Searching", total=total, verbose=verbose) as progress:
+        return run_searches(
+            GaussianProcesses(choose=choose),
+            asked.questions,
+            parts,
+            seed,
+            whole=whole,
+            n_jobs=n_jobs,
+            done=lambda done, left: progress.update(done, note=left),
+        )

@@ -1,0 +1,314 @@
+"""All models on the same folds: who joins, what is measured, which one is recommended."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.report.sections import write
+from parsimon.statistician import analyse, compare_models, fit_model, load_model
+from parsimon.statistician.comparison import (
+    FoldAnswers,
+    Told,
+    compared,
+    run_contenders,
+)
+from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.families.contenders import (
+    FAMILIES,
+    GUESSING,
+    RIVALS,
+    as_families,
+    chosen_contenders,
+)
+from parsimon.statistician.question import plan_folds
+
+CHEAP = {"families": "none", "n_jobs": 1, "outer": 3}
+
+
+def rows(n=90, kind="two", seed=0):
+    rng = np.random.default_rng(seed)
+    dose = rng.uniform(0, 10, n)
+    latent = dose + rng.normal(size=n)
+    table = pd.DataFrame(
+        {
+            "dose": dose,
+            "noise": rng.normal(size=n),
+            "site": rng.choice(["north", "south", "east"], n),
+        }
+    )
+    if kind == "number":
+        return table.assign(y=latent)
+    cuts = [5] if kind == "two" else [3, 7]
+    return table.assign(y=np.array(["low", "middle", "high"])[np.digitize(latent, cuts)])
+
+
+def question(kind="two", n=90):
+    table = rows(n, kind)
+    X = table.drop(columns="y")
+    is_number = kind == "number"
+    values = table["y"].to_numpy() if is_number else pd.factorize(table["y"], sort=True)[0]
+    values = values.astype(float)
+    return Question(
+        table=X,
+        X=X,
+        y=values if is_number else (values == 1).astype(float),
+        values=values,
+        task="regression" if is_number else "classification",
+        target="y",
+        rows=np.arange(1, n + 1),
+        seed=np.random.SeedSequence(0),
+    )
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "number"])
+def test_rivals_are_measured_on_all_rows_of_the_same_folds(kind):
+    found = compare_models(rows(kind=kind), "y", **CHEAP)
+    names = {model.name for model in found.models}
+    assert names == {
+        "guessing",
+        "linear model",
+        "decision tree",
+        "random forest",
+        "gradient boosting",
+    }
+    assert sum(model.recommended for model in found.models) == 1
+    assert sum(model.is_best for model in found.models) == 1
+    assert found.metric == ("variance left" if kind == "number" else "error")
+    guess = next(model for model in found.models if model.family == "guessing")
+    assert not guess.recommended
+    assert found.best.error.estimate < 0.5 * guess.error.estimate
+    for model in found.models:
+        assert model.error.low <= model.error.estimate <= model.error.high
+        assert model.difference.estimate >= 0
+        assert model.is_level or model.difference.low > 0
+        assert np.isnan(model.log_loss) == (kind == "number")
+
+
+def test_the_recommended_model_is_the_smallest_near_the_best():
+    found = compare_models(rows(), "y", **CHEAP)
+    chosen = found.recommended
+    level = [model for model in found.models if model.is_level]
+    assert chosen in level
+    assert chosen.size <= found.best.size
+
+
+def told(wrong, bits, n_classes=2, truth=None):
+    """Return an answer that is wrong in some rows, and sure of itself."""
+    truth = np.zeros(len(wrong), dtype=int) if truth is None else truth
+    shares = np.full((len(wrong), n_classes), 0.1)
+    called = np.where(wrong, 1 - truth, truth)
+    shares[np.arange(len(wrong)), called] = 0.9
+    return Told(shares, ModelSize((0,), bits, "1 number"), 1, 0.0)
+
+
+def test_a_small_model_that_is_clearly_worse_is_not_recommended():
+    n = 200
+    asked = replace(question(n=n), values=np.tile([0.0, 1.0], n // 2))
+    truth = asked.values.astype(int)
+    contenders = (GUESSING, *chosen_contenders((), "linear,tree")[1:])
+    good, bad = np.arange(n) % 20 == 0, np.arange(n) % 4 == 0
+    guess = np.full((n, 2), 0.5)
+    halves = [np.arange(n // 2), np.arange(n // 2, n)]
+    answers = [
+        FoldAnswers(
+            half,
+            {
+                "guessing": Told(guess[half], ModelSize((), 1.0, ""), 0, 0.0),
+                "linear model": told(good[half], 100.0, truth=truth[half]),
+                "decision tree": told(bad[half], 10.0, truth=truth[half]),
+            },
+        )
+        for half in halves
+    ]
+    found = compared(answers, contenders, asked)
+    assert found.recommended.name == "linear model"
+    assert not next(model for model in found.models if model.name == "decision tree").is_level
+    worse = next(model for model in found.models if model.name == "decision tree")
+    assert worse.difference.estimate == pytest.approx(0.2)
+    # As many errors and fewer bits: now the small one is to be used.
+    same = [
+        replace(one, told={**one.told, "decision tree": told(good[half], 10.0, truth=truth[half])})
+        for one, half in zip(answers, halves, strict=True)
+    ]
+    assert compared(same, contenders, asked).recommended.name == "decision tree"
+
+
+def test_guessing_is_recommended_where_nothing_is_to_be_learnt():
+    table = rows()
+    table["y"] = np.random.default_rng(1).permutation(table["y"])
+    found = compare_models(table.drop(columns="dose"), "y", rivals="linear", **CHEAP)
+    assert found.recommended.name == "guessing"
+
+
+def test_a_common_class_is_judged_by_log_loss():
+    table = rows(200)
+    rare = (table["dose"] > 9).to_numpy()
+    found = compare_models(table.assign(y=np.where(rare, "ill", "well")), "y", **CHEAP)
+    assert found.metric == "log loss"
+    assert found.recommended.name != "guessing"
+
+
+def test_models_learn_nothing_from_the_rows_outside():
+    """Half of the test rows give the target away in other cells; the other half must not care."""
+    asked = question()
+    part = plan_folds(asked, 3, np.random.SeedSequence(1))[0]
+    other, alone = part.test[::2], np.arange(1, len(part.test), 2)
+    table = asked.table.copy()
+    table.loc[other, "noise"] = 1000.0 * asked.values[other]
+    table.loc[other, "site"] = [f"new {value}" for value in asked.values[other]]
+    values = asked.values.copy()
+    values[other] = 1 - values[other]
+    changed = replace(asked, table=table, X=table, values=values)
+    contenders = chosen_contenders(FAMILIES, "all")
+
+    def answers(one):
+        (fold,) = run_contenders(contenders, one, [part], np.random.SeedSequence(2))
+        assert not fold.failures
+        return fold.told
+
+    before, after = answers(asked), answers(changed)
+    assert len(before) == 8
+    for name in before:
+        np.testing.assert_array_equal(before[name].value[alone], after[name].value[alone])
+        assert before[name].size == after[name].size
+
+
+@pytest.mark.parametrize("kind", ["two", "number"])
+def test_the_number_of_processes_changes_nothing(kind):
+    asked = question(kind)
+    parts = plan_folds(asked, 2, np.random.SeedSequence(1))
+    contenders = chosen_contenders(("rvm",), "all")
+    one, two = (
+        run_contenders(contenders, asked, parts, np.random.SeedSequence(2), n_jobs=n)
+        for n in (1, 2)
+    )
+    for first, second in zip(one, two, strict=True):
+        for name in first.told:
+            np.testing.assert_array_equal(first.told[name].value, second.told[name].value)
+
+
+class Wrecked(ClassifierMixin, BaseEstimator):
+    """An estimator that cannot be fitted."""
+
+    def fit(self, X, y):
+        raise RuntimeError("no such luck\nand more")
+
+
+def test_own_estimators_join_and_broken_ones_are_named():
+    found = compare_models(
+        rows(),
+        "y",
+        rivals=["linear", KNeighborsClassifier(), ("my margin", LinearSVC()), Wrecked()],
+        **CHEAP,
+    )
+    own = {model.name: model for model in found.models if model.family == "own"}
+    assert set(own) == {"KNeighborsClassifier", "my margin"}
+    assert own["KNeighborsClassifier"].size_words.endswith("when stored")
+    assert np.isnan(own["my margin"].log_loss)
+    assert own["my margin"].is_rival
+    assert found.left_out == (("Wrecked", "no such luck"),)
+
+
+def test_what_cannot_join_is_refused_in_a_sentence():
+    with pytest.raises(InvalidInputError, match="number 1 is int"):
+        compare_models(rows(), "y", rivals=[3], **CHEAP)
+    with pytest.raises(InvalidInputError, match="rivals must be among linear"):
+        compare_models(rows(), "y", rivals="oracle", **CHEAP)
+    with pytest.raises(InvalidInputError, match="families must be among gp"):
+        as_families("gp,oracle")
+    with pytest.raises(InvalidInputError, match="Two models are called 'LogisticRegression'"):
+        compare_models(rows(), "y", rivals=[LogisticRegression(), LogisticRegression()], **CHEAP)
+    with pytest.raises(InvalidInputError, match="There is no family 'oracle'"):
+        analyse(rows(), "y", family="oracle", fast=True)
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    return analyse(
+        rows(), "y", depth=1, outer=2, n_jobs=1, families="rvm", rivals=["linear", "tree"]
+    )
+
+
+def test_an_analysis_gives_every_model_that_was_compared(analysis):
+    found = analysis.comparison
+    assert [model.name for model in found.models if model.family in ("gp", "rvm")]
+    table = rows(seed=5)
+    for model in found.models:
+        shares = analysis.fitted(model.name).predict_proba(table)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+    front = analysis.front_of_models
+    assert set(front.names) == {"error", "bits"}
+    assert front.solution(0).predict(table.head(1))[0] in {"low", "middle"}
+    assert pickle.loads(pickle.dumps(analysis)).comparison == found
+    with pytest.raises(InvalidInputError, match="No model is called 'oracle'"):
+        analysis.fitted("oracle")
+
+
+def test_the_recommended_model_is_saved(analysis, tmp_path):
+    place = analysis.save(tmp_path / "model.skops")
+    table = rows(seed=5)
+    again = load_model(place)
+    np.testing.assert_array_equal(
+        again.predict_proba(table), analysis.model("recommended").predict_proba(table)
+    )
+
+
+def test_the_page_says_which_model_to_use(analysis):
+    section = next(one for one in write(analysis.findings).sections if one.anchor == "models")
+    said = "".join(
+        part if isinstance(part, str) else getattr(part, "text", "")
+        for part in section.blocks[0].parts
+    )
+    assert f"the {analysis.comparison.recommended.name}" in said
+    assert analysis.findings.picture("models") is not None
+
+
+def test_another_family_leads():
+    found = analyse(
+        rows(), "y", family="linear", outer=2, n_jobs=1, families="none", rivals=["linear", "tree"]
+    )
+    names = [model.name for model in found.comparison.models]
+    assert sorted(names) == ["decision tree", "guessing", "linear model"]
+    assert found.findings.studies[0].search.family == "linear model"
+    assert "Gaussian" not in str(write(found.findings).sections[0])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        rows(12),
+        rows(24, "three"),
+        rows(14, "number"),
+        rows(30).assign(dose=1.0, site="north"),
+        rows(40).assign(dose=lambda t: t["dose"].where(t.index % 3 > 0)),
+    ],
+    ids=["twelve", "three classes", "numbers", "constant", "missing"],
+)
+def test_small_and_odd_tables_are_compared(table):
+    found = compare_models(table, "y", families="rvm,plain-gp,svm", outer=3, n_jobs=1)
+    assert found.recommended.size < np.inf
+    assert {"guessing", "linear model"} <= {model.name for model in found.models}
+
+
+def test_five_rows_are_too_few():
+    with pytest.raises(InvalidInputError, match="5 rows are too few to compare models"):
+        compare_models(rows(5), "y", families="none", n_jobs=1)
+
+
+@pytest.mark.parametrize("family", [*RIVALS, "rvm"])
+def test_any_family_is_fitted_to_a_table(family):
+    table = rows(60, "number")
+    found = fit_model(table, "y", family, outer=2, n_jobs=1)
+    assert found.compared.error.estimate < 0.8
+    values = found.model.predict(table)
+    assert values.shape == (60,)
+    assert np.ptp(found.model.predict_deviation(table)) == 0
+    assert 0 < found.model.predict_deviation(table)[0] < table["y"].std()

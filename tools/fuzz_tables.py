@@ -1,0 +1,295 @@
+"""Hostile tables through `parsimon report --fast`, and what must hold whatever a table holds.
+
+    python -m tools.fuzz_tables --tables 300
+
+Each table is made from its number alone, so that a failure can be had again with `--only NUMBER`.
+"""
+
+import argparse
+import csv
+import io
+import signal
+import string
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Seconds of processor time, so that other work on the machine is no fault of a table.
+LIMIT = 120.0
+_MARKUP = (
+    "<script>fuzz()</script>",
+    '"><img src=x onerror=fuzz()>',
+    "</script><svg onload=fuzz()>",
+    "<b>bold</b> & 'quoted' \"twice\"",
+    "{{ 7 * 7 }}",
+    "${fuzz()}",
+    "`fuzz` $x^2$ #let x = 1",
+    "[link](javascript:fuzz())",
+    "=cmd|' /C calc'!A0",
+    "../../etc/passwd",
+)
+_STRANGE = (
+    "",
+    " ",
+    "größe",
+    "価格",
+    "👩‍🔬",
+    "\u202eteg",
+    "a\tb",
+    "a\nb",
+    "nan",
+    "None",
+    "0",
+    "%s %d",
+)
+_ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
+Column = list[Any]
+
+
+class HostileTable(NamedTuple):
+    """The bytes of a file, its name, and the column to ask for."""
+
+    name: str
+    data: bytes
+    target: str
+    kinds: tuple[str, ...]
+
+
+def hostile_table(number: int) -> HostileTable:
+    """Return the table of a number; the same one every time."""
+    rng = np.random.default_rng([14, number])
+    n = int(rng.choice([1, 2, 5, 8, 20, 40, 60], p=[0.03, 0.04, 0.13, 0.1, 0.3, 0.3, 0.1]))
+    kinds = [str(kind) for kind in rng.choice(list(COLUMNS), size=rng.integers(1, 6))]
+    wanted = str(rng.choice(list(TARGETS)))
+    columns = [COLUMNS[kind](rng, n) for kind in kinds]
+    names = _names(rng, len(kinds) + 1)
+    columns.append(TARGETS[wanted](rng, n, columns))
+    mark = str(rng.choice([",", ";", "\t"], p=[0.7, 0.2, 0.1]))
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=mark, quoting=int(rng.choice([csv.QUOTE_MINIMAL, 1])))
+    writer.writerow(names)
+    writer.writerows(zip(*columns, strict=True))
+    encoding = str(rng.choice(_ENCODINGS, p=[0.6, 0.1, 0.1, 0.1, 0.1]))
+    data = text.getvalue().encode(encoding, "replace")
+    return HostileTable(f"table{number}.csv", data, names[-1].strip(), (*kinds, wanted, encoding))
+
+
+def _names(rng: np.random.Generator, n: int) -> list[str]:
+    """Return names of columns; few are what they should be, and some occur twice."""
+    ways: list[Callable[[], str]] = [
+        lambda: str(rng.choice(_MARKUP)),
+        lambda: str(rng.choice(_STRANGE)),
+        lambda: "".join(rng.choice(list(string.printable[:94]), size=rng.integers(1, 12))),
+        lambda: "long " * int(rng.integers(20, 60)),
+        lambda: f"x{rng.integers(3)}",
+    ]
+    names = [ways[rng.choice(len(ways), p=[0.25, 0.2, 0.15, 0.05, 0.35])]() for _ in range(n - 1)]
+    last = str(rng.choice(["y", _MARKUP[0], _MARKUP[1], "größe", "class of it"]))
+    return [*names, last]
+
+
+def _numbers(rng: np.random.Generator, n: int) -> Column:
+    return list(rng.normal(size=n).round(3))
+
+
+def _with_holes(rng: np.random.Generator, n: int) -> Column:
+    holes = rng.choice(["", "NA", "?", "-", "inf", "-999"], size=n)
+    return [
+        hole if gone else value
+        for value, hole, gone in zip(_numbers(rng, n), holes, rng.random(n) < 0.3, strict=True)
+    ]
+
+
+def _mixed(rng: np.random.Generator, n: int) -> Column:
+    ways = [1, "two", 3.5, "", "2020-01-01", "True", "1,200", "12%", "€ 4", "<b>x</b>", "1e400"]
+    return [ways[place] for place in rng.integers(len(ways), size=n)]
+
+
+def _levels(rng: np.random.Generator, n: int, k: int) -> Column:
+    named = [*_MARKUP[:3], *(f"level {place}" for place in range(k))][:k]
+    return [named[place] for place in rng.integers(len(named), size=n)]
+
+
+def _dates(rng: np.random.Generator, n: int) -> Column:
+    form = str(rng.choice(["%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%dT%H:%M:%S", "%b %d %Y"]))
+    seconds = rng.integers(0, 2_000_000_000, size=n)
+    return [time.strftime(form, time.gmtime(int(one))) for one in seconds]
+
+
+COLUMNS: dict[str, Callable[[np.random.Generator, int], Column]] = {
+    "numbers": _numbers,
+    "counts": lambda rng, n: list(rng.poisson(1.0, size=n)),
+    "holes": _with_holes,
+    "mixed": _mixed,
+    "two levels": lambda rng, n: _levels(rng, n, 2),
+    "30 levels": lambda rng, n: _levels(rng, n, 30),
+    "names": lambda rng, n: [f"{_MARKUP[k % 10]} {rng.integers(10**9)}" for k in range(n)],
+    "dates": _dates,
+    "empty": lambda _, n: [""] * n,
+    "constant": lambda _, n: ["same"] * n,
+    "huge": lambda rng, n: [f"{value:.6e}" for value in rng.normal(size=n) * 1e200],
+    "tiny": lambda rng, n: [f"{value:.6e}" for value in rng.normal(size=n) * 1e-200],
+    "far apart": lambda rng, n: [f"{10.0**value:.4e}" for value in rng.uniform(-300, 300, size=n)],
+    "large offset": lambda rng, n: [1e15 + value for value in rng.normal(size=n)],
+    "long text": lambda rng, n: ["word " * int(k) for k in rng.integers(1, 400, size=n)],
+    "identifier": lambda _, n: list(range(1, n + 1)),
+    "truth": lambda rng, n: [bool(one) for one in rng.integers(2, size=n)],
+    "decimal commas": lambda rng, n: [f"{one:.2f}".replace(".", ",") for one in rng.normal(size=n)],
+    "odd characters": lambda rng, n: [str(rng.choice(_STRANGE)) for _ in range(n)],
+}
+
+
+def _related(rng: np.random.Generator, n: int, columns: list[Column]) -> Any:
+    """Return numbers that the first column has a part in, if it holds any."""
+    first = [one if isinstance(one, float) else 0.0 for one in columns[0]]
+    return np.array(first) + 0.5 * rng.normal(size=n)
+
+
+TARGETS: dict[str, Callable[[np.random.Generator, int, list[Column]], Column]] = {
+    "two classes": lambda rng, n, columns: [
+        "yes" if one > 0 else "no" for one in _related(rng, n, columns)
+    ],
+    "classes of markup": lambda rng, n, columns: [
+        _MARKUP[0] if one > 0 else _MARKUP[1] for one in _related(rng, n, columns)
+    ],
+    "one class": lambda _, n, __: ["only"] * n,
+    "three classes": lambda rng, n, columns: [
+        "abc"[place] for place in np.digitize(_related(rng, n, columns), [-0.5, 0.5])
+    ],
+    "30 classes": lambda rng, n, _: [f"class {place}" for place in rng.integers(30, size=n)],
+    "a rare class": lambda _, n, __: ["rare" if k < 2 else "usual" for k in range(n)],
+    "a number": lambda rng, n, columns: list(_related(rng, n, columns)),
+    "a huge number": lambda rng, n, columns: list(1e250 * _related(rng, n, columns)),
+    "a tiny number": lambda rng, n, columns: list(1e-250 * _related(rng, n, columns)),
+    "counts": lambda rng, n, _: list(rng.poisson(3.0, size=n)),
+    "only missing": lambda _, n, __: [""] * n,
+    "holes": lambda rng, n, _: _with_holes(rng, n),
+    "mixed": lambda rng, n, _: _mixed(rng, n),
+    "dates": lambda rng, n, _: _dates(rng, n),
+}
+
+
+class PageReader(HTMLParser):
+    """Collects what a page would run because of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[str] = []
+        self._in_script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._in_script = tag == "script" and ("type", "application/json") not in attrs
+        for name, value in attrs:
+            text = (value or "").strip().lower()
+            handler = name.startswith("on") and "fuzz" in text
+            if handler or (name in ("href", "src") and text.startswith("javascript:")):
+                self.runs.append(f"<{tag} {name}={value!r}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script and data.strip().startswith("fuzz()"):
+            self.runs.append("a script that calls fuzz()")
+
+
+class TooLong(BaseException):
+    """A table took longer than it may; no `except Exception` keeps it."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise `TooLong` after so many seconds of processor time."""
+
+    def stop(*_: Any) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def complaints(table: HostileTable, folder: Path, limit: float = LIMIT) -> list[str]:
+    """Return what went wrong with a table, nothing if all is well."""
+    from click.testing import CliRunner
+
+    from parsimon.cli import main
+
+    path, out = folder / table.name, folder / "out"
+    path.write_bytes(table.data)
+    out.mkdir()
+    options = ["--target", table.target, "--fast", "--depth", "1", "--jobs", "1", "--json"]
+    try:
+        with within(limit):
+            result = CliRunner().invoke(main, ["report", str(path), "--out", str(out), *options])
+            found = _wrong_exit(result, "report")
+            if result.exit_code == 0 and not found:
+                found += _wrong_files(out)
+                model = next(out.glob("*.skops"))
+                again = ["predict", str(model), str(path), "--explain"]
+                found += _wrong_exit(CliRunner().invoke(main, again), "predict", may_fail=False)
+            elif list(out.iterdir()):
+                found.append(f"files were left: {[one.name for one in out.iterdir()]}")
+    except TooLong:
+        return [f"it took more than {limit:g} s"]
+    return found
+
+
+def _wrong_exit(result: Any, command: str, *, may_fail: bool = True) -> list[str]:
+    error = result.exception
+    if error is not None and not isinstance(error, SystemExit):
+        return [f"{command} raised {type(error).__name__}: {str(error)[:200]}"]
+    if result.exit_code == 0:
+        return []
+    last = result.stderr.strip().splitlines()[-1:] or [""]
+    if not may_fail or result.exit_code not in (1, 2) or not last[0].startswith("Error: "):
+        return [f"{command} ended with {result.exit_code}: {last[0][:300]}"]
+    return []
+
+
+def _wrong_files(out: Path) -> list[str]:
+    kinds = sorted(path.suffix for path in out.iterdir())
+    if kinds != [".html", ".json", ".skops"]:
+        return [f"there are other files than a page, findings and a model: {kinds}"]
+    reader = PageReader()
+    reader.feed(next(out.glob("*.html")).read_text(encoding="utf-8"))
+    return [f"the page would run {one}" for one in reader.runs]
+
+
+def main() -> int:
+    """Run tables one after another, and print what is wrong with any."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", type=int, default=300)
+    parser.add_argument("--first", type=int, default=0, help="Number of the first table.")
+    parser.add_argument("--only", type=int, help="Run this table alone, and keep its file.")
+    options = parser.parse_args()
+    numbers = range(options.first, options.first + options.tables)
+    if options.only is not None:
+        numbers = range(options.only, options.only + 1)
+        Path(hostile_table(options.only).name).write_bytes(hostile_table(options.only).data)
+    bad, started = 0, time.monotonic()
+    for number in numbers:
+        table = hostile_table(number)
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = complaints(table, Path(folder))
+        bad += bool(wrong)
+        for one in wrong:
+            print(f"table {number} ({', '.join(table.kinds)}): {one}", flush=True)
+    print(f"{len(numbers)} tables, {bad} with complaints, {time.monotonic() - started:.0f} s")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
