@@ -262,6 +262,7 @@ def compared(found, *, error: float, level: bool, ours_level: bool = True) -> st
             is_best=own == min(error, found.studies[0].honest.error.estimate),
             is_level=is_level,
             recommended=name == "kernels",
+            key=family,
         )
 
     own = found.studies[0].honest.error.estimate

@@ -35,7 +35,7 @@ from parsimon.report.sections.table.claims import (
     suggested,
     suggestions,
 )
-from parsimon.report.sections.table.honesty import size_figure
+from parsimon.report.sections.table.honesty import rival_sentence, size_figure
 from parsimon.report.sections.table.pictures import column_figures
 from parsimon.structures import Claim
 
@@ -54,7 +54,7 @@ def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
         )
     said = " ".join(one for one in joint_sentences(joint) if one)
     return (
-        paragraph((Strong(_headline(scopes)), f" {said}")),
+        paragraph((Strong(_headline(scopes)), f" {said}"), rival_sentence(scopes[0])),
         _key_figures(scopes, joint),
         _confusion(scopes[0], joint),
     )

@@ -142,14 +142,16 @@ def _saved(findings: Findings, found: Comparison) -> str:
     """Say which model the file holds, where it is not the one that the page describes."""
     chosen = found.recommended
     said = f"The saved model is {_the(chosen)}, fitted to all rows."
-    if chosen.name == _described(findings):
+    if chosen.name == described_name(findings):
         return said
     if chosen.family == "guessing":
         return f"{said} It predicts the same for every row."
-    return f"{said} What follows describes the {clean(_described(findings))}, which can be drawn."
+    return (
+        f"{said} What follows describes the {clean(described_name(findings))}, which can be drawn."
+    )
 
 
-def _described(findings: Findings) -> str:
+def described_name(findings: Findings) -> str:
     """Return who the rest of the report is about, as the table of models has it."""
     family = findings.studies[0].search.family
     models = () if findings.comparison is None else findings.comparison.models

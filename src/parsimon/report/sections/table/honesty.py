@@ -27,6 +27,7 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import certain, claimed_columns
+from parsimon.report.sections.table.families import described_name
 from parsimon.report.sections.table.rare_class import (
     better_log_loss,
     leads_with_balance,
@@ -195,8 +196,9 @@ def _unmeasured(scope: Scope) -> str:
 def rival_sentence(scope: Scope) -> str:
     """Return how the best rival does on the same rows; nothing if none was asked."""
     found, honest = scope.findings.comparison, scope.study.honest
-    rivals = [] if found is None else [one for one in found.models if one.is_rival]
-    ours = [] if found is None else [one for one in found.models if not one.is_rival]
+    models = () if found is None else found.models
+    rivals = [one for one in models if one.is_rival]
+    ours = [one for one in models if one.name == described_name(scope.findings)]
     if not rivals or not ours or honest is None:
         return ""
     rival = rivals[0]
