@@ -13,8 +13,9 @@ from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Document
 from parsimon.report.findings import Picture, ReportFindings
+from parsimon.report.notebook import analysis_block, findings_tables
 
-__all__ = ["Readable", "check_pdf"]
+__all__ = ["Readable", "check_pdf", "findings_tables"]
 
 
 class Readable:
@@ -49,8 +50,6 @@ class Readable:
         return found
 
     def _repr_html_(self) -> str:
-        from parsimon.report.notebook import analysis_block
-
         return analysis_block(self.findings, self.document.title)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:

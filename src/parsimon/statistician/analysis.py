@@ -18,9 +18,8 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
-from parsimon.report import Readable
+from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Comparison, Findings, RunFindings
-from parsimon.report.notebook import findings_tables
 from parsimon.statistician.comparison import fitted_contender
 from parsimon.statistician.families.contenders import Contender
 from parsimon.statistician.measure import size_front
