@@ -309,16 +309,19 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         """Return class probabilities in the order of `classes_`, shape (m, n_classes).
 
         Calibrated on rows held out from fits with the precisions of the default solution, and the
-        class frequencies where these rows show no more. They are of the scores alone: a cutoff that
-        is no bargain at even odds may predict a class that is the less probable one. The
-        probabilities of a solution from `select` are those of its model, not calibrated.
+        class frequencies for all where these rows show no more. Otherwise the class that the cutoff
+        predicts is never the less probable one: it has even odds at least, so that a cutoff which
+        is no bargain at even odds spoils the probabilities of rows beside it. Those of a solution
+        from `select` are its model's own, not calibrated.
         """
         check_is_fitted(self)
         scores = self.best_estimator_.decision_function(X)
         scores = scores[:, None] if scores.ndim == 1 else scores
         latent = np.hstack([scores, np.zeros_like(scores)])
         probability: Array = self.calibration_.probability(latent)
-        return probability
+        if self.calibration_.slope == 0.0:
+            return probability
+        return _agreeing(probability, self.decision_function(X))
 
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of the default solution, counted from its cutoff.
@@ -331,6 +334,23 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         # A cutoff is infinite where all rows are given to one class.
         decision: Array = np.clip(model.decision_function(X) - model.cutoff, -1e300, 1e300)
         return decision
+
+
+def _agreeing(probability: Array, decision: Array) -> Array:
+    """Return probabilities of which none is greater than that of the predicted class.
+
+    Shapes: probability (m, n_classes), decision (m,) or (m, n_classes).
+    """
+    called = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+    every = np.arange(len(called))
+    agreed = np.array(probability)
+    is_other = probability.argmax(axis=1) != called
+    # A little more than the others, so that it is the greatest however it is rounded.
+    agreed[every, called] = np.where(
+        is_other, (1.0 + 1e-9) * probability.max(axis=1), probability[every, called]
+    )
+    agreed /= agreed.sum(axis=1, keepdims=True)
+    return agreed
 
 
 def _single_machine(estimator: ParetoRVC) -> RVC:
