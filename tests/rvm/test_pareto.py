@@ -165,7 +165,7 @@ def test_the_default_solution_is_the_one_that_choose_picks(folded, data):
     agrees = is_called == (log_odds > 0)
     assert agrees.mean() > 0.8
     np.testing.assert_allclose(np.log(odds[:, 1] / odds[:, 0])[agrees], log_odds[agrees])
-    np.testing.assert_allclose(odds[~agrees], 0.5, atol=1e-8)
+    np.testing.assert_allclose(odds[~agrees], 0.5, atol=1e-5)
     np.testing.assert_array_equal(odds.argmax(axis=1) == 1, is_called)
     assert found.slope > 0
 
@@ -196,7 +196,7 @@ def test_a_default_that_gives_all_rows_to_one_class_has_finite_decisions(data):
     assert np.isfinite(decision).all()
     assert ((decision > 0) == frequent).all()
     share = np.mean(data[1] == "yes")
-    np.testing.assert_allclose(search.predict_proba(data[0])[:, 1], share)
+    np.testing.assert_allclose(search.predict_proba(data[0])[:, 1], share, atol=1e-6)
     with pytest.raises(EmptyFrontError, match="beats one class for every row"):
         search.select("accuracy where complexity<=0")
 

@@ -34,6 +34,8 @@ from parsimon.rvm._setup import Dictionary
 
 # How much of a variance to trust.
 TRUSTS = (1.0, 0.1, 0.0)
+# How fast log odds rise where it is only known that they must.
+_LEAST_SLOPE = 1e-6
 # Prior standard deviations of the logarithm of the slope and of the shifts: a few rows say little.
 _SLOPE_DEVIATION, _SHIFT_DEVIATION = 1.0, 2.0
 
@@ -203,6 +205,32 @@ class CalibratedClasses:
 
     def precisions(self, n_columns: int) -> Array:
         return self.model.precisions(n_columns)
+
+
+def agreeing_probability(calibration: Calibration, scores: Array, decision: Array) -> Array:
+    """Return probabilities of which none is greater than that of the class that is decided for.
+
+    Where scores say nothing of the classes that is left alone, and for two classes the
+    probabilities are still in the order of the decisions.
+
+    Shapes: scores, decision (m,), or (m, n_classes) for more than two -> (m, n_classes).
+    """
+    if scores.ndim > 1:
+        probability = calibration.probability(np.hstack([scores, np.zeros_like(scores)]))
+        called = decision.argmax(axis=1)
+        every, most = np.arange(len(called)), probability.max(axis=1)
+        # A little more than the others, so that it is the greatest however it is rounded.
+        own = np.where(probability.argmax(axis=1) == called, most, (1.0 + 1e-9) * most)
+        probability[every, called] = own
+        agreeing: Array = probability / probability.sum(axis=1, keepdims=True)
+        return agreeing
+    log_odds = calibration.slope * scores + calibration.shift
+    if calibration.slope == 0.0:
+        log_odds = log_odds + _LEAST_SLOPE * np.tanh(decision)
+    else:
+        least = _LEAST_SLOPE * calibration.slope * np.clip(decision, -1e3, 1e3)
+        log_odds = np.where(decision > 0, np.maximum(log_odds, least), np.minimum(log_odds, least))
+    return np.column_stack([expit(-log_odds), expit(log_odds)])
 
 
 class ChosenClasses(NamedTuple):

@@ -39,6 +39,7 @@ from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import number
 from parsimon.roc import front_area
 from parsimon.rvm._archive import entry_test
+from parsimon.rvm._calibration import agreeing_probability
 from parsimon.rvm._classes import class_targets, fit_classes
 from parsimon.rvm._evaluators import check_complexity
 from parsimon.rvm._problem import (
@@ -316,12 +317,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         """
         check_is_fitted(self)
         scores = self.best_estimator_.decision_function(X)
-        scores = scores[:, None] if scores.ndim == 1 else scores
-        latent = np.hstack([scores, np.zeros_like(scores)])
-        probability: Array = self.calibration_.probability(latent)
-        if self.calibration_.slope == 0.0:
-            return probability
-        return _agreeing(probability, self.decision_function(X))
+        return agreeing_probability(self.calibration_, scores, self.decision_function(X))
 
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of the default solution, counted from its cutoff.
@@ -334,23 +330,6 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         # A cutoff is infinite where all rows are given to one class.
         decision: Array = np.clip(model.decision_function(X) - model.cutoff, -1e300, 1e300)
         return decision
-
-
-def _agreeing(probability: Array, decision: Array) -> Array:
-    """Return probabilities of which none is greater than that of the predicted class.
-
-    Shapes: probability (m, n_classes), decision (m,) or (m, n_classes).
-    """
-    called = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-    every = np.arange(len(called))
-    agreed = np.array(probability)
-    is_other = probability.argmax(axis=1) != called
-    # A little more than the others, so that it is the greatest however it is rounded.
-    agreed[every, called] = np.where(
-        is_other, (1.0 + 1e-9) * probability.max(axis=1), probability[every, called]
-    )
-    agreed /= agreed.sum(axis=1, keepdims=True)
-    return agreed
 
 
 def _single_machine(estimator: ParetoRVC) -> RVC:
