@@ -121,6 +121,9 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+_WIDE = 110
+
+
 def show_comparison(found: "Comparison") -> None:
     """Print a comparison as a table, and which model to use."""
     from rich import box
@@ -128,30 +131,33 @@ def show_comparison(found: "Comparison") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    numbers = found.metric == "variance left"
+    console = Console(highlight=False)
+    # What models are made of needs a line of more than 80 letters.
+    numbers, is_wide = found.metric == "variance left", console.width >= _WIDE
     title = "Models on the same new rows, the best first"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
-    table.add_column("model", overflow="fold")
+    table.add_column("model", no_wrap=True)
     table.add_column("variance left" if numbers else "wrong", justify="right")
-    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("95 %", justify="right", no_wrap=True)
     if not numbers:
         table.add_column("log loss", justify="right")
-    table.add_column("columns", justify="right")
-    table.add_column("made of", overflow="fold")
-    table.add_column("bits", justify="right")
-    table.add_column("s", justify="right")
+    table.add_column("columns", justify="right", no_wrap=True)
+    if is_wide:
+        table.add_column("made of", overflow="fold")
+    table.add_column("bits", justify="right", no_wrap=True)
+    if is_wide:
+        table.add_column("s", justify="right")
     for model in found.models:
         ends = f"{100 * model.error.low:.1f} to {100 * model.error.high:.1f}"
         cells = [escape(visible(model.name, one_line=True)), f"{100 * model.error.estimate:.1f} %"]
         cells += [ends, *(() if numbers else (_log_loss(model.log_loss),))]
-        made = model.size_words.partition(", ")[2]
-        cells += [f"{model.variables:,}", escape(visible(made, one_line=True))]
-        cells.append(f"{model.size:,.0f}")
+        made = escape(visible(model.size_words.partition(", ")[2], one_line=True))
+        size, seconds = f"{model.size:,.0f}", f"{model.seconds:.1f}"
+        cells += [f"{model.variables:,}", *((made, size, seconds) if is_wide else (size,))]
         mark = "➜" if model.recommended else "=" if model.is_level else ""
         style = "bold" if model.recommended else ""
-        table.add_row(mark, *cells, f"{model.seconds:.1f}", style=style)
-    console = Console(highlight=False)
+        table.add_row(mark, *cells, style=style)
     console.print(table)
     console.print(escape(visible(verdict(found))))
     for name, why in found.left_out:

@@ -392,6 +392,7 @@ def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "
         ax.set_ylim(max(0.0, low - room), high + room)
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.xaxis.set_minor_formatter(lambda _, __: "")
         ax.set_xlabel("bits that it takes to write the model down")
         numbers = comparison.metric == "variance left"
         ax.set_ylabel("variance left unexplained" if numbers else "wrong answers on new rows")
