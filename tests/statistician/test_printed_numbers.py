@@ -199,7 +199,7 @@ def test_variables_are_described_as_the_rows_have_them(report):
         expected = values.min(), values.max(), values.mean(), values.std()
         assert (one.minimum, one.maximum, one.mean, one.deviation) == pytest.approx(expected)
         if one.kind == "number" and len(report.findings.studies) == 1:
-            line = rf"\| {name} \| [^|]+ \| [^|]+ \| ([-\d.,]+) \| ([-\d.,]+) \|"
+            line = rf"\| {name} \| (?:[^|]+ \| ){{2,3}}([-\d.,]+) \| ([-\d.,]+) \|"
             assert said(line, report.text) == pytest.approx(expected[:2], rel=6e-4)
 
 
