@@ -37,6 +37,8 @@ BASE = "base rate"
 # How far a default may be from the best on a real table, and on which share of them.
 WITHIN = {"GPClassifier": 0.01, "RVC": 0.03}
 SHARE = 10 / 12
+# Nats of log loss that make no difference: a constant but for the order of its rows is one.
+NEGLIGIBLE = 1e-5
 
 
 def _gp() -> Any:
@@ -320,7 +322,7 @@ def _no_worse_than_the_base_rate(
         worse = [
             f"{data} {result['excess']:+.3f}"
             for data, result in own.items()
-            if result["excess"] > result["excess_error"]
+            if result["excess"] > max(result["excess_error"], NEGLIGIBLE)
         ]
         if own:
             made.append(
