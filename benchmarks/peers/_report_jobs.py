@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.datasets import load
-from parsimon.report.findings import Comparison
+from parsimon.report.findings import ModelComparison
 from parsimon.statistician import analyse
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import compared, run_contenders, with_lead
@@ -95,7 +95,7 @@ def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:
     return _as_result(ours, everyone)
 
 
-def _as_result(ours: Comparison, everyone: Comparison) -> Mapping[str, Any]:
+def _as_result(ours: ModelComparison, everyone: ModelComparison) -> Mapping[str, Any]:
     return {
         "recommended": ours.recommended.name,
         "recommended_of_all": everyone.recommended.name,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.document import Figure, KeyFigures, Listings, Strong
-from parsimon.report.findings import ComparedModel, Comparison
+from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
 from parsimon.report.sections.table.honesty import explained, misses
@@ -270,7 +270,7 @@ def compared(found, *, error: float, level: bool, ours_level: bool = True) -> st
         model("kernels", "gp", own, ours_level),
         model("logistic regression", "rival", error, level),
     ]
-    return lead(replace(found, comparison=Comparison(models=tuple(models), metric="error")))
+    return lead(replace(found, comparison=ModelComparison(models=tuple(models), metric="error")))
 
 
 def test_the_best_rival_stands_in_the_answer():

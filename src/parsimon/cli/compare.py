@@ -11,46 +11,28 @@ import click
 
 from parsimon.cli.pages import INTERRUPTED
 from parsimon.cli.printing import say, visible
-from parsimon.cli.running import cluster_option, on_cluster
+from parsimon.cli.running import on_cluster, question_options, rivals_option, run_options
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 
 if TYPE_CHECKING:
-    from parsimon.report.findings import ComparedModel, Comparison
-
-_TASKS = ("auto", "classification", "regression")
+    from parsimon.report.findings import ComparedModel, ModelComparison
 
 
 @click.command()
-@click.argument("table")
-@click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
-@click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
-@click.option(
-    "--task",
-    type=click.Choice(_TASKS),
-    default="auto",
-    metavar="KIND",
-    help="classification or regression, if auto takes it wrongly.",
-)
+@question_options
 @click.option(
     "--families",
     default="all",
     metavar="NAMES",
     help="Some of gp,rvm,plain-gp,svm; all or none.  [default: all]",
 )
-@click.option(
-    "--rivals",
-    default="all",
-    metavar="NAMES",
-    help="Some of linear,tree,forest,boosting; all or none.  [default: all]",
-)
+@rivals_option
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path), help="Write the rows to FILE."
 )
 @click.option("--outer", default=5, metavar="N", help="Outer folds.  [default: 5]")
-@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
-@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
-@cluster_option
+@run_options
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(
     table: str,
@@ -124,7 +106,7 @@ def _finite(value: float) -> float | None:
 _WIDE = 110
 
 
-def show_comparison(found: "Comparison") -> None:
+def show_comparison(found: "ModelComparison") -> None:
     """Print a comparison as a table, and which model to use."""
     from rich import box
     from rich.console import Console
@@ -168,7 +150,7 @@ def _log_loss(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 
 
-def verdict(found: "Comparison") -> str:
+def verdict(found: "ModelComparison") -> str:
     """Return who is best and which model to use, in a sentence or two."""
     best, chosen = found.best, found.recommended
     if best is chosen:

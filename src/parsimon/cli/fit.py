@@ -10,7 +10,7 @@ import click
 
 from parsimon.cli.pages import INTERRUPTED, file_name
 from parsimon.cli.printing import say
-from parsimon.cli.running import cluster_option, on_cluster
+from parsimon.cli.running import RuleName, on_cluster, question_options, run_options
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
@@ -18,13 +18,9 @@ from parsimon.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from parsimon.statistician import FittedModel
 
-_TASKS = ("auto", "classification", "regression")
-_RULES = ("supported", "one-se", "least-error")
-
 
 @click.command()
-@click.argument("table")
-@click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
+@question_options
 @click.option(
     "--family",
     default="recommended",
@@ -34,24 +30,14 @@ _RULES = ("supported", "one-se", "least-error")
 )
 @click.option(
     "--choose",
-    type=click.Choice(_RULES),
+    type=RuleName(),
     default="supported",
     metavar="RULE",
-    help="Of gp: supported, one-se or least-error.  [default: supported]",
+    help="Of gp: supported, one_se or least_error.  [default: supported]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The file of the model.")
-@click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
-@click.option(
-    "--task",
-    type=click.Choice(_TASKS),
-    default="auto",
-    metavar="KIND",
-    help="classification or regression, if auto takes it wrongly.",
-)
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
-@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
-@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
-@cluster_option
+@run_options
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 def fit(
     table: str,
@@ -70,14 +56,14 @@ def fit(
     \b
     Examples:
         parsimon fit pima --family rvm --out pima.skops
-        parsimon fit patients.csv --target outcome --family gp --choose one-se
+        parsimon fit patients.csv --target outcome --family gp --choose one_se
     """
     try:
         source = find_source(table, target)
         place = _place(out, source.name)
         from parsimon.statistician import fit_model, save_model
 
-        rule: Any = choose.replace("-", "_")
+        rule: Any = choose
         with on_cluster(cluster):
             found = fit_model(
                 source.frame, needed_target(source), choose=rule, verbose=not quiet, **options

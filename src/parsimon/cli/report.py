@@ -17,14 +17,19 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.running import cluster_option, kept_work, on_cluster
-from parsimon.cli.sources import complete_table, find_source, needed_target
+from parsimon.cli.running import (
+    RuleName,
+    kept_work,
+    on_cluster,
+    question_options,
+    rivals_option,
+    run_options,
+)
+from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
 from parsimon.exceptions import InvalidInputError
 
-_TASKS = ("auto", "classification", "regression")
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
-_RULES = ("supported", "one_se", "least_error")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
     *TREE_NAMES,
@@ -35,24 +40,8 @@ _SHOWING = frozenset(
 )
 
 
-class _Rule(click.Choice[str]):
-    """A choice that may be spelled with hyphens, as options are."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return super().convert(str(value).replace("-", "_"), param, ctx)
-
-
 @click.command()
-@click.argument("table", shell_complete=complete_table)
-@click.option("--target", metavar="COLUMN", help="The column to predict: classes or numbers.")
-@click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest.")
-@click.option(
-    "--task",
-    type=click.Choice(_TASKS),
-    default="auto",
-    metavar="KIND",
-    help="classification or regression, if auto takes it wrongly.",
-)
+@question_options
 @click.option("--out", type=click.Path(path_type=Path), help="The page to write, or a folder.")
 @click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
 @click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
@@ -72,7 +61,7 @@ class _Rule(click.Choice[str]):
 )
 @click.option(
     "--choose",
-    type=_Rule(_RULES),
+    type=RuleName(),
     default="supported",
     metavar="RULE",
     help="The structure to describe: supported (what is more probable than not), one_se or "
@@ -87,16 +76,9 @@ class _Rule(click.Choice[str]):
     metavar="NAMES",
     help="Who answers beside it: some of rvm,plain-gp,svm; all or none.  [default: all]",
 )
-@click.option(
-    "--rivals",
-    default="all",
-    metavar="NAMES",
-    help="Some of linear,tree,forest,boosting; all or none.  [default: all]",
-)
+@rivals_option
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
-@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
-@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
-@cluster_option
+@run_options
 @click.option("--resume", is_flag=True, help="Keep what is finished; if killed, go on from there.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
 @click.option("--fast", is_flag=True, help="A shallow search without an honest error.")

@@ -1,4 +1,4 @@
-"""Where the work of a command is done, and what is kept of it if the command is killed."""
+"""What commands about a table share: options, where the work is done, and what is kept of it."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -10,18 +10,73 @@ import click
 
 from parsimon._parallel import on_cluster as on_cluster
 from parsimon.cli.printing import say
+from parsimon.cli.sources import complete_table
 from parsimon.exceptions import CheckpointWarning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def cluster_option(command: Command) -> Command:
-    """Add --cluster to a command."""
-    return click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Work on a Dask cluster: its scheduler's address, or the file that it wrote.",
-    )(command)
+_TASKS = ("auto", "classification", "regression")
+
+
+class RuleName(click.Choice[str]):
+    """Which structure a kernel search takes; may be spelled with hyphens, as options are."""
+
+    def __init__(self) -> None:
+        super().__init__(("supported", "one_se", "least_error"))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(str(value).replace("-", "_"), param, ctx)
+
+
+def question_options(command: Command) -> Command:
+    """Add the table and what is asked of it to a command."""
+    return _with(
+        command,
+        click.argument("table", shell_complete=complete_table),
+        click.option(
+            "--target", metavar="COLUMN", help="The column to predict: classes or numbers."
+        ),
+        click.option("--positive", metavar="LABEL", help="The class to ask for, against the rest."),
+        click.option(
+            "--task",
+            type=click.Choice(_TASKS),
+            default="auto",
+            metavar="KIND",
+            help="classification or regression, if auto takes it wrongly.",
+        ),
+    )
+
+
+def rivals_option(command: Command) -> Command:
+    """Add --rivals to a command."""
+    names = "Some of linear,tree,forest,boosting; all or none.  [default: all]"
+    return _with(command, click.option("--rivals", default="all", metavar="NAMES", help=names))
+
+
+def run_options(command: Command) -> Command:
+    """Add the seed and where the work is done to a command."""
+    return _with(
+        command,
+        click.option(
+            "--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]"
+        ),
+        click.option(
+            "--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]"
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Work on a Dask cluster: its scheduler's address, or the file that it wrote.",
+        ),
+    )
+
+
+def _with(command: Command, *parameters: Callable[[Command], Command]) -> Command:
+    """Return a command with parameters, which its help shows in this order."""
+    for parameter in reversed(parameters):
+        command = parameter(command)
+    return command
 
 
 @contextmanager

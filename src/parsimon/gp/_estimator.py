@@ -37,7 +37,7 @@ class LatentComponent(NamedTuple):
     sd: Array
 
 
-class Contributions(NamedTuple):
+class PartContributions(NamedTuple):
     """What each additive part of a latent function says of rows, beside the average row.
 
     values (m, k): Each part less its mean over the training rows.
@@ -91,7 +91,7 @@ def degrees_of_freedom(model: Any) -> float:
     return math.nan
 
 
-def contributions_of(model: Any, X: Array) -> Contributions:
+def contributions_of(model: Any, X: Array) -> PartContributions:
     """Return what each part of a fitted model's kernel says of rows, beside the average row.
 
     The kernel is multiplied out into a sum; the means of its parts are exact and add up. Parts of
@@ -115,7 +115,7 @@ def contributions_of(model: Any, X: Array) -> Contributions:
             grouped[columns] = grouped.get(columns, 0.0) + own
     names = written_names(model) or [f"x{place + 1}" for place in range(X.shape[1])]
     level = float(np.average(posterior.mean, weights=counts))
-    return Contributions(
+    return PartContributions(
         np.column_stack(list(grouped.values())) if grouped else np.zeros((len(X), 0)),
         tuple(" × ".join(names[column] for column in columns) for columns in grouped),
         tuple(grouped),

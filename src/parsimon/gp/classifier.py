@@ -22,8 +22,8 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
-    Contributions,
     LatentComponent,
+    PartContributions,
     chosen_kernel,
     contributions_of,
     form_of,
@@ -286,7 +286,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         ]
         return lists[0] if len(lists) == 1 else tuple(lists)
 
-    def contributions(self, X: Any) -> Contributions:
+    def contributions(self, X: Any) -> PartContributions:
         """Return what speaks for and against the second class in each row, beside the average row.
 
         Each additive part of the latent function, less its mean over the training rows: with the
@@ -298,7 +298,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Contributions
+        PartContributions
             ``values`` of shape (m, n_parts), ``names`` of the parts, the ``columns`` that they act
             on, and the ``level``.
         """

@@ -14,8 +14,8 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
-    Contributions,
     LatentComponent,
+    PartContributions,
     chosen_kernel,
     contributions_of,
     form_of,
@@ -270,7 +270,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             found.append(LatentComponent(name, part, self._unit * mean, sd))
         return found
 
-    def contributions(self, X: Any) -> Contributions:
+    def contributions(self, X: Any) -> PartContributions:
         """Return what speaks for more and for less in each row, beside the average row.
 
         Each additive part of the function, less its mean over the training rows: with the level
@@ -282,7 +282,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        Contributions
+        PartContributions
             ``values`` of shape (m, n_parts), in units of y, ``names`` of the parts, the
             ``columns`` that they act on, and the ``level``.
         """

@@ -485,8 +485,8 @@ class ComparedModel:
     family: "gp", "rvm", ...; "rival" for scikit-learn's, "own" for a user's estimator; "guessing"
         for the same answer everywhere.
     error, log_loss: Honest; `log_loss` is NaN for numbers.
-    difference: Of its loss (see `Comparison.metric`) and the best one's on the same rows, positive
-        if worse.
+    difference: Of its loss (see `ModelComparison.metric`) and the best one's on the same rows,
+        positive if worse.
     size: Bits that it takes to write the model down; `size_words` says of what.
     is_level: Whether it cannot be told from the best; `recommended` is the smallest of those within
         one paired standard error.
@@ -517,7 +517,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ModelComparison:
     """All models that answered, the best first.
 
     metric: What decides who is best: "error" for classes, "log loss" where one class is so common
@@ -571,6 +571,6 @@ class Findings(ReportFindings):
     run: RunFindings
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
-    comparison: Comparison | None = None
+    comparison: ModelComparison | None = None
     importance: tuple[Importance, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

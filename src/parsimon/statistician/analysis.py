@@ -19,7 +19,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
-from parsimon.report.findings import Comparison, Findings, RunFindings
+from parsimon.report.findings import Findings, ModelComparison, RunFindings
 from parsimon.statistician.comparison import fitted_contender
 from parsimon.statistician.families.contenders import Contender
 from parsimon.statistician.measure import size_front
@@ -93,7 +93,7 @@ class Analysis(Readable):
         )
 
     @property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> ModelComparison | None:
         """All models on the same outer folds, the best first; None without outer folds."""
         return self.findings.comparison
 

@@ -24,7 +24,7 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
 )
 from parsimon.report.figures import error_against_size
-from parsimon.report.findings import ComparedModel, Comparison, Interval, Picture, Task
+from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture, Task
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import (
     ModelSize,
@@ -281,7 +281,7 @@ def compared(
     question: Question,
     *,
     lead: Contender | None = None,
-) -> Comparison | None:
+) -> ModelComparison | None:
     """Measure all models that answered in every fold; None with fewer than two of them.
 
     The best has the least error, or the least log loss where one class is so common that hardly
@@ -304,7 +304,7 @@ def compared(
         _compared_model(one, known[one.name], yard, best=best, recommended=one is smallest)
         for one in sorted(measured, key=lambda one: (yard.loss(one), one.size.bits))
     ]
-    return Comparison(
+    return ModelComparison(
         models=tuple(models), metric=yard.metric, left_out=tuple(_left_out(answers, known, names))
     )
 
@@ -460,7 +460,7 @@ def compare_on_folds(
     time_limit: float | None = None,
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
-) -> tuple[Comparison | None, tuple[Picture, ...]]:
+) -> tuple[ModelComparison | None, tuple[Picture, ...]]:
     """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
 
     Without a leader there are no results of its own in `folds`.
@@ -494,7 +494,7 @@ def compare_on_folds(
     return replace(found, picture=picture.name), (picture,)
 
 
-def comparison_picture(comparison: Comparison) -> Picture:
+def comparison_picture(comparison: ModelComparison) -> Picture:
     """Draw all models: errors against sizes."""
     from parsimon.statistician.study import picture_of
 

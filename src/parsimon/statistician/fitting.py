@@ -9,7 +9,7 @@ from parsimon._checks import check_count
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.findings import ComparedModel, Comparison
+from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds, fitted_contender
 from parsimon.statistician.families.contenders import (
@@ -39,7 +39,7 @@ class FittedModel(NamedTuple):
 
     model: TableModel
     name: str
-    comparison: Comparison | None
+    comparison: ModelComparison | None
     compared: ComparedModel | None
 
 
@@ -55,7 +55,7 @@ def compare_models(
     seed: int = 0,
     n_jobs: int | None = -1,
     verbose: bool = False,
-) -> Comparison:
+) -> ModelComparison:
     """Measure our models and plain rivals on the same outer folds, with the same preparation.
 
     Parameters
@@ -75,7 +75,7 @@ def compare_models(
 
     Returns
     -------
-    Comparison
+    ModelComparison
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _final(
     contenders: Sequence[Contender],
     asked: ReadTable,
     answers: Sequence[Answer],
-    found: Comparison | None,
+    found: ModelComparison | None,
     seed: np.random.SeedSequence,
 ) -> TableModel:
     question, classes = asked.questions[0], asked.class_names

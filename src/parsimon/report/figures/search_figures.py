@@ -10,7 +10,7 @@ from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.points import label, percent
-from parsimon.report.findings import ComparedModel, Comparison
+from parsimon.report.findings import ComparedModel, ModelComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -372,7 +372,7 @@ _PLACES = ((9, 7), (9, -11), (-9, 7), (-9, -11), (9, 20), (-9, 20), (9, -24), (-
 _LETTER, _LINE = 5.6, 12.0
 
 
-def error_against_size(comparison: Comparison, *, ax: "Axes | None" = None) -> "Axes":
+def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the honest error of each model, with its interval, against its size in bits."""
     known = [model for model in comparison.models if np.isfinite(model.size)]
     # Guessing is far above what has learnt something, which would be squeezed together.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import ComparedModel, Comparison, Findings
+from parsimon.report.findings import ComparedModel, Findings, ModelComparison
 from parsimon.report.sections._blocks import Sentence, count_cell, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -42,7 +42,7 @@ def which_model(findings: Findings) -> Iterator[Section]:
     yield Section(_ANCHOR, "Which model to use", tuple(blocks))
 
 
-def choice_sentences(found: Comparison) -> tuple[Sentence, ...]:
+def choice_sentences(found: ModelComparison) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
     best, chosen = found.best, found.recommended
     level = [one for one in found.models if one.is_level and one is not best]
@@ -89,14 +89,14 @@ def recommended_line(findings: Findings) -> str:
     )
 
 
-def _none_smaller(found: Comparison, level: Sequence[ComparedModel]) -> str:
+def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str:
     chosen = found.recommended
     if all(one.size >= chosen.size for one in level):
         return "none of them is simpler" if len(level) > 1 else "it is not simpler"
     return "what is simpler among them is more than one standard error worse"
 
 
-def _price(found: Comparison, best: ComparedModel, chosen: ComparedModel) -> str:
+def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel) -> str:
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
     if found.metric == "log loss":
@@ -125,7 +125,7 @@ def _opened(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _does(found: Comparison, model: ComparedModel) -> str:
+def _does(found: ModelComparison, model: ComparedModel) -> str:
     if found.metric == "variance left":
         return f"{percent(model.error.estimate)} of the variance left unexplained"
     said = f"wrong in {percent(model.error.estimate)}"
@@ -138,7 +138,7 @@ def _size(model: ComparedModel) -> str:
     return f"{clean(model.size_words)}, {count(round(model.size), 'bit')}"
 
 
-def _saved(findings: Findings, found: Comparison) -> str:
+def _saved(findings: Findings, found: ModelComparison) -> str:
     """Say which model the file holds, where it is not the one that the page describes."""
     chosen = found.recommended
     said = f"The saved model is {_the(chosen)}, fitted to all rows."
@@ -159,12 +159,12 @@ def described_name(findings: Findings) -> str:
     return named[0] if named else family
 
 
-def _shows(found: Comparison) -> str:
+def _shows(found: ModelComparison) -> str:
     del found
     return "shows what each model costs to write down and what that buys"
 
 
-def _table(found: Comparison) -> Table:
+def _table(found: ModelComparison) -> Table:
     numbers = found.metric == "variance left"
     error = "Variance left" if numbers else "Wrong answers"
     headings: tuple[Heading, ...] = (
@@ -189,7 +189,7 @@ def _table(found: Comparison) -> Table:
     )
 
 
-def _row(found: Comparison, model: ComparedModel) -> tuple[Cell, ...]:
+def _row(found: ModelComparison, model: ComparedModel) -> tuple[Cell, ...]:
     strong = model.recommended
     marks = [word for word, is_so in (("recommended", strong), ("best", model.is_best)) if is_so]
     name = clean(model.name) + (f" ({', '.join(marks)})" if marks else "")
@@ -211,7 +211,7 @@ def _row(found: Comparison, model: ComparedModel) -> tuple[Cell, ...]:
     )
 
 
-def _difference(found: Comparison, model: ComparedModel) -> str:
+def _difference(found: ModelComparison, model: ComparedModel) -> str:
     if model.is_best:
         return DASH
     gap = model.difference
@@ -220,6 +220,6 @@ def _difference(found: Comparison, model: ComparedModel) -> str:
     return f"{decimal(100 * gap.estimate, 1)} ({percent_range(gap)})"
 
 
-def _left_out(found: Comparison) -> Iterator[str]:
+def _left_out(found: ModelComparison) -> Iterator[str]:
     for name, why in found.left_out:
         yield f"Not among them: the {clean(name)}, since {clean(why)}."
