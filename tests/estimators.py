@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -47,6 +48,15 @@ CASES = {
         ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
         SOME,
     ),
+    "ABCClassifier": (
+        ABCClassifier(n_chains=4, n_samples=40, patience=200, calibration=2, random_state=0),
+        TWO,
+    ),
+    "ABCClassifier of a tree": (
+        ABCClassifier(HardTree(2), n_chains=4, n_samples=40, calibration=None, random_state=0),
+        TWO,
+    ),
+    "SparseEnsemble": (SparseEnsemble(random_state=0), TWO),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
     "P3CA": (P3CA(TREE, n_components=2), None),
