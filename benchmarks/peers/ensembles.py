@@ -40,7 +40,7 @@ def rows(*, quick: bool) -> list[Row]:
         made = []
         for name in SETS[:2] if quick else SETS:
             made += _beside(name, quick)
-        return [*made, _speed(500 if quick else 10_000, 300 if quick else 2_000)]
+        return [*made, _speed(2_000 if quick else 10_000, 300 if quick else 2_000)]
 
 
 def hard_machines() -> list[Any]:

@@ -212,5 +212,6 @@ def _truncated(columns: Array, target: Array, active: Indices, mean: Array, most
     for size in range(1, min(most, len(members) - 1) + 1):
         own = heavy[:size]
         design = np.column_stack([columns[:, own], np.ones(len(columns))])
-        path.append(_placed(columns.shape[1], own, np.linalg.lstsq(design, target)[0][:-1]))
+        part: Array = np.linalg.lstsq(design, target)[0][:-1]
+        path.append(_placed(columns.shape[1], own, part))
     return [*path, _placed(columns.shape[1], members, weights)]
