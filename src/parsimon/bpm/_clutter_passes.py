@@ -383,15 +383,14 @@ def printed_evidence(passed: Passed, gamma: Array) -> float:
     2 pi v_i that are in the scales are counted again, and the prior's are missing.
     """
     d = len(gamma)
-    variances = 1.0 / passed.sites[:, 1]
-    log_z, hole = passed.seen[:, 0], 1.0 / passed.seen[:, 2]
     hole_means, slopes, means = np.split(passed.seen[:, 3:], 3, axis=1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
+        variances, hole = 1.0 / passed.sites[:, 1], 1.0 / passed.seen[:, 2]
         shifted = hole_means + passed.sites[:, :1] * gamma * variances[:, None] * slopes
         powers = 0.5 * d * np.log(2.0 * np.pi * variances)
         beside = 0.5 * np.sum((means - shifted) ** 2, axis=1) / (variances + hole)
-        scales = log_z + 0.5 * d * np.log((variances + hole) / variances) + beside
+        scales = passed.seen[:, 0] + 0.5 * d * np.log((variances + hole) / variances) + beside
+        exponents = np.sum(means**2, axis=1) / variances
     variance, mean = 1.0 / passed.posterior[0], passed.mean
-    exponent = mean @ mean / variance - np.sum(np.sum(means**2, axis=1) / variances)
-    front = 0.5 * d * np.log(2.0 * np.pi * variance)
-    return float(front + 0.5 * exponent + np.sum(scales - powers))
+    front = 0.5 * (d * np.log(2.0 * np.pi * variance) + mean @ mean / variance)
+    return float(front + np.sum(scales - powers - 0.5 * exponents))

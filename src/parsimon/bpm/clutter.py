@@ -32,10 +32,13 @@ NEVER = 1e15
 BOUNDS = {"none": (1.0, 1.0), "clipped": (0.0, 1.0), "free": (-np.inf, np.inf)}
 
 
-def _best_gamma(height: Callable[[Array], float], d: int, per_column: bool) -> Array:
-    """Return the gamma (d,) in [-1, 1] of greatest height; -1 unless another is higher.
+def _best_gamma(
+    height: Callable[[Array], float], d: int, *, only_brent: bool, per_column: bool
+) -> Array:
+    """Return the gamma (d,) in [-1, 1] of greatest height.
 
-    Brent's method for one gamma of all columns, then Powell's for one of each.
+    Brent's method for one gamma of all columns, which must beat -1 unless nothing else is asked
+    for; then Powell's for one of each.
     """
 
     def depth(gamma: Any) -> float:
@@ -43,11 +46,12 @@ def _best_gamma(height: Callable[[Array], float], d: int, per_column: bool) -> A
         return -value if np.isfinite(value) else NEVER
 
     found = minimize_scalar(depth, bounds=(-1.0, 1.0), method="bounded", options={"xatol": 1e-4})
-    tried = [np.full(d, -1.0), np.full(d, float(found.x))]
+    brent = np.full(d, float(found.x))
+    best = brent if only_brent else min(np.full(d, -1.0), brent, key=depth)
     if per_column and d > 1:
-        start = min(tried, key=depth)
-        tried.append(minimize(depth, start, method="Powell", bounds=[(-1.0, 1.0)] * d).x)
-    return min(tried, key=depth)
+        powell = minimize(depth, best, method="Powell", bounds=[(-1.0, 1.0)] * d).x
+        best = min(best, powell, key=depth)
+    return best
 
 
 class ClutterMean(DensityMixin, BaseEstimator):
@@ -72,8 +76,9 @@ class ClutterMean(DensityMixin, BaseEstimator):
         Weight of the bias in the factors of gamma-EP [2]_. At -1 it is expectation propagation.
         Another value is for study: the posterior is then not the product of prior and factors, and
         no evidence is a probability. "evidence" takes the value from -1 to 1 of greatest
-        `log_evidence_`, "loo" that of greatest mean `loo_log_density_`. Only values at which
-        passes settle compete, except for the printed evidence, which takes them as they come.
+        `log_evidence_`, "loo" that of greatest mean `loo_log_density_`, by Brent's method. What
+        it finds must beat -1, and only values at which passes settle compete; with the printed
+        evidence it is taken as it comes.
     gamma_per_column : bool
         Whether the chosen gamma may differ between columns.
     multipliers : {"none", "clipped", "free"}
@@ -307,7 +312,12 @@ class ClutterMean(DensityMixin, BaseEstimator):
             counts = passed.converged or self.evidence == "printed"
             return self._log_evidence(passed, gamma, problem) if counts else -np.inf
 
-        return _best_gamma(height, d, self.gamma_per_column and self.multipliers == "none")
+        return _best_gamma(
+            height,
+            d,
+            only_brent=self.gamma == "evidence" and self.evidence == "printed",
+            per_column=self.gamma_per_column and self.multipliers == "none",
+        )
 
     def _log_evidence(self, passed: Passed, gamma: Array, problem: Problem) -> float:
         if self.evidence == "printed":
