@@ -92,7 +92,8 @@ class ClutterMean(DensityMixin, BaseEstimator):
         all of them if gamma is not negative, as the source has it for study.
     evidence : {"corrected", "printed"}
         The formula of `log_evidence_`: the integral of the factors, or equation (3.45) of the
-        source as printed, which is wrong by tens of nats.
+        source as printed, which is wrong: with restricted factors it is far above 1, and without
+        the restriction NaN where a factor has a negative precision.
     damping : float or "auto"
         Share of the old factor that is kept in each visit, from 0. "auto" keeps nothing until
         passes stop settling; then Newton's method looks for the fixed point, if gamma is -1 and
