@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
+from parsimon import _compiled
 from parsimon.bpm import ClutterMean, exact_clutter
 from parsimon.datasets import make_clutter
 from parsimon.exceptions import InvalidInputError
@@ -382,3 +383,19 @@ def test_clutter_far_away_neither_overflows_nor_counts():
 def test_what_cannot_be_used_is_refused_in_a_sentence(options, message):
     with pytest.raises(InvalidInputError, match=message):
         ClutterMean(**options).fit(rows())
+
+
+def test_a_very_wide_prior_costs_no_digits():
+    X = rows(10, 0.0, 2)
+    model = ClutterMean(0.0, prior_variance=1e18).fit(X)
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-12)
+    assert model.variance_ == pytest.approx(0.1, rel=1e-12)
+
+
+def test_plain_loops_do_what_machine_code_does(monkeypatch):
+    X = rows(15, 0.5, 2)
+    fast = ClutterMean(gamma=-0.5, restrict="negative", max_iter=300).fit(X)
+    monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
+    plain = ClutterMean(gamma=-0.5, restrict="negative", max_iter=300).fit(X)
+    np.testing.assert_allclose(plain.mean_, fast.mean_, rtol=1e-9)
+    assert plain.log_evidence_ == pytest.approx(fast.log_evidence_, rel=1e-9)

@@ -154,9 +154,11 @@ def _visit_all(
         log_signal = log_share - 0.5 * (d * np.log(2.0 * np.pi * spread) + distance / spread)
         top = max(log_signal, clutter_logs[i])
         log_z = top + np.log(np.exp(log_signal - top) + np.exp(clutter_logs[i] - top))
-        signal = np.exp(log_signal - log_z)
-        curvature = signal * (1.0 - (1.0 - signal) * distance / (d * spread)) / spread
-        precision = curvature / (1.0 - curvature / hole)
+        signal, clutter = np.exp(log_signal - log_z), np.exp(clutter_logs[i] - log_z)
+        # 1 / v - 1 / v' in a form that no rounding cancels, however wide the prior is.
+        excess = clutter * distance / (d * spread)
+        rest = clutter * spread + signal * (excess / hole + signal_variance)
+        precision = signal * (1.0 - excess) / rest
         if restrict == 2 or (restrict == 1 and precision < 0.0):
             precision = RESTRICTED
         sites[i, 0] = min(max(sites[i, 0] - step * gamma[0] * log_z, least), most)
@@ -336,9 +338,11 @@ def updated_sites(X: Array, problem: Problem, holes: Array) -> Array:
         d * np.log(2.0 * np.pi * spread) + distance / spread
     )
     clutter_log = problem.clutter_logs(X)[:, None]
-    signal = np.exp(signal_log - np.logaddexp(signal_log, clutter_log))
-    curvature = signal * (1.0 - (1.0 - signal) * distance / (d * spread)) / spread
-    precision = curvature / (1.0 - curvature * variance)
+    whole = np.logaddexp(signal_log, clutter_log)
+    signal, clutter = np.exp(signal_log - whole), np.exp(clutter_log - whole)
+    excess = clutter * distance / (d * spread)
+    rest = clutter * spread + signal * (excess * variance + problem.signal_variance)
+    precision = signal * (1.0 - excess) / rest
     slope = signal * away / spread
     mean = X - away + variance * slope
     return np.hstack([precision, precision * mean + slope])
