@@ -26,11 +26,12 @@ from parsimon.exceptions import InvalidInputError
 RESTRICTED = 1e-8
 # A posterior mean this large, in deviations of the prior or sizes of rows, goes to infinity.
 DIVERGED = 1e6
-# In so many passes the change must fall to this share, or Newton's method is tried and steps are
-# halved, down to the shortest.
-PATIENCE, FALL, SHORTEST = 10, 0.7, 1.0 / 64.0
-# Of Newton's method: most steps, shortest share of one, difference for derivatives.
-MOST_STEPS, SHORTEST_STEP, DIFFERENCE = 30, 1e-4, 1e-6
+# The change must fall to this share: in so many passes, or Newton's method is tried; in so many, or
+# steps are halved, down to the shortest.
+FALL, TRY_NEWTON, PATIENCE, SHORTEST = 0.7, 5, 10, 1.0 / 64.0
+# Of Newton's method: most steps, shortest share of one, difference for derivatives, and by what
+# factors that have no posterior are shrunk at the start.
+MOST_STEPS, SHORTEST_STEP, DIFFERENCE, SHRINK = 30, 1e-4, 1e-6, 0.7
 
 
 class Problem(NamedTuple):
@@ -192,10 +193,11 @@ def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> Passed:
             best, waited = run.change, 0
         elif how.share is None:
             waited += 1
-        if waited == PATIENCE:
+        if waited and waited % TRY_NEWTON == 0 and run.leap():
+            best, waited = np.inf, 0
+        elif waited == PATIENCE:
             best, waited = run.change, 0
-            if not run.leap():
-                run.share = max(run.share / 2, SHORTEST)
+            run.share = max(run.share / 2, SHORTEST)
     return run.passed()
 
 
@@ -278,9 +280,15 @@ def fixed_point(
     equations of n factors reduce to those of Q, in time n d^3. Shapes: prior (1 + d,), sites
     (n, 1 + d), precision first.
     """
+    if not np.isfinite(sites).all():
+        return None, 0
     identity = np.eye(X.shape[1] + 1)
     residual = partial(_residual, X, problem, prior)
     found = residual(sites)
+    while found is None:
+        # Without factors there is the prior, which is one.
+        sites = SHRINK * sites
+        found = residual(sites)
     for n_steps in range(MOST_STEPS):
         if found is None or found[1].max() <= tol:
             return (None if found is None else sites), n_steps
