@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from clutter_figures import clutter_posteriors
 from ensemble_figures import average_of_rules, fitted_average, walk_of_errors, worth_of_members
 from package_map import package_map
 from phylo_figures import (
@@ -69,6 +70,7 @@ def main():
         save_small(walk_of_errors(average), "abc-walk", "Areas of hard classifiers, and chains")
         save_small(average_of_rules(average), "abc-ripley", "An average of yes/no rules")
         save_small(worth_of_members(average), "abc-sizes", "What each further member is worth")
+        save_small(clutter_posteriors(), "clutter-posterior", "The mean of rows amid clutter")
         save_small(package_map(), "packages", "The packages in layers; imports point down")
         save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")
         if "PARSIMON_DATA" in os.environ:

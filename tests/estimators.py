@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from parsimon.bpm import ClutterMean
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
@@ -57,6 +58,7 @@ CASES = {
         TWO,
     ),
     "SparseEnsemble": (SparseEnsemble(random_state=0), TWO),
+    "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
     "P3CA": (P3CA(TREE, n_components=2), None),
