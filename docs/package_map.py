@@ -76,6 +76,7 @@ ROWS = (
             Package("gp", "Gaussian processes", ("classifier", "regressor", "search")),
             Package("rvm", "relevance vectors", ("classifier", "regressor", "pareto")),
             Package("svm", "support vectors", ("pareto", "transductive", "indefinite")),
+            Package("bpm", "Bayes points", ("clutter", "exact_clutter")),
             Package("ensembles", "yes/no rules", ("abc", "sparse", "rules")),
             Package("phylo", "trees of species", ("tree", "pgls", "phyrvm")),
         ],

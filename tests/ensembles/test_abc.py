@@ -85,6 +85,7 @@ def test_kept_rules_err_as_recorded_and_within_the_tolerance(rule, sampler):
     assert model.vote_spread(X).shape == (60,)
     best = model.rule_.labeller(X)(model.best_parameters_[None])[0]
     assert 1 - auc(Y, best.astype(float), ties="strict") == pytest.approx(model.best_error_)
+    assert model.training_auc_ == pytest.approx(auc(Y, model.average_vote(X)))
     assert "rules of 4 chains" in model.summary()
 
 

@@ -24,6 +24,7 @@ from parsimon.ensembles._vote_calibration import (
 )
 from parsimon.ensembles.chains import ABCSamples, ChainOptions, ErrorOf, abc_sample
 from parsimon.ensembles.convergence import effective_sample_size, r_hat
+from parsimon.ensembles.pruning import pair_areas
 from parsimon.ensembles.rules import BoundRule, HardNetwork, average_vote, label_blocks
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint
@@ -112,6 +113,8 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         Kept rules that label the training rows differently.
     best_parameters_ : ndarray of shape (p,)
         The single rule with the least training error that was met, `best_error_`.
+    training_auc_ : float
+        Area under the ROC curve of the average vote on the training rows.
     calibration_ : VoteCalibration or None
     n_iter_ : int
         Steps of each chain.
@@ -219,7 +222,7 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         main, *fold_seeds = [_child(seeds, k) for k in range(1 + (self.calibration or 0))]
         self.rule_: BoundRule = rule.bind(X)
         found = self._sampled(self.rule_, X, codes, options, main, "")
-        self._store(found, X)
+        self._store(found, X, codes)
         self.calibration_ = self._calibrated(rule, X, codes, options, fold_seeds)
         self._warn(found, options)
         return self
@@ -346,7 +349,7 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         known = ~np.isnan(votes)
         return fitted_vote_calibration(votes[known], codes[known])
 
-    def _store(self, found: ABCSamples, X: Array) -> None:
+    def _store(self, found: ABCSamples, X: Array, codes: Indices) -> None:
         self.samples_, self.errors_ = found.theta, found.errors
         self.tolerance_ = float(found.tolerances.max())
         self.acceptance_, self.n_iter_ = found.acceptance, found.n_iter
@@ -354,6 +357,7 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         self.best_parameters_, self.best_error_ = found.best, found.best_error
         labels = self._labels(X)
         self.n_distinct_ = len(np.unique(np.packbits(labels, axis=1), axis=0))
+        self.training_auc_ = float(pair_areas(labels.mean(axis=0)[:, None], codes)[0])
         self.r_hat_, self.effective_sample_size_ = _agreement(found, labels)
 
     def _labels(self, X: Array) -> Mask:
@@ -391,7 +395,7 @@ def _agreement(found: ABCSamples, labels: Mask) -> tuple[dict[str, float], dict[
     undecided = votes[:, :, (share >= 0.05) & (share <= 0.95)].astype(np.float64)
     if found.theta.shape[1] < 4 or found.errors.shape[1] < 4:
         return dict.fromkeys(names, float("nan")), dict.fromkeys(names, float("nan"))
-    agreement = [float(r_hat(found.errors)), float(r_hat(undecided).max(initial=1.0))]
+    agreement = [found.error_r_hat, float(r_hat(undecided).max(initial=1.0))]
     most = float(votes.shape[0] * votes.shape[1])
     effective = [
         float(effective_sample_size(found.errors)),

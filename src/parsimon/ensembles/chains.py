@@ -18,6 +18,7 @@ import numpy as np
 from parsimon._checks import check_choice, check_count, check_positive, check_probability
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.ensembles.convergence import r_hat
 from parsimon.ensembles.rules import BoundRule, Labeller
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.run import Ending, SearchOptions, Standing, run
@@ -188,6 +189,11 @@ class ABCSamples(NamedTuple):
     best_error: float
     n_iter: int
     stopped_by: str
+
+    @property
+    def error_r_hat(self) -> float:
+        """Split R-hat of the trace of errors; NaN for fewer than four steps."""
+        return float(r_hat(self.errors)) if self.errors.shape[1] >= 4 else float("nan")
 
 
 class _Stretch(NamedTuple):

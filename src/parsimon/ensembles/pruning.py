@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from parsimon._typing import Array, Indices
+from parsimon.ensembles.chains import ErrorOf
 from parsimon.inference.sparse_bayes import sparse_classification, sparse_regression
 from parsimon.pareto import Bits, nsga2
 
@@ -43,8 +44,11 @@ def pair_areas(columns: Array, codes: Indices) -> Array:
 
 
 def by_performance(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001
-    """Return equal weights of the best columns by their own area (Clark 2011, section 5.5.1)."""
-    order = np.argsort(-pair_areas(columns, codes), kind="stable")
+    """Return equal weights of the best columns by their own area (Clark 2011, section 5.5.1).
+
+    That is the conservative one, T (1 - F), of the labels.
+    """
+    order = np.argsort(ErrorOf("auc", codes)(columns.T > 0.5), kind="stable")
     return [_equal(columns.shape[1], order[:size]) for size in range(1, most + 1)]
 
 
@@ -212,6 +216,6 @@ def _truncated(columns: Array, target: Array, active: Indices, mean: Array, most
     for size in range(1, min(most, len(members) - 1) + 1):
         own = heavy[:size]
         design = np.column_stack([columns[:, own], np.ones(len(columns))])
-        part: Array = np.linalg.lstsq(design, target)[0][:-1]
-        path.append(_placed(columns.shape[1], own, part))
+        solved = np.linalg.lstsq(design, target)[0].astype(np.float64)
+        path.append(_placed(columns.shape[1], own, solved[:-1]))
     return [*path, _placed(columns.shape[1], members, weights)]
