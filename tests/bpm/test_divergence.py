@@ -13,10 +13,11 @@ from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_val_sc
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from parsimon.bpm import DivergenceMKL, least_divergence
-from parsimon.bpm.kernel_weights import local_divergence
+from parsimon.bpm import DivergenceMKL
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor
+from parsimon.inference import least_divergence
+from parsimon.inference.kernel_weights import local_divergence
 from parsimon.kernels import Linear, Sigmoid, Spectrum, SquaredExponential
 from parsimon.rvm import RVC
 from parsimon.svm import EvolutionarySVC

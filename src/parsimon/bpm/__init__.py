@@ -5,6 +5,5 @@ precomputed kernel.
 """
 
 from parsimon.bpm.divergence import DivergenceMKL
-from parsimon.bpm.kernel_weights import KernelWeights, least_divergence
 
-__all__ = ["DivergenceMKL", "KernelWeights", "least_divergence"]
+__all__ = ["DivergenceMKL"]

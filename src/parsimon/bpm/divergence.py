@@ -1,7 +1,7 @@
 """Several kernels become one: the mixture nearest to the kernel that the labels would be.
 
 `DivergenceMKL` turns rows into one kernel matrix for any machine with ``kernel="precomputed"``;
-the mathematics is in `kernel_weights`.
+the mathematics is `parsimon.inference.least_divergence`.
 """
 
 import warnings
@@ -19,8 +19,8 @@ from sklearn.utils.validation import validate_data as scikit_validate_data
 from parsimon._checks import check_choice, check_count, check_positive, did_you_mean, finite_matrix
 from parsimon._data import check_classes, validate_data
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon.bpm.kernel_weights import Divergence, KernelWeights, least_divergence
 from parsimon.exceptions import InvalidInputError
+from parsimon.inference import KernelWeights, least_divergence
 from parsimon.kernels import FunctionKernel, Kernel, Spectrum, from_sklearn
 from parsimon.kernels.adapters import as_kernel
 
@@ -170,7 +170,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self,
         kernels: Any = None,
         *,
-        divergence: Divergence = "labels_to_kernel",
+        divergence: Literal["labels_to_kernel", "kernel_to_labels"] = "labels_to_kernel",
         ridge: float | Literal["learn"] = "learn",
         normalise: bool = True,
         max_iter: int = 300,
