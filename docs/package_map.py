@@ -74,6 +74,7 @@ ROWS = (
         GREEN,
         [
             Package("gp", "Gaussian processes", ("classifier", "regressor", "search")),
+            Package("bpm", "Bayes points", ("classifier", "gamma_ep")),
             Package("rvm", "relevance vectors", ("classifier", "regressor", "pareto")),
             Package("svm", "support vectors", ("pareto", "transductive", "indefinite")),
             Package("phylo", "trees of species", ("tree", "pgls", "phyrvm")),

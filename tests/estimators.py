@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from parsimon.bpm import DivergenceMKL
+from parsimon.bpm import BayesPointClassifier, DivergenceMKL
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -35,6 +35,9 @@ CASES = {
     ),
     "KernelSearch": (KernelSearch(depth=1, cv=2, random_state=0), TWO),
     "KernelSearch of a number": (KernelSearch(depth=1, cv=2, random_state=0), NUMBER),
+    "BayesPointClassifier": (BayesPointClassifier(), TWO),
+    "BayesPointClassifier of a kernel": (BayesPointClassifier("rbf"), THREE),
+    "BayesPointClassifier of a stream": (BayesPointClassifier(inference="adf"), THREE),
     "RVC": (RVC(), TWO),
     "RVC of three classes": (RVC(), THREE),
     "multinomial RVC": (RVC(multi_class="multinomial", gamma=0.3), THREE),

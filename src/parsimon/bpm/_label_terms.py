@@ -102,6 +102,11 @@ class LabelTerms:
         """Return the same terms with another share of wrong labels."""
         return LabelTerms(**vars(self) | {"flip": np.full(len(self.y), flip)})
 
+    def only(self, kept: Mask) -> "LabelTerms":
+        """Return the same terms with no weight on the other rows; kept (n,)."""
+        less = {"used": self.used & kept, "partial": self.partial & kept}
+        return LabelTerms(**vars(self) | less | {"copies": np.where(kept, self.copies, 0.0)})
+
     def of_rows(self, rows: slice) -> "LabelTerms":
         """Return the terms of some rows."""
         each = {name: part[rows] for name, part in vars(self).items() if name != "noise"}
@@ -142,6 +147,16 @@ class LabelTerms:
         """Return the probability of each row's label, were it right; shape (n,)."""
         signed = Latent(self.y * hole.mean, hole.variance + self.extra)
         return positive_share(signed, self.noise)
+
+
+def class_shares(chances: list[Array]) -> Array:
+    """Return class probabilities from those of each class against the rest, shape (m, k)."""
+    if len(chances) == 1:
+        return np.column_stack([1.0 - chances[0], chances[0]])
+    every = np.column_stack(chances)
+    total = every.sum(axis=1, keepdims=True)
+    probability: Array = np.where(total > 0, every / np.maximum(total, 1e-300), 1 / len(chances))
+    return probability
 
 
 def mixture_tilted(hole: Latent, terms: LabelTerms) -> tuple[Array, Tilted]:

@@ -4,17 +4,19 @@ Each row's probit term is replaced by a Gaussian site. When the row is visited a
 taken out first, and the mean of what is left is moved by gamma times the row's last push, `alpha`.
 At gamma = -1 that is expectation propagation; other values belong to no likelihood (see
 docs/explanation/bayes-point-machines.md) and are here for study. `gamma_ep` keeps a covariance of
-weights, `kernel_gamma_ep` one of latent values; at gamma = -1 they agree.
+weights, `kernel_gamma_ep` one of latent values; at gamma = -1 they agree. `AlphaRows` and
+`SupportRows` say on which rows alone a boundary can be fitted again.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from parsimon._checks import check_count, check_positive, finite_matrix
 from parsimon._compiled import compiled
-from parsimon._typing import Array
+from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import checked_signs
 from parsimon.linalg import jittered_cholesky
@@ -189,6 +191,116 @@ def kernel_weights(found: GammaPosterior, y: Array) -> Array:
     """Return b with latent mean ``K(X_star, X) @ b`` from `kernel_gamma_ep`, shape (n,)."""
     weights: Array = np.asarray(y) * (found.shift - found.precision * found.mean)
     return weights
+
+
+@dataclass(frozen=True)
+class AlphaRows:
+    """Keep the rows that push the boundary of a gamma-EP with gamma above zero [1]_.
+
+    With gamma > 0 a row that is classified with room to spare pushes less from pass to pass; rows
+    whose `alpha`, in units of the label's noise, is above the threshold stay.
+
+    Parameters
+    ----------
+    threshold : float
+        0.001 is "gamma-EP1" of the source, 0.0001 its "gamma-EP2".
+    gamma : float
+        Above zero; the greater, the fewer rows, and the less the passes settle.
+    max_passes : int
+
+    References
+    ----------
+    .. [1] Fearn (2021), PhD thesis, University of Bristol, section 4.1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=100)
+    >>> y = np.where(x + 0.2 * rng.normal(size=100) > 0, 1.0, -1.0)
+    >>> kept = AlphaRows().kept(np.column_stack([x, np.ones(100)]), y, np.array([25.0, 25.0]))
+    >>> bool(np.abs(x[kept]).max() < np.abs(x).max()), int(kept.sum()) < 100
+    (True, True)
+    """
+
+    threshold: float = 1e-3
+    gamma: float = 0.5
+    max_passes: int = 100
+
+    def kept(self, design: Array, y: Array, variances: Array) -> Mask:
+        """Return which rows stay; design (n, p), y (n,) of -1 and 1, prior variances (p,)."""
+        check_positive("threshold", self.threshold)
+        check_positive("gamma", self.gamma)
+        found = gamma_ep(
+            design, y, gamma=self.gamma, prior_variance=variances, max_passes=self.max_passes
+        )
+        return _with_both_classes(found.alpha > self.threshold, found.alpha, y)
+
+
+@dataclass(frozen=True)
+class SupportRows:
+    """Keep the support vectors of a support vector machine: an idea of Minka's [1]_.
+
+    Parameters
+    ----------
+    C : float
+        Cost of its errors.
+    nu : float, optional
+        Instead of C, the least share of support vectors.
+
+    References
+    ----------
+    .. [1] Minka (2001), PhD thesis, MIT; tested by Fearn (2021), section 4.1.
+
+    Examples
+    --------
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.sign(x)
+    >>> SupportRows().kept(np.column_stack([x, np.ones(40)]), y, np.array([25.0, 1.0])).sum() < 40
+    np.True_
+    """
+
+    C: float = 1.0
+    nu: float | None = None
+
+    def kept(self, design: Array, y: Array, variances: Array) -> Mask:
+        """Return which rows stay; design (n, p), y (n,) of -1 and 1, prior variances (p,)."""
+        from sklearn.svm import SVC, NuSVC
+
+        machine = SVC(kernel="linear", C=check_positive("C", self.C))
+        if self.nu is not None:
+            machine = NuSVC(kernel="linear", nu=check_positive("nu", self.nu))
+        machine.fit(design * np.sqrt(variances), y)
+        kept = np.zeros(len(y), dtype=bool)
+        kept[machine.support_] = True
+        return kept
+
+
+RowRule: TypeAlias = AlphaRows | SupportRows
+_NAMED_RULES: dict[str, RowRule] = {"alpha": AlphaRows(), "support": SupportRows()}
+
+
+def row_rule(spec: Any, inference: str = "ep") -> RowRule:
+    """Return the rule that a name or a rule means, refused where rows come one by one."""
+    if inference == "adf":
+        raise InvalidInputError('sparsify needs all rows at once; leave out inference="adf".')
+    if isinstance(spec, AlphaRows | SupportRows):
+        return spec
+    if isinstance(spec, str) and spec in _NAMED_RULES:
+        return _NAMED_RULES[spec]
+    raise InvalidInputError(
+        f'sparsify must be None, "alpha", "support", AlphaRows(...) or SupportRows(...), '
+        f"got {spec!r}."
+    )
+
+
+def _with_both_classes(kept: Mask, push: Array, y: Array) -> Mask:
+    """Return the rows that are kept, with the hardest pushing one of a class that has none."""
+    kept = kept.copy()
+    for label in (-1.0, 1.0):
+        own = np.flatnonzero(y == label)
+        if len(own) and not kept[own].any():
+            kept[own[np.argmax(push[own])]] = True
+    return kept
 
 
 def _checked(
