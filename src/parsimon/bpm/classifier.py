@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -43,7 +43,7 @@ from parsimon.bpm._weights import (
     pac_bayes_bounds,
     propagate,
 )
-from parsimon.bpm.gamma_ep import RowRule, gamma_ep, row_rule
+from parsimon.bpm.gamma_ep import FewRows, RowRule, gamma_ep
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
 
@@ -52,7 +52,7 @@ def _is_linear(estimator: Any) -> bool:
     return isinstance(estimator.kernel, str) and estimator.kernel == "linear"
 
 
-class BayesPointClassifier(ClassifierMixin, BaseEstimator):
+class BayesPointClassifier(ClassifierMixin, FewRows):
     """Linear or kernel classifier that averages over all boundaries, by expectation propagation.
 
     The label is the sign of a latent function plus noise. The posterior of the function's weights
@@ -180,7 +180,8 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):
         self.standardise = standardise
         self.half_life = half_life
         self.max_iter = max_iter
-        self.sparsify = sparsify
+        if sparsify is not None:
+            self.sparsify = sparsify
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the posterior of the weights.
@@ -381,8 +382,7 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidInputError(f"fraction must be at most 1, got {self.fraction!r}.")
         if self.half_life is not None:
             check_positive("half_life", self.half_life)
-        if self.sparsify is not None:
-            row_rule(self.sparsify, self.inference)
+        self.rule_for_rows()
         if self.inference == "adf" and not _is_linear(self):
             raise InvalidInputError('inference="adf" needs kernel="linear".')
         if self.gamma != -1 and (self.inference != "ep" or self.label_noise != 0):
@@ -423,8 +423,8 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):
             features, made = chosen_features(self, rows.X, terms, weights)
         terms = LabelTerms(**vars(terms) | {"extra": made.extra})
         found = fit_weights(made.design, terms, self._prior())
-        if self.sparsify is not None:
-            terms = terms.only(row_rule(self.sparsify).kept(made.design, y, found.variances))
+        if (rule := self.rule_for_rows()) is not None:
+            terms = terms.only(rule.kept(made.design, y, found.variances))
             found = propagate(made.design, found.variances, terms.flipped(found.flip))
         if not found.converged:
             warnings.warn(
@@ -447,7 +447,7 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):
         self._weights = [one.weights for one in posteriors]
         self.log_evidence_ = float(sum(one.log_evidence for one in posteriors))
         self.n_iter_ = max(max(one.n_iterations for one in posteriors), 1)
-        if self.sparsify is not None:
+        if self.rule_for_rows() is not None:
             kept = np.any([one[2].used for one in fits], axis=0)
             self.support_ = np.flatnonzero((rows.which >= 0) & kept[np.maximum(rows.which, 0)])
         self.label_noise_ = np.array([one.flip for one in posteriors])

@@ -85,5 +85,5 @@ def _measured(model: Any, X: Any, y: Any, cv: Any, groups: Any) -> tuple[float, 
     """Return a rule's error on rows left out, the rows that it keeps of all, and that fit."""
     scores = cross_val_score(model, X, y, cv=cv, groups=groups, error_score="raise")
     fitted = model.fit(X, y)
-    n_kept = len(np.asarray(y)) if model.sparsify is None else len(fitted.support_)
+    n_kept = len(getattr(fitted, "support_", np.asarray(y)))
     return 1.0 - float(np.mean(scores)), n_kept, fitted
