@@ -172,22 +172,16 @@ def mixture_tilted(hole: Latent, terms: LabelTerms) -> tuple[Array, Tilted]:
         return log_ndtr(z), Tilted(y * ratio * scale, ratio * (z + ratio) * scale**2)
     scale = 1.0 / np.sqrt(np.square(terms.noise.sd)[:, None] + hole.variance)
     z = y * hole.mean * scale
-    # Relative to the widest noise, whose tail is the last to vanish.
+    # Relative to the greatest of them, which may be nearly zero itself.
     log_share = np.log(terms.noise.share)[:, None] + log_ndtr(z)
     top = np.max(log_share, axis=0)
-    share = np.exp(log_share - top)
-    right = (1.0 - 2.0 * flip) * np.exp(np.minimum(top, 0.0))
-    mass = flip + right * share.sum(axis=0)
-    first = share * mills_ratio(z) * scale
-    slope = right * first.sum(axis=0) / mass
-    bend = right * (first * z * scale).sum(axis=0) / mass
-    logs = np.where(flip > 0, np.log(mass), top + np.log(share.sum(axis=0)))
-    tiny = mass <= 0
-    if tiny.any():
-        total = share[:, tiny].sum(axis=0)
-        slope[tiny] = first[:, tiny].sum(axis=0) / total
-        bend[tiny] = (first * z * scale)[:, tiny].sum(axis=0) / total
-    return logs, Tilted(y * slope, slope**2 + bend)
+    right = (1.0 - 2.0 * flip) * np.exp(log_share - top)
+    wrong = np.where(flip > 0, flip * np.exp(np.minimum(-top, 700.0)), 0.0)
+    mass = wrong + right.sum(axis=0)
+    first = right * mills_ratio(z) * scale
+    slope = first.sum(axis=0) / mass
+    bend = (first * z * scale).sum(axis=0) / mass
+    return top + np.log(mass), Tilted(y * slope, slope**2 + bend)
 
 
 def _power(hole: Latent, terms: LabelTerms, chosen: Indices) -> tuple[Array, Tilted]:

@@ -9,10 +9,11 @@ beliefs from parts of a table are merged by adding them.
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
 
-from parsimon._compiled import compiled
 from parsimon._typing import Array, Indices
 from parsimon.bpm._features import Standard, units
 from parsimon.bpm._label_terms import Noise
@@ -191,17 +192,21 @@ class Filter:
         precision, shift = belief.precision.copy(), belief.shift.copy()
         wrong, log_evidence = belief.wrong.copy(), belief.log_evidence.copy()
         k = len(shift)
-        chances = np.empty((k, len(X)))
-        share, sd = np.array(self.noise.share), np.array(self.noise.sd)
+        chances = np.full((k, len(X)), 0.5)
         learns = self.prior.label_noise == "learn"
         flips = belief.flips(self.prior)
         for place in range(k):
             y = np.where(codes == (1 if k == 1 else place), 1.0, -1.0)
             sites = np.zeros((2, len(X)))
-            wrong[place], log_evidence[place] = _filter_rows(
-                design, y, weights, mean[place], covariance[place], sites, chances[place],
-                share, sd, flips[place], learns, wrong[place], belief.weight, log_evidence[place],
-            )  # fmt: skip
+            counted = _Wrongness(float(flips[place]), learns, float(wrong[place]), belief.weight)
+            log_evidence[place] += _filter_rows(
+                _Rows(design, y, weights, sites, chances[place]),
+                mean[place],
+                covariance[place],
+                self.noise,
+                counted,
+            )
+            wrong[place] = counted.wrong
             precision[place] += (design * sites[0][:, None]).T @ design
             shift[place] += design.T @ sites[1]
         return replace(
@@ -299,65 +304,98 @@ def _scores(chances: Array, codes: Indices, weights: Array) -> Array:
     return np.array([weights.sum(), weights @ wrong, weights @ losses])
 
 
-@compiled
+class _Rows(NamedTuple):
+    """Rows of one function on their way through the filter.
+
+    design (m, p), y (m,), weights (m,): With labels -1 and 1.
+    sites (2, m), chances (m,): Filled with the rows' sites, and with the chances of the positive
+        class before a row is used.
+    """
+
+    design: Array
+    y: Array
+    weights: Array
+    sites: Array
+    chances: Array
+
+
 def _filter_rows(
-    design: Array,
-    y: Array,
-    weights: Array,
-    mean: Array,
-    covariance: Array,
-    sites: Array,
-    chances: Array,
-    share: Array,
-    sd: Array,
-    flip: float,
-    learns: bool,
-    wrong: float,
-    weight: float,
-    log_evidence: float,
-) -> tuple[float, float]:
-    """Use each row once, changing mean, covariance, sites and chances of the positive class.
+    rows: _Rows, mean: Array, covariance: Array, noise: Noise, wrongness: "_Wrongness"
+) -> float:
+    """Use each row once; return the log probability of the labels, each before its use.
 
     A row of weight w is used floor(w) times, and then the rest of w counts as a part of a site.
+    Plain calls of BLAS: a compiled loop is five times as fast, and takes 100 MB and seconds to be
+    loaded.
     """
-    widest = np.max(sd) ** 2
-    for row in range(len(design)):
-        x = design[row]
-        left, is_first = weights[row], True
+    matrix, mean = np.array(covariance, order="F"), mean.copy()
+    terms = [(share, sd * sd) for share, sd in zip(*noise, strict=True)]
+    log_evidence = 0.0
+    for row, (y, left) in enumerate(zip(rows.y.tolist(), rows.weights.tolist(), strict=True)):
+        x = rows.design[row]
+        is_first = True
         while left > 0.0:
             part = min(left, 1.0)
             left -= part
-            column = covariance @ x
-            variance, latent = x @ column, x @ mean
-            mass, slope, bend = 0.0, 0.0, 0.0
-            for term in range(len(share)):
-                scale = 1.0 / math.sqrt(sd[term] * sd[term] + variance)
-                z = y[row] * latent * scale
-                density = share[term] * math.exp(-0.5 * z * z) / _ROOT_2_PI
-                mass += share[term] * 0.5 * math.erfc(-z / _ROOT_2)
-                slope += density * scale
-                bend += density * z * scale * scale
+            column = dsymv(1.0, matrix, x, lower=1)
+            variance, latent = ddot(x, column), ddot(x, mean)
+            mass, slope, curvature, log_mass = _tilt(y * latent, variance, terms, wrongness.flip)
             if is_first:
-                chances[row] = mass if y[row] > 0 else 1.0 - mass
+                rows.chances[row] = mass if y > 0 else 1.0 - mass
                 is_first = False
-            right = (1.0 - 2.0 * flip) * mass
-            total = max(flip + right, 1e-290)
-            log_evidence += part * math.log(total)
-            slope *= (1.0 - 2.0 * flip) / total
-            curvature = max(slope * slope + (1.0 - 2.0 * flip) * bend / total, 0.0)
-            if flip + right < 1e-280:
-                # So far on the wrong side, the widest noise pulls like a spring.
-                slope, curvature = -y[row] * latent / (widest + variance), 1.0 / (widest + variance)
-            slope *= y[row]
-            if learns:
-                wrong += part * flip * (1.0 - mass) / total
-                weight += part
-                flip = (SEEN_WRONG + wrong) / (SEEN_WRONG + SEEN_RIGHT + weight)
+            log_evidence += part * log_mass
+            wrongness.see(part, mass)
             scale = part / max(1.0 - variance * curvature, 1e-10)
-            precision, shift = scale * curvature, scale * (slope + latent * curvature)
+            precision, shift = scale * curvature, scale * (y * slope + latent * curvature)
             stretch = 1.0 + precision * variance
-            mean += column * ((shift - precision * latent) / stretch)
-            covariance -= np.outer(column * (precision / stretch), column)
-            sites[0, row] += precision
-            sites[1, row] += shift
-    return wrong, log_evidence
+            daxpy(column, mean, a=(shift - precision * latent) / stretch)
+            dsyr(-precision / stretch, column, lower=1, a=matrix, overwrite_a=1)
+            rows.sites[0, row] += precision
+            rows.sites[1, row] += shift
+    return log_evidence
+
+
+def _tilt(
+    latent: float, variance: float, terms: list[tuple[float, float]], flip: float
+) -> tuple[float, float, float, float]:
+    """Return chance of a right label, slope, curvature and log normaliser of one row's term.
+
+    `latent` is multiplied by the label, and so is the slope. What `mixture_tilted` does for many.
+    """
+    mass, slope, bend = 0.0, 0.0, 0.0
+    for share, noise in terms:
+        scale = 1.0 / math.sqrt(noise + variance)
+        z = latent * scale
+        density = share * scale * math.exp(-0.5 * z * z) / _ROOT_2_PI
+        mass += share * 0.5 * math.erfc(-z / _ROOT_2)
+        slope += density
+        bend += density * z * scale
+    total = flip + (1.0 - 2.0 * flip) * mass
+    if total < 1e-280:
+        # So far on the wrong side, the widest noise pulls like a spring.
+        pull = 1.0 / (terms[-1][1] + variance)
+        return mass, -latent * pull, pull, -0.5 * latent * latent * pull
+    right = (1.0 - 2.0 * flip) / total
+    slope *= right
+    return mass, slope, max(slope * slope + right * bend, 0.0), math.log(total)
+
+
+@dataclass
+class _Wrongness:
+    """The share of wrong labels, learnt on the way if it is to be.
+
+    wrong, weight: Labels held to be wrong, and all labels, so far.
+    """
+
+    flip: float
+    learns: bool
+    wrong: float
+    weight: float
+
+    def see(self, part: float, mass: float) -> None:
+        """Count a label that had this chance if it is right."""
+        if self.learns:
+            flip = self.flip
+            self.wrong += part * flip * (1.0 - mass) / (flip + (1.0 - 2.0 * flip) * mass)
+            self.weight += part
+            self.flip = (SEEN_WRONG + self.wrong) / (SEEN_WRONG + SEEN_RIGHT + self.weight)

@@ -113,9 +113,10 @@ def gamma_ep(
     (array([-0.03,  1.19]), -1.692, 0.0)
     """
     signs, gamma, noise = _checked(y, gamma, noise_sd, max_passes)
-    design = np.ascontiguousarray(signs[:, None] * finite_matrix(design, "design"))
+    design = finite_matrix(design, "design")
     if len(design) != len(signs):
         raise InvalidInputError(f"There are {len(design)} rows of design but {len(signs)} labels.")
+    design = np.ascontiguousarray(signs[:, None] * design)
     prior = np.ones(design.shape[1]) if prior_variance is None else np.asarray(prior_variance)
     sites = np.zeros((5, len(signs)))
     mean, covariance = np.zeros(design.shape[1]), np.diag(prior.astype(np.float64))
@@ -169,9 +170,10 @@ def kernel_gamma_ep(
     -1.692
     """
     signs, gamma, noise = _checked(y, gamma, noise_sd, max_passes)
-    gram = finite_matrix(gram, "gram") * np.outer(signs, signs)
+    gram = finite_matrix(gram, "gram")
     if gram.shape != (len(signs), len(signs)):
         raise InvalidInputError(f"gram must be square for {len(signs)} rows, got {gram.shape}.")
+    gram = gram * np.outer(signs, signs)
     gram[np.diag_indices_from(gram)] += noise
     sites, logs = np.zeros((5, len(signs))), np.zeros(len(signs))
     covariance, mean = gram.copy(), np.zeros(len(signs))
