@@ -2,9 +2,11 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MultipleLocator, PercentFormatter
+from sklearn.datasets import load_breast_cancer
 
-from parsimon._style import BLUE, GREEN, GREY, VERMILION, figure_style
-from parsimon.bpm import BayesPointClassifier
+from parsimon._style import BLUE, GREEN, GREY, VERMILION, figure_style, new_axes
+from parsimon.bpm import AlphaRows, BayesPointClassifier, SupportRows, sparsity_front
 
 # Copies of one row, as in Fearn (2021), figure 4.3.
 N_COPIES = 100
@@ -55,3 +57,32 @@ def draw_chances(ax, model, X, y):
         ax.scatter(*own.T, s=26, color=colour, marker=marker, linewidths=0, label=f"class {code}")
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x1", aspect="equal")
     ax.grid(False)
+
+
+def few_rows():
+    """Breast cancer: the error on rows left out against how many of the 569 rows a fit keeps."""
+    X, y = load_breast_cancer(return_X_y=True)
+    families = {
+        "rows that push in gamma-EP": [AlphaRows(t) for t in (1e-4, 1e-3, 1e-2, 3e-2, 0.1)],
+        "support vectors": [SupportRows(C) for C in (0.01, 0.1, 1.0, 10.0, 100.0)],
+        "all rows": [None],
+    }
+    looks = [(BLUE, "o"), (VERMILION, "^"), (GREEN, "s")]
+    ax = new_axes()
+    joined = None
+    for (name, rules), (colour, marker) in zip(families.items(), looks, strict=True):
+        # A front alone would leave out the rules that another one beats.
+        own = [sparsity_front(BayesPointClassifier(), X, y, rules=[rule]) for rule in rules]
+        points = np.vstack([one.values for one in own])
+        ax.plot(points[:, 1], points[:, 0], marker, color=colour, markersize=8, label=name)
+        for one in own:
+            joined = one if joined is None else joined.union(one)
+    best = joined.values[np.argsort(joined.values[:, 1])]
+    ax.step(best[:, 1], best[:, 0], where="post", color=GREY, zorder=0, label="front")
+    ax.set(xscale="log", xlabel="rows kept", ylabel="error on rows left out", ylim=(0, None))
+    ax.set_xticks([20, 50, 100, 200, 569], [20, 50, 100, 200, 569])
+    ax.minorticks_off()
+    ax.yaxis.set_major_locator(MultipleLocator(0.05))
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.legend()
+    return ax
