@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from parsimon.bpm import BayesPointClassifier, DivergenceMKL
+from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -52,6 +52,7 @@ CASES = {
         SOME,
     ),
     "DivergenceMKL": (DivergenceMKL(), TWO),
+    "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
     "P3CA": (P3CA(TREE, n_components=2), None),
