@@ -91,7 +91,7 @@ class Contender:
 
     name: As a reader has it.
     key: As options have it.
-    family: "gp", "rvm", "svm"; "rival" for scikit-learn's, "own" for a user's; "guessing".
+    family: "gp", "rvm", "bpm", "svm"; "rival" for scikit-learn's, "own" for a user's; "guessing".
     words: What it is.
     make: Returns an estimator for a setting.
     most_rows: Beyond that many rows it is fitted to a sample.
@@ -173,6 +173,17 @@ def _relevance(setting: Setting) -> Any:
     # A function at every row of many costs half a minute and predicts no better.
     centres = _CENTRES if setting.n_rows > _ALL_CENTRES else None
     return made(centres=centres, random_state=setting.seed)
+
+
+def _bayes_point(setting: Setting) -> Any:
+    from parsimon.bpm import BayesPointClassifier
+
+    del setting
+    return BayesPointClassifier()
+
+
+def _no_classes(setting: Setting) -> str:
+    return "it answers questions of classes only" if setting.is_number else ""
 
 
 def _margin(setting: Setting) -> Any:
@@ -300,6 +311,14 @@ OURS = (
         make=_relevance,
         most_rows=_RELEVANCE_ROWS,
         refuses=_too_wide,
+    ),
+    Contender(
+        name="Bayes point machine",
+        key="bpm",
+        family="bpm",
+        words="the average of all straight borders",
+        make=_bayes_point,
+        refuses=_no_classes,
     ),
     Contender(
         name="plain Gaussian process",
