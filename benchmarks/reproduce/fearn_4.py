@@ -23,6 +23,7 @@ from parsimon.exceptions import DatasetNotFoundError
 
 # Log evidence of two weights by quadrature: how far expectation propagation may be from it.
 NEAR = 0.1
+N_SEPARATED = 10
 
 
 def rows(*, quick: bool) -> list[Row]:
@@ -77,8 +78,9 @@ def evidence_rows() -> list[Row]:
             "|printed - quadrature|, nats; corrected",
             abs(printed - exact),
             abs(found.log_evidence - exact),
-            note=f"printed {printed:+.4f}: above zero it is no probability",
+            note=f"printed {printed:+.4f}",
         ),
+        _above_one_row(),
         Row(
             case,
             "log evidence at gamma = 0.5, corrected; quadrature",
@@ -87,3 +89,19 @@ def evidence_rows() -> list[Row]:
             note="other gammas than -1 belong to no likelihood",
         ),
     ]
+
+
+def _above_one_row() -> Row:
+    """Return how often the printed evidence of rows that a line separates is above 1."""
+    printed = []
+    for seed in range(N_SEPARATED):
+        x = np.random.default_rng(seed).normal(size=100)
+        found = gamma_ep(np.column_stack([np.ones(100), x]), np.sign(x))
+        printed.append(printed_evidence(found, -1.0))
+    return Row(
+        "Section 0, evidence of 100 rows apart",
+        "printed evidences above 1 at gamma = -1; samples",
+        int(np.sum(np.array(printed) > 0)),
+        N_SEPARATED,
+        note=f"greatest log evidence {max(printed):+.2f}; a probability has none above zero",
+    )
