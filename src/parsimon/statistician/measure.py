@@ -40,7 +40,7 @@ def surprising_rows(
     found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
     """Return the rows that the model expected least, the most surprising first."""
-    return _rows(found, own, surprise(found.question, own), most)
+    return _rows(found.question, found.chosen.variables, surprise(found.question, own), own, most)
 
 
 def influential_rows(
@@ -50,7 +50,7 @@ def influential_rows(
     changes = found.influence()
     if changes is None or len(changes) != len(found.question.y):
         return ()
-    return _rows(found, own, changes, most)
+    return _rows(found.question, found.chosen.variables, changes, own, most)
 
 
 def surprise(question: Question, own: OwnPredictions) -> Array:
@@ -66,10 +66,9 @@ def surprise(question: Question, own: OwnPredictions) -> Array:
 
 
 def _rows(
-    found: FamilyResult, own: OwnPredictions, scores: Array, most: int
+    question: Question, variables: Sequence[str], scores: Array, own: OwnPredictions, most: int
 ) -> tuple[RowFinding, ...]:
     """Return the rows of greatest score; among equals, in the order of the table."""
-    question, variables = found.question, found.chosen.variables
     order = np.argsort(-scores, kind="stable")[:most]
     return tuple(
         RowFinding(
@@ -149,6 +148,23 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
     if outside is not None and seen.any():
         y, probability = y[seen], outside.probability_or_value[seen]
         checks, ranked = replace(checks, source="outer folds"), probability
+    return _judged(checks, y, probability, ranked)
+
+
+def outside_checks(question: Question, own: OwnPredictions, columns: Sequence[str]) -> Checks:
+    """Judge predictions of all rows of a question by models that never saw them.
+
+    columns: Those whose cells are quoted from surprising rows.
+    """
+    rows = _rows(question, columns, surprise(question, own), own, MOST_ROWS)
+    checks = Checks(source="outer folds", surprising=rows)
+    if question.is_number:
+        return replace(checks, coverage=_coverage(question.y, own))
+    return _judged(checks, np.asarray(question.y, dtype=np.float64), own.value, own.value)
+
+
+def _judged(checks: Checks, y: Array, probability: Array, ranked: Array) -> Checks:
+    """Add calibration, curve and Brier score; shapes (n,)."""
     slope, intercept = calibration_line(y, probability)
     roc, hull = _ranking(y, ranked)
     if roc is not None and checks.source == "outer folds":

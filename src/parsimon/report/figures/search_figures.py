@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -284,10 +284,9 @@ def error_steps(
 
 def _caption(knee: int | None, chosen: int | None) -> str:
     return (
-        "Error of the best model of each size on the folds of the search, hence optimistic; bars: "
-        "one standard error."
+        "Error of the best model of each size on the folds of the search; bars: one standard error."
         + (" Ring: after it size buys less." if knee is not None else "")
-        + (" Vermilion: the model of this report." if chosen is not None else "")
+        + (" Vermilion: the model that is drawn." if chosen is not None else "")
     )
 
 
@@ -367,61 +366,49 @@ def _mark(
         )
 
 
-# Where a name may stand beside its point, in points of type: right, left, above, below.
-_PLACES = ((9, 7), (9, -11), (-9, 7), (-9, -11), (9, 20), (-9, 20), (9, -24), (-9, -24))
-_LETTER, _LINE = 5.6, 12.0
-
-
 def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the honest error of each model, with its interval, against its size in bits."""
+    """Draw the honest error of each model, with its interval, the smallest model on top."""
     known = [model for model in comparison.models if np.isfinite(model.size)]
-    # Guessing is far above what has learnt something, which would be squeezed together.
+    # Guessing is far off what has learnt something, which would be squeezed together.
     models = [model for model in known if model.is_level or model.family != "guessing"]
     if not models:
         raise InvalidInputError("There is no model with a size to draw.")
+    models = sorted(models, key=lambda model: model.size)
+    numbers = comparison.metric == "variance left"
     with figure_style():
-        ax = new_axes(ax, figsize=(7.6, 4.6))
-        ax.set_xscale("log")
-        for model in models:
-            _draw_model(ax, model)
-        sizes = [max(1.0, model.size) for model in models]
-        ax.set_xlim(min(sizes) / 6, max(sizes) * 4)
-        low = min(model.error.low for model in models)
-        high = max(model.error.high for model in models)
-        room = 0.08 * (high - low or 0.1)
-        ax.set_ylim(max(0.0, low - room), high + room)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        ax.xaxis.set_minor_formatter(lambda _, __: "")
-        ax.set_xlabel("bits that it takes to write the model down")
-        numbers = comparison.metric == "variance left"
-        ax.set_ylabel("variance left unexplained" if numbers else "wrong answers on new rows")
-        _write_names(ax, models)
+        ax = new_axes(ax, figsize=(5.6, 0.8 + 0.31 * len(models)))
+        for place, model in enumerate(models):
+            _draw_model(ax, model, place, numbers=numbers)
+        names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
+        ax.set_yticks(range(len(models)), names)
+        for text, model in zip(ax.get_yticklabels(), models, strict=True):
+            text.set_color(_model_tint(model))
+            text.set_fontweight("bold" if model.recommended else "normal")
+        ax.set_ylim(len(models) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="y", visible=False)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.set_xlabel("variance explained" if numbers else "wrong answers on new rows")
     ax.set_label(
-        "Honest error of each model against its size; bars: 95 % intervals. Vermilion: the model "
-        "that is recommended; blue: those that cannot be told from the best; grey rings: the "
-        "others. Small and low is good." + _beyond(known, models)
+        f"{'What each model explains' if numbers else 'Honest error'}, the smallest model first, "
+        "with 95 % intervals. Vermilion: the model to use; blue: cannot be told from the best; "
+        "grey: worse."
     )
     return ax
 
 
-def _beyond(known: Sequence[ComparedModel], drawn: Sequence[ComparedModel]) -> str:
-    left = [one for one in known if one not in drawn]
-    said = [f"{one.name}, {percent(one.error.estimate)} with {one.size:.0f} bits" for one in left]
-    return f" Not drawn: {'; '.join(said)}." if said else ""
-
-
-def _draw_model(ax: "Axes", model: ComparedModel) -> None:
-    tint = _model_tint(model)
-    below = max(0.0, model.error.estimate - model.error.low)
-    above = max(0.0, model.error.high - model.error.estimate)
+def _draw_model(ax: "Axes", model: ComparedModel, place: int, *, numbers: bool) -> None:
+    tint, error = _model_tint(model), model.error
+    middle, low, high = error.estimate, error.low, error.high
+    if numbers:
+        middle, low, high = 1 - middle, 1 - high, 1 - low
     ax.errorbar(
-        [max(1.0, model.size)],
-        [model.error.estimate],
-        yerr=[[below], [above]],
+        [middle],
+        [place],
+        xerr=[[max(0.0, middle - low)], [max(0.0, high - middle)]],
         color=tint,
         marker="D" if model.recommended else "o",
-        markersize=10 if model.recommended else 7,
+        markersize=9 if model.recommended else 7,
         # A ring is told from a disc without colour.
         markerfacecolor=tint if model.is_level else "none",
         elinewidth=1.4,
@@ -434,45 +421,3 @@ def _model_tint(model: ComparedModel) -> str:
     if model.recommended:
         return VERMILION
     return BLUE if model.is_level else GREY
-
-
-def _write_names(ax: "Axes", models: Sequence[ComparedModel]) -> None:
-    """Write each name beside its point, where it covers no other."""
-    to_points: Any = ax.transData.transform
-    scale = 72 / ax.figure.dpi
-    spots = [to_points((max(1.0, one.size), one.error.estimate)) * scale for one in models]
-    taken = [(x - 6, x + 6, y - 6, y + 6) for x, y in spots]
-    for model, (x, y) in sorted(zip(models, spots, strict=True), key=lambda one: -one[1][1]):
-        text = label(model.name, 26)
-        width = _LETTER * len(text)
-        boxes = [_name_box(x + dx, y + dy, width, left=dx < 0) for dx, dy in _PLACES]
-        place = min(range(len(boxes)), key=lambda k: (_shared_area(boxes[k], taken), k))
-        taken.append(boxes[place])
-        dx, dy = _PLACES[place]
-        ax.annotate(
-            text,
-            (max(1.0, model.size), model.error.estimate),
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha="right" if dx < 0 else "left",
-            va="baseline",
-            fontsize=9.5,
-            color=_model_tint(model),
-            fontweight="bold" if model.recommended else "normal",
-        )
-
-
-def _name_box(x: float, y: float, width: float, *, left: bool) -> tuple[float, float, float, float]:
-    return (x - width, x, y, y + _LINE) if left else (x, x + width, y, y + _LINE)
-
-
-def _shared_area(
-    box: tuple[float, float, float, float], taken: Sequence[tuple[float, float, float, float]]
-) -> float:
-    """Return the area that a box shares with others."""
-    shared = 0.0
-    for x0, x1, y0, y1 in taken:
-        across = min(box[1], x1) - max(box[0], x0)
-        along = min(box[3], y1) - max(box[2], y0)
-        shared += max(0.0, across) * max(0.0, along)
-    return shared

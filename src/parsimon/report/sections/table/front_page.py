@@ -32,7 +32,7 @@ def subtitle(findings: Findings) -> str:
 
 def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return the lines about the run: what is said, and its value."""
-    said = ("Date", "Time taken", "Seed", "Version")
+    said = ("Time taken", "Seed")
     return tuple((name, value) for name, value in run_facts(findings.run) if name in said)
 
 

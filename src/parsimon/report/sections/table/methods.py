@@ -29,8 +29,6 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Hensman et al. 2015"] * is_sparse(findings)
     short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
-    if findings.table.task == "classification":
-        short += ["DeLong et al. 1988"]
     return tuple(short)
 
 
@@ -80,10 +78,8 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
         *_kernels(first),
         paragraph(*_measures(first), *(_classes(first) if len(scopes) > 1 else ())),
     ]
-    if len(scopes) == 1:
-        blocks.append(paragraph(*_chosen(first), *_course(first)))
-        blocks += first.figures(first.study.search.picture)
-    blocks.append(paragraph(options(run), _skipped(first.findings), software(run)))
+    course = _course(first) if len(scopes) == 1 else ()
+    blocks.append(paragraph(*course, options(run), _skipped(first.findings), software(run)))
     blocks += again(run)
     return Section("methods", "Methods", tuple(blocks), folded=True)
 
@@ -97,7 +93,7 @@ def _chosen(scope: Scope) -> tuple[Sentence, ...]:
     evidence = ""
     if math.isfinite(gain):
         evidence = f"; its log Bayes factor against a constant is {decimal(gain, 1)}"
-    return (("The model is ", Code(clean(model.expression)), f"{evidence}."),)
+    return (("Its model is ", Code(clean(model.expression)), f"{evidence}."),)
 
 
 def _kernels(scope: Scope) -> tuple[Block, ...]:
@@ -106,8 +102,7 @@ def _kernels(scope: Scope) -> tuple[Block, ...]:
     if not isinstance(search, KernelSearchFindings):
         return ()
     return (
-        paragraph(*_model(scope, search)),
-        paragraph(*_search(scope, search)),
+        paragraph(*_model(scope, search), *_search(scope, search), *_chosen(scope)),
         paragraph(*_claims(scope)),
     )
 
@@ -116,8 +111,8 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     inference = clean(search.inference)
     if scope.numeric:
         model = (
-            f"A Gaussian process (Rasmussen and Williams 2006) models {scope.target} as an unknown "
-            "function of the columns plus noise; the posterior is exact."
+            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006): an unknown "
+            "function of the columns plus noise."
         )
     else:
         work = ""
@@ -126,9 +121,8 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
         elif "laplace" in inference.lower():
             work = " (Williams and Barber 1998)"
         model = (
-            "A Gaussian process (Rasmussen and Williams 2006) gives each row a score, and a probit "
-            f"function turns it into a probability; the posterior is approximated by "
-            f"{inference}{work}."
+            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006) by "
+            f"{inference}{work}: a score, turned into a probability by a probit function."
         )
     sparse = ""
     if is_sparse(scope.findings):
@@ -139,15 +133,13 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
     return (
-        "Its kernel was found by a search (Duvenaud et al. 2013; He 2016) that joins "
-        f"{bases} of single columns by sum or product, at most {spelled(search.depth)}, keeping "
-        f"the best {spelled(search.beam)} of each size, by {scope.guide} on "
-        f"{count(search.n_folds, 'fold')}; hyperparameters have the greatest marginal likelihood.",
+        f"It joins (Duvenaud et al. 2013; He 2016) {bases} of single columns by sum or product, at "
+        f"most {spelled(search.depth)}, keeping the best {spelled(search.beam)} of each size, by "
+        f"{scope.guide} on {count(search.n_folds, 'fold')}.",
     )
 
 
 _RULES = {
-    "supported": "The model holds what is more probable than not.",
     "one_se": "The model is the simplest within one standard error of the least {guide} (Breiman "
     "et al. 1984), and is not a claim in itself.",
     "least_error": "The model is that of the least {guide}, and is not a claim in itself.",
@@ -157,12 +149,16 @@ _RULES = {
 def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
-    if scope.study.honest is not None:
+    if scope.honest is not None:
         folds = "What the outer folds do not bear out is only suggested."
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
         f"and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, from one "
-        "half on suggested.",
+        "half on suggested. A line is straight in the score, not in the probability."
+        if not scope.numeric
+        else "A claim’s probability is that of all structures tried which hold it, weighed by "
+        f"evidence and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, "
+        "from one half on suggested.",
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
@@ -170,21 +166,17 @@ def _claims(scope: Scope) -> tuple[str, ...]:
 
 def _measures(scope: Scope) -> tuple[str, ...]:
     honest = ""
-    if scope.study.honest is not None:
+    if scope.honest is not None:
         honest = (
-            "For the honest error everything, from filling cells to the search, is done again "
-            "without the rows that are then predicted; its interval allows for their dependence "
-            "(Bates et al. 2023)."
+            "For the honest error everything, from filling cells on, is done again without the "
+            "rows that are then predicted (Bates et al. 2023)."
         )
     sure = ""
     if isinstance(scope.study.search, KernelSearchFindings):
-        sure = (
-            "How sure a rise or fall is, is the posterior probability of the average slope’s sign."
-        )
+        sure = "A rise or fall is as sure as the sign of the average slope."
     if scope.numeric:
         return (honest, sure)
-    curves = "The interval of the AUC follows DeLong et al. (1988)."
-    return (honest, sure, curves)
+    return (honest, sure)
 
 
 def _classes(scope: Scope) -> tuple[str, ...]:
@@ -199,8 +191,8 @@ def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
     why = _ENDINGS.get(search.stopped_by, f"of this: {clean(search.stopped_by)}")
     return (
-        f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}, "
-        f"cross-validated {search.n_cross_validated:,} of them, and ended because {why}.",
+        f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched} and "
+        f"ended because {why}.",
     )
 
 

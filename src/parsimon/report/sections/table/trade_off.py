@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from parsimon.report.document import Block, Explorer, Section
 from parsimon.report.findings import ModelFinding
 from parsimon.report.sections._blocks import paragraph
-from parsimon.report.sections._phrases import amount, joined, percent, points, spelled
+from parsimon.report.sections._phrases import amount, joined, percent, spelled
 from parsimon.report.sections._scope import Scope, words_of
 
 
@@ -14,10 +14,10 @@ def trade_off(scope: Scope) -> Section:
     """Return the section about the front of errors and sizes."""
     figures = scope.figures(scope.study.front_picture)
     blocks: tuple[Block, ...] = (
-        paragraph(_steps(scope), knee_sentence(scope), _warning(scope)),
+        paragraph(_steps(scope), knee_sentence(scope)),
         Explorer(scope.place, figures[0] if figures else None),
     )
-    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks)
+    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks, folded=True)
 
 
 def _steps(scope: Scope) -> str:
@@ -36,7 +36,8 @@ def _steps(scope: Scope) -> str:
     guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
     if not steps:
         return f"No model of any size does better{guessing}, on the folds of the search."
-    said = f"On the folds of the search, the best model with {joined(steps)}.{_above(scope)}"
+    where = f"On the folds of the {scope.described}, hence too good to be quoted"
+    said = f"{where}, the best model with {joined(steps)}.{_above(scope)}"
     if not scope.claimed:
         return f"{said} These rows do not show that this is more than chance."
     if scope.rare:
@@ -71,7 +72,7 @@ def _above(scope: Scope) -> str:
     if any(one.expression == study.model.expression for one in falling):
         return ""
     size = amount(study.model.size, scope.unit)
-    return f" The model of this report, with {size}, {scope.does(study.model.error)}."
+    return f" The model drawn here, with {size}, {scope.does(study.model.error)}."
 
 
 def knee_sentence(scope: Scope) -> str:
@@ -83,31 +84,12 @@ def knee_sentence(scope: Scope) -> str:
     if math.isnan(knee.error):
         return ""
     if study.knee == study.chosen:
-        return "Larger models than that of this report buy less."
+        return "Larger models than the one drawn here buy less."
     if knee.size > chosen.size:
         return (
             f"Up to {amount(knee.size, scope.unit)} the error still falls, but these rows do not "
-            "show that more than this report’s model matters."
+            "show that more matters."
         )
     if study.knee == 0:
         return f"No {scope.unit} buys much for its size."
-    where = f"{amount(knee.size, scope.unit)} ({words_of(knee)})"
-    return f"After {where} a further {scope.unit} buys less. {_rest(scope, knee, chosen)}"
-
-
-def _rest(scope: Scope, knee: ModelFinding, chosen: ModelFinding) -> str:
-    """Say what lies between that place and the model of this report."""
-    more, fall = chosen.size - knee.size, knee.error - chosen.error
-    if more <= 0 or math.isnan(fall):
-        return f"The model of this report has {amount(chosen.size, scope.unit)}."
-    verb = "lowers" if more == 1 else "lower"
-    further = f"The {amount(more, f'further {scope.unit}')}"
-    if round(fall, 3) <= 0:
-        return f"{further} of this report’s model {verb} the error no further on these folds."
-    return f"{further} of this report’s model {verb} the error by {points(fall)} more."
-
-
-def _warning(scope: Scope) -> str:
-    if len(scope.study.front) < 2:
-        return ""
-    return "Compare these figures only with each other."
+    return f"After {amount(knee.size, scope.unit)} ({words_of(knee)}) a further one buys less."

@@ -12,12 +12,11 @@ from parsimon.report.findings import (
     Shape,
     VariableFinding,
 )
-from parsimon.report.sections._blocks import Sentence, bullets, paragraph, share_cell
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
     clean,
     count,
-    decimal,
     joined,
     named,
     number,
@@ -37,7 +36,6 @@ from parsimon.report.sections.table.claims import (
     is_refuted,
     listed,
     pairs_sentence,
-    said,
     shape_claim,
     variable_claim,
 )
@@ -57,7 +55,7 @@ _MOST_ROWS = 30
 def what_matters(scope: Scope) -> Section:
     """Return the section about the columns: those of the answer one by one, all in a table."""
     shown = described_columns(scope)
-    blocks: list[Block] = [paragraph("No column is claimed to matter, and none is used.")]
+    blocks: list[Block] = [paragraph("No column is claimed to matter.")]
     if shown:
         blocks = [bullets(*(_told(scope, name) for name in shown))]
         blocks += [figure for name in shown for figure in column_figures(scope, name)]
@@ -77,12 +75,18 @@ def described_columns(scope: Scope) -> tuple[str, ...]:
 
 
 def _told(scope: Scope, column: str) -> Sentence:
-    """Return what is said of a column: the verdict, which way it acts, how it is used."""
+    """Return what is said of a column: which way it acts, in what shape, how it is used.
+
+    That it matters stands on the first screen.
+    """
     found = findings_of(scope, column)
+    verdict = variable_verdict(scope, column)
+    if is_claimed(column_claim(scope, column)):
+        verdict = (Strong(clean(column)), ":")
     said = paragraph(
-        variable_verdict(scope, column),
-        _shape_verdict(scope, column),
+        verdict,
         *_way(scope, column, found),
+        _shape_verdict(scope, column, found),
         _beside(scope, column, found) if found else "",
         _use(scope, column),
     )
@@ -115,11 +119,23 @@ def variable_verdict(scope: Scope, column: str) -> Sentence:
     return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
 
 
-def _shape_verdict(scope: Scope, column: str) -> str:
+_FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
+
+
+def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> str:
+    """Return the shape that is claimed, and whether the drawn curve leaves room for a line."""
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    return f"{'Beyond doubt' if claim.certain else 'Suggested'}: {said(claim)}."
+    room = None if found is None or claim.shape != "linear" else found.line_in_band
+    drawn = {
+        None: "",
+        True: "; the band has room for one",
+        False: "; the drawn curve is free to bend",
+    }[room]
+    form = _FORMS.get(claim.shape, clean(claim.words))
+    sure = "Beyond doubt" if claim.certain else "Suggested"
+    return f"{sure}: {form} ({chance(claim)}){drawn}."
 
 
 def _way(scope: Scope, column: str, found: VariableFinding | None) -> tuple[str, ...]:
@@ -162,7 +178,9 @@ def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
 
 def _use(scope: Scope, column: str) -> str:
     """Say so where the model and the claims part."""
-    used = column in map(scope.column, scope.study.model.variables)
+    if scope.guesses:
+        return ""
+    used = column in scope.used
     claimed = is_claimed(column_claim(scope, column))
     if used and not claimed:
         return "The model uses it all the same."
@@ -220,7 +238,7 @@ def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
     if found.shape in ("rising", "falling"):
-        return (f"{outcome} {way} with {name} ({sureness_of(sure)} sure).",)
+        return (f"{outcome} {way} with it ({sureness_of(sure)} sure).",)
     if found.shape == "periodic":
         return (_periodic(scope, found),)
     if found.shape == "linear":
@@ -283,15 +301,13 @@ def column_table(scope: Scope) -> Table:
         key=lambda name: _column_order(scope, name),
     )
     more = len(columns) - _MOST_ROWS
-    alone = Heading("Explains", numeric=True, help="Share of the variance, alone.")
+    alone = Heading("Explains alone", numeric=True, help="Share of the variance.")
     if not scope.numeric:
-        guess = scope.study.baseline.error
-        beside = "" if math.isnan(guess) else f"Guessing: {percent(guess)}."
-        alone = Heading("Wrong alone", numeric=True, help=beside)
+        alone = Heading("Wrong alone", numeric=True)
     worth: tuple[Heading, ...] = ()
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
-        meaning = f"Rise of the {what} on new rows if the column is shuffled, with 95 % interval."
+        meaning = f"Rise of the {what} on new rows if the column is shuffled: 95 % interval."
         worth = (Heading("Worse without", numeric=True, help=meaning),)
     return Table(
         anchor=scope.anchor("table-variables"),
@@ -301,7 +317,7 @@ def column_table(scope: Scope) -> Table:
             Heading(
                 "Matters",
                 numeric=True,
-                help="Probability that it matters beside the others; a dash: below one half.",
+                help="Probability, beside the others; a dash: below one half.",
             ),
             alone,
             *worth,
@@ -327,7 +343,8 @@ def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
         text = chance(claim).replace("more than", ">")
         matters = Cell(text, order=claim.probability, strong=claim.certain)
     error = math.nan if found is None else found.model.error
-    alone = share_cell(max(0.0, 1 - error) if scope.numeric else error)
+    share = max(0.0, 1 - error) if scope.numeric else error
+    alone = Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)
     return (
         Cell(clean(column)),
         matters,
@@ -345,8 +362,7 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
     found = next((one.in_company for one in every if one.name == column), None)
     if found is None or math.isnan(found.estimate):
         return (Cell(DASH),)
-    text = f"{decimal(100 * found.estimate, 1)} ({percent_range(found)})"
-    return (Cell(text, order=found.estimate),)
+    return (Cell(percent_range(found), order=found.estimate),)
 
 
 def _range_cells(scope: Scope, column: str) -> tuple[Cell, Cell]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy.optimize import linprog
 
 from parsimon._typing import Array
 from parsimon.gp import Candidate, SearchHistory, training_posterior
@@ -26,7 +27,7 @@ from parsimon.report.figures import (
     search_tree,
     slices,
 )
-from parsimon.report.figures.latent_grid import two_values
+from parsimon.report.figures.latent_grid import held_row, latent, rows_on, two_values
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.numeric import regression_slices
 from parsimon.report.figures.search_figures import SearchNode
@@ -161,6 +162,8 @@ def _draw_number(
     return regression_2d(function, rows, columns=places)
 
 
+# Places at which a band is asked whether it holds a line.
+_GRID = 41
 MOST_CHILDREN = 4
 _NAME_LETTERS = 16
 # Longer kernels are written with x1, x2, ..., which the caption explains.
@@ -307,6 +310,28 @@ def _view(result: KernelResult, study: Study) -> KernelView:
     return KernelView(result, {name: f"{label(name, 18)} (days since the first)" for name in dates})
 
 
+def line_in_band(function: Function, points: ClassRows, place: int) -> bool | None:
+    """Return whether a straight line fits into the drawn band of a curve, over all rows.
+
+    None for a column of two values, which has no curve.
+    """
+    values = points.X[:, place]
+    if two_values(values) is not None:
+        return None
+    grid = np.linspace(values.min(), values.max(), _GRID)
+    mean, variance = latent(function, rows_on([grid], [place], held_row(points)))
+    reach = 2 * np.sqrt(variance)
+    across = (grid - grid[0]) / (np.ptp(grid) or 1.0)
+    design = np.column_stack([np.ones(_GRID), across])
+    found = linprog(
+        np.zeros(2),
+        A_ub=np.vstack([design, -design]),
+        b_ub=np.concatenate([mean + reach, reach - mean]),
+        bounds=(None, None),
+    )
+    return bool(found.status == 0)
+
+
 @dataclass(frozen=True, eq=False)
 class _KernelDrawer:
     """Draws what a study says about variables, parts and products, and hangs it."""
@@ -333,9 +358,15 @@ class _KernelDrawer:
         if not found.in_model:
             model = self.result.search.history_.best_by_column[column]
         columns = list(model.columns)
-        axes = self.view.draw(self.view.function(model, columns), columns, shown=[column])
+        function = self.view.function(model, columns)
+        axes = self.view.draw(function, columns, shown=[column])
         title = f"{self._answer()} along {found.variable.name}"
-        return replace(found, picture=self.hang(f"variable-{place + 1}", axes, title))
+        points = self.view.points(columns, MOST_MARKS[1])
+        return replace(
+            found,
+            line_in_band=line_in_band(function, points, columns.index(column)),
+            picture=self.hang(f"variable-{place + 1}", axes, title),
+        )
 
     def interaction(self, found: InteractionFinding, place: int) -> InteractionFinding:
         best = self.result.search.best_candidate_
