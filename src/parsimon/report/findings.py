@@ -164,7 +164,8 @@ class VariableFinding:
     in_model: Whether the best structure uses it.
     judged_between: The part of the range in which a turn was looked for: from the quantile of
         5 % of the rows to that of 95 %.
-    line_in_band: Whether the drawn band holds a straight line over all rows; None if not drawn.
+    line: Over how many rows a straight line stays within the drawn band; where the claim is one
+        it is drawn too. Empty if nothing is drawn.
     """
 
     variable: Variable
@@ -180,7 +181,7 @@ class VariableFinding:
     slope: float | None = None
     in_model: bool = False
     judged_between: tuple[float, float] | None = None
-    line_in_band: bool | None = None
+    line: Literal["", "all", "most", "few"] = ""
     picture: str = ""
 
 

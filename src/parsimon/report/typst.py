@@ -158,7 +158,7 @@ def _points(length: str | None) -> float | None:
 # Points between the margins of the page, and in half and a third of it.
 _WIDTH, _HALF, _THIRD = 481.0, 232.0, 149.0
 # Four figures of the usual height and their captions share a page.
-_USUAL_HEIGHT, _MOST_HEIGHT = 150.0, 560.0
+_USUAL_HEIGHT, _MOST_HEIGHT = 140.0, 560.0
 # Figures are drawn with letters of 11 points; this makes them as large as a caption's.
 _SCALE = 0.8
 _LEAST_SCALE = 0.48
@@ -322,6 +322,8 @@ class _Setter:
                 fits = all(each.width * _LEAST_SCALE <= most for _, each in row)
                 if len(row) == n and (n == 1 or fits):
                     break
+            # The last of an odd number is as large as those before it.
+            most = _HALF if n == 1 and place else most
             shown = [self._figure(*each, most=most) for each in row]
             place += n
             if n == 1:

@@ -131,8 +131,9 @@ def draw_front(study: Study) -> Any:
     steps = [
         Step(model.words, model.size, model.error, model.standard_error) for model in study.front
     ]
-    unit = "share of rows" if study.task == "classification" else "share of the variance"
-    return error_steps(steps, knee=study.knee, chosen=study.chosen, unit=unit)
+    numbers = study.task == "regression"
+    unit = "share of the variance" if numbers else "share of rows"
+    return error_steps(steps, knee=study.knee, chosen=study.chosen, unit=unit, explained=numbers)
 
 
 def draw_bins(checks: Checks, positive: str) -> Any:
@@ -145,7 +146,7 @@ def draw_bins(checks: Checks, positive: str) -> Any:
         np.array([one.observed.high for one in table]),
         np.array([one.n_rows for one in table]),
     )
-    return draw_calibration(bins, interval="Wilson 95 %", positive=positive)
+    return draw_calibration(bins, interval="95 %", positive=positive)
 
 
 def draw_roc(roc: Roc, positive: str) -> Any:
@@ -160,7 +161,7 @@ def draw_roc(roc: Roc, positive: str) -> Any:
     RocDisplay(points, interval=interval, pos_label=label(positive, 18)).plot(ax)
     ax.set_label(
         f"Share of {label(positive, 40)} found against false alarms, at every threshold (ROC "
-        "curve). Dashed: its convex hull."
+        "curve)."
     )
     return ax
 

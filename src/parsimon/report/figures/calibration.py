@@ -117,11 +117,9 @@ def draw_calibration(
         ax.set_ylabel(f"observed share of {name}")
         if title is not None:
             ax.set_title(label(title, 60))
-    inside = int(np.sum((bins.low <= bins.predicted) & (bins.predicted <= bins.high)))
     ax.set_label(
         f"Observed share of {label(positive, 40)} against its predicted probability, with "
-        f"{interval} intervals; {inside} of {len(bins.counts)} hold the mean prediction."
-        + (" Ticks below: the predictions." if chances is not None else "")
+        f"{interval} intervals." + (" Ticks below: the predictions." if chances is not None else "")
     )
     return ax
 

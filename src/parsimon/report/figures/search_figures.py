@@ -248,10 +248,14 @@ def error_steps(
     knee: int | None = None,
     chosen: int | None = None,
     unit: str = "of rows",
+    explained: bool = False,
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the error of models of increasing size, one below the other, with standard errors."""
+    """Draw the error of models of increasing size, one below the other, with standard errors.
+
+    explained: Draw what the error, a share of the variance, leaves: the share that is explained.
+    """
     from matplotlib.ticker import MaxNLocator
 
     known = [step for step in steps if np.isfinite(step.error)]
@@ -260,6 +264,8 @@ def error_steps(
     for place in (knee, chosen):
         if place is not None and not 0 <= place < len(steps):
             raise InvalidInputError(f"There is no model {place}; there are {len(steps)}.")
+    if explained:
+        steps = [step._replace(error=1 - step.error) for step in steps]
     names = ["\n".join(_wrapped(step.words)) for step in steps]
     heights = _heights(names)
     with figure_style():
@@ -275,18 +281,23 @@ def error_steps(
         ax.grid(axis="y", visible=False)
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel(f"error in the search's own folds, {unit}")
+        what = "explained" if explained else "error"
+        ax.set_xlabel(f"{what} in the search's own folds, {unit}")
         if title is not None:
             ax.set_title(label(title, 60))
-    ax.set_label(_caption(knee, chosen))
+    shown = "What the best model of each size explains" if explained else _ERRORS
+    ax.set_label(shown + _caption(knee, chosen))
     return ax
+
+
+_ERRORS = "Error of the best model of each size"
 
 
 def _caption(knee: int | None, chosen: int | None) -> str:
     return (
-        "Error of the best model of each size on the folds of the search; bars: one standard error."
+        "; bars: one standard error."
         + (" Ring: after it size buys less." if knee is not None else "")
-        + (" Vermilion: the model that is drawn." if chosen is not None else "")
+        + (" Vermilion: the model drawn here." if chosen is not None else "")
     )
 
 
@@ -350,7 +361,7 @@ def _mark(
                 markeredgewidth=1.8,
                 color=GREY,
             )
-        said = [word for word, where in (("knee", knee), ("chosen", chosen)) if where == place]
+        said = ["drawn here"] * (place == chosen)
         text = ", ".join([percent(step.error), *said])
         bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
         ax.annotate(

@@ -6,7 +6,7 @@ Trust has new rows, probabilities and parts of the table; using it has commands 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsimon.report.document import Block, Cell, Code, Heading, Reference, Section, Table
+from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.findings import Honest, OuterFold, Roc
 from parsimon.report.sections._blocks import (
     Sentence,
@@ -80,9 +80,11 @@ def trust(scope: Scope) -> Section:
     blocks: list[Block] = []
     honest = scope.honest
     if honest is not None:
-        rare = leads_with_balance(scope)
-        gain = rare_sentences(scope, honest) if rare else (gain_sentence(scope, honest),)
-        blocks.append(paragraph(*gain))
+        gain: tuple[str, ...] = (_doubtful_gain(scope, honest),)
+        if leads_with_balance(scope):
+            gain = rare_sentences(scope, honest)
+        if any(gain):
+            blocks.append(paragraph(*gain))
     if scope.guesses:
         same = "number" if scope.numeric else "probability"
         blocks.append(
@@ -100,6 +102,13 @@ def trust(scope: Scope) -> Section:
     if failed:
         blocks.append(note("caution", *failed))
     return Section(scope.anchor("checking"), "How far to trust it", tuple(blocks))
+
+
+def _doubtful_gain(scope: Scope, honest: Honest) -> str:
+    """Return what is gained over guessing, where the first screen leaves that open."""
+    if honest.gain.low > 0 and certain(scope.study.claims):
+        return ""
+    return gain_sentence(scope, honest)
 
 
 def _probabilities(scope: Scope) -> list[Block]:
@@ -236,10 +245,12 @@ def _introduction(scope: Scope, honest: Honest) -> str:
     ranged = f"wrong in {least if least == most else f'{least} to {most}'} of the rest"
     if scope.numeric:
         least, most = (percent(max(0.0, 1 - error)) for error in (max(errors), min(errors)))
-        ranged = f"explaining {least} to {most} of the variance of the rest"
+        return (
+            f"Again on {count(len(errors), 'part')} of the table it explained {least} to {most} of "
+            "the variance of the rest."
+        )
     n = len(honest.folds)
-    again = "The model was fitted and the search run" if scope.recommended else "The search was run"
-    return f"{again} again on {count(n, 'part')} of the table, {ranged}."
+    return f"Again on {count(n, 'part')} of the table it was {ranged}."
 
 
 def _all(n: int) -> str:
@@ -295,14 +306,7 @@ def how_to_use(scopes: tuple[Scope, ...]) -> Section:
     blocks: list[Block] = []
     if first.guesses:
         blocks.append(note("caution", _constant(first)))
-    beyond: Sentence = ""
-    if not first.guesses and len(scopes) == 1 and first.study.variables:
-        beyond = (
-            "Beyond the ranges in ",
-            Reference(first.anchor("table-variables")),
-            " its predictions are guesses.",
-        )
-    blocks.append(paragraph(*_commands(first), beyond))
+    blocks.append(paragraph(*_commands(first)))
     if not first.guesses and not first.numeric and len(scopes) == 1:
         blocks += _thresholds(first)
     return Section("use", "How to use the model", tuple(blocks))
@@ -322,7 +326,8 @@ def _commands(scope: Scope) -> tuple[Sentence, ...]:
     return (
         (
             Code("parsimon predict MODEL.skops TABLE"),
-            f" predicts {what} of new rows with the saved model; ",
+            f" predicts {what} of new rows with the saved model and warns of values beyond those "
+            "seen; ",
             Code("--explain"),
             " says why. In Python: ",
             Code(f'parsimon.statistician.load_model("MODEL.skops").{predict}(table)'),

@@ -20,7 +20,6 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     named,
-    opened,
     percent,
     quoted,
     share_range,
@@ -32,7 +31,7 @@ from parsimon.report.sections.table.claims import (
     brief,
     certain,
     claimed_columns,
-    said,
+    listed,
     suggested,
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
@@ -97,12 +96,8 @@ def _class(scope: Scope) -> Section | None:
     return Section(
         scope.anchor("class"),
         f"{scope.positive} against all others",
-        (paragraph(*map(_opened, map(said, claims))), *shown[:_MOST_PICTURES]),
+        (paragraph(f"{listed(claims)}."), *shown[:_MOST_PICTURES]),
     )
-
-
-def _opened(text: str) -> str:
-    return f"{opened(text)}."
 
 
 def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:

@@ -145,9 +145,16 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
             "It is saved beside this report, and predicts the same for every row; the curves are "
             f"those of the {clean(described_name(findings))}.",
         )
+    own = "errors"
+    if len(findings.studies) == 1:
+        own = (
+            "errors and rows"
+            if findings.table.task == "regression"
+            else f"{own}, rows and thresholds"
+        )
     return (
-        "It is saved beside this report; errors, rows and thresholds on this page are its own. "
-        f"What matters, and the curves, are told by the {clean(described_name(findings))}.",
+        f"It is saved beside this report; {own} on this page are its own. What matters, and the "
+        f"curves, are told by the {clean(described_name(findings))}.",
     )
 
 

@@ -12,7 +12,6 @@ from parsimon.report.sections._phrases import (
     quoted,
     spelled,
 )
-from parsimon.report.sections._run import run_facts
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.treatments import treatment_sentences
 
@@ -31,9 +30,9 @@ def subtitle(findings: Findings) -> str:
 
 
 def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
-    """Return the lines about the run: what is said, and its value."""
-    said = ("Time taken", "Seed")
-    return tuple((name, value) for name, value in run_facts(findings.run) if name in said)
+    """Return no lines about the run: Methods ends with them."""
+    del findings
+    return ()
 
 
 def the_table(scope: Scope) -> Section:
@@ -83,8 +82,7 @@ def _question(scope: Scope) -> str:
         )
     study = scope.study
     return (
-        f"The question is what tells {scope.positive} ({count(study.n_positive, 'row')}, "
-        f"{percent(study.n_positive / total)}) from {scope.negative} "
-        f"({count(study.n_negative, 'row')}, {percent(study.n_negative / total)}) in the column "
-        f"{scope.target}."
+        f"In the column {scope.target}, {count(study.n_positive, 'row')} "
+        f"({percent(study.n_positive / total)}) are {scope.positive} and {study.n_negative:,} "
+        f"({percent(study.n_negative / total)}) {scope.negative}."
     )

@@ -3,10 +3,18 @@
 import math
 
 from parsimon.report.document import Block, Code, Section
-from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
+from parsimon.report.findings import Findings, KernelSearchFindings, RunFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
-from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, spelled
-from parsimon.report.sections._run import again, options, software
+from parsimon.report.sections._phrases import (
+    NARROW,
+    clean,
+    count,
+    decimal,
+    duration,
+    joined,
+    spelled,
+)
+from parsimon.report.sections._run import again, software
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections._works import in_full
 from parsimon.structures.claims import CERTAIN
@@ -57,13 +65,7 @@ _BASES = {
     "matern": "rougher functions (Matérn)",
     "rq": "functions with several scales (RQ)",
 }
-_ENDINGS = {
-    "depth": "the greatest number of terms was reached",
-    "no_improvement": "no larger structure was better",
-    "exhausted": "there was nothing left to try",
-    "time_limit": "the time was up",
-    "interrupt": "it was interrupted",
-}
+_CUT_SHORT = {"time_limit": "the time was up", "interrupt": "it was interrupted"}
 _SKIPPED = {
     "outer folds": "the outer folds (hence no honest error and nothing about stability)",
     "interactions": "the comparison of interactions with sums",
@@ -79,7 +81,7 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
         paragraph(*_measures(first), *(_classes(first) if len(scopes) > 1 else ())),
     ]
     course = _course(first) if len(scopes) == 1 else ()
-    blocks.append(paragraph(*course, options(run), _skipped(first.findings), software(run)))
+    blocks.append(paragraph(*course, _skipped(first.findings), _made(run)))
     blocks += again(run)
     return Section("methods", "Methods", tuple(blocks), folded=True)
 
@@ -102,7 +104,11 @@ def _kernels(scope: Scope) -> tuple[Block, ...]:
     if not isinstance(search, KernelSearchFindings):
         return ()
     return (
-        paragraph(*_model(scope, search), *_search(scope, search), *_chosen(scope)),
+        paragraph(
+            *_model(scope, search),
+            *_search(scope, search),
+            *(() if scope.several else _chosen(scope)),
+        ),
         paragraph(*_claims(scope)),
     )
 
@@ -132,10 +138,13 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
+    joins = f"joins (Duvenaud et al. 2013; He 2016) {bases} of single columns"
+    by = f"by {scope.guide} on {count(search.n_folds, 'fold')}"
+    if search.depth < 2:
+        return (f"It {joins} that are more probable than not, judged {by}.",)
     return (
-        f"It joins (Duvenaud et al. 2013; He 2016) {bases} of single columns by sum or product, at "
-        f"most {spelled(search.depth)}, keeping the best {spelled(search.beam)} of each size, by "
-        f"{scope.guide} on {count(search.n_folds, 'fold')}.",
+        f"It {joins} by sum or product, at most {spelled(search.depth)}, keeping the best "
+        f"{spelled(search.beam)} of each size, {by}.",
     )
 
 
@@ -189,11 +198,16 @@ def _classes(scope: Scope) -> tuple[str, ...]:
 
 def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
-    why = _ENDINGS.get(search.stopped_by, f"of this: {clean(search.stopped_by)}")
-    return (
-        f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched} and "
-        f"ended because {why}.",
-    )
+    judged = f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}"
+    why = _CUT_SHORT.get(search.stopped_by)
+    if why is not None:
+        return (f"{judged} until {why}.",)
+    return (f"{judged}.",) if scope.n_rows < scope.findings.table.n_rows_used else ()
+
+
+def _made(run: RunFindings) -> str:
+    """Return the seed, the versions and the time."""
+    return f"Seed {run.seed}; {software(run).removesuffix('.')}; {duration(run.seconds)}."
 
 
 def _skipped(findings: Findings) -> str:

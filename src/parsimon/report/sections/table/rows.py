@@ -62,8 +62,8 @@ def _introduction(
         said = f"{start} has {level}; bars say what the cells of a row add to it"
         return (f"{opened(said)}, in the unit of {scope.target}.",)
     return (
-        f"What speaks for {scope.positive} (to the right) and against it (to the left) in {n}, "
-        f"beginning with {start}; above zero in all, {scope.positive} is the more probable.",
+        f"Bars to the right speak for {scope.positive}, to the left against; they add up, from "
+        f"{start} on, and below zero in all {scope.positive} is the less probable.",
     )
 
 
@@ -101,7 +101,7 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
         predicted = percent(one.probability)
     truth = f"{clean(one.label)} in truth" if scope.numeric else f"truly {quoted(one.label)}"
     if not scope.numeric:
-        predicted = f"{scope.positive} predicted with {predicted}"
+        predicted = f"{predicted} predicted for {scope.positive}"
     return f"Row {one.row:,}, {_ROLES[one.role]}: {truth}, {predicted}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from parsimon.report.document import Block, Explorer, Section
 from parsimon.report.findings import ModelFinding
 from parsimon.report.sections._blocks import paragraph
-from parsimon.report.sections._phrases import amount, joined, percent, spelled
+from parsimon.report.sections._phrases import amount
 from parsimon.report.sections._scope import Scope, words_of
 
 
@@ -25,19 +25,13 @@ def _steps(scope: Scope) -> str:
     baseline, front = scope.study.baseline.error, scope.study.front
     if math.isnan(baseline):
         return "The sizes of models were not compared: none was cross-validated here."
-    falling = _falling(front, baseline)
-    told = [percent(1 - one.error if scope.numeric else one.error) for one in falling]
-    first = scope.does(falling[0].error) if falling else ""
-    steps = [
-        f"{amount(one.size, scope.unit)} {value if place else first}"
-        for place, (one, value) in enumerate(zip(falling, told, strict=True))
-    ]
-    steps = _told_once(steps)
-    guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
-    if not steps:
+    if not _falling(front, baseline):
+        guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
         return f"No model of any size does better{guessing}, on the folds of the search."
-    where = f"On the folds of the {scope.described}, hence too good to be quoted"
-    said = f"{where}, the best model with {joined(steps)}.{_above(scope)}"
+    said = (
+        f"What each further {scope.unit} buys on the folds of the {scope.described}, hence too "
+        "good to be quoted."
+    )
     if not scope.claimed:
         return f"{said} These rows do not show that this is more than chance."
     if scope.rare:
@@ -53,26 +47,6 @@ def _falling(front: Sequence[ModelFinding], baseline: float) -> list[ModelFindin
         if one.size and one.error <= least and one.error < baseline:
             kept.append(one)
     return kept
-
-
-def _told_once(steps: list[str]) -> list[str]:
-    """Return steps in order; those that say the same, as structures that tie do, as one."""
-    return [
-        step if (n := steps.count(step)) == 1 else f"{step} ({spelled(n)} models tie)"
-        for step in dict.fromkeys(steps)
-    ]
-
-
-def _above(scope: Scope) -> str:
-    """Say so where the model of this report is not the best of its size."""
-    study = scope.study
-    if not study.structure_found or math.isnan(study.model.error):
-        return ""
-    falling = _falling(study.front, study.baseline.error)
-    if any(one.expression == study.model.expression for one in falling):
-        return ""
-    size = amount(study.model.size, scope.unit)
-    return f" The model drawn here, with {size}, {scope.does(study.model.error)}."
 
 
 def knee_sentence(scope: Scope) -> str:

@@ -122,17 +122,20 @@ def variable_verdict(scope: Scope, column: str) -> Sentence:
 _FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
 
 
+_DRAWN_LINE = {
+    "all": ", dotted",
+    "most": ", dotted where most rows lie",
+    "few": ", though the curve that is drawn may bend",
+}
+
+
 def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> str:
-    """Return the shape that is claimed, and whether the drawn curve leaves room for a line."""
+    """Return the shape that is claimed, and whether the picture has it."""
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    room = None if found is None or claim.shape != "linear" else found.line_in_band
-    drawn = {
-        None: "",
-        True: "; the band has room for one",
-        False: "; the drawn curve is free to bend",
-    }[room]
+    line = "" if found is None or claim.shape != "linear" else found.line
+    drawn = _DRAWN_LINE.get(line, "")
     form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
     return f"{sure}: {form} ({chance(claim)}){drawn}."
@@ -196,11 +199,13 @@ def _beside_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     name = found.variable.name
     parts = (one for one in scope.study.components if one.alone.variables == (name,))
     inside = next((one.direction for one in parts), "unclear")
+    if not told and inside in _WAYS and is_claimed(variable_claim(scope, found.variable)):
+        return (f"Beside the others {scope.outcome} {_WAYS[inside]} with it.",)
     if not told or inside == found.shape or scope.variable(found.variable).kind == "indicator":
         return told
     if inside in _WAYS and found.shape in _WAYS:
         return (
-            f"Beside the others {scope.outcome} {_WAYS[inside]} with {clean(name)}; alone it "
+            f"Beside the others {scope.outcome} {_WAYS[inside]} with it; alone it "
             f"{_WAYS[found.shape]}.",
         )
     first, *others = told
@@ -321,8 +326,6 @@ def column_table(scope: Scope) -> Table:
             ),
             alone,
             *worth,
-            Heading("From", numeric=True),
-            Heading("To", numeric=True),
         ),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
         note=f"{count(more, 'further column')} left out." if more > 0 else "",
@@ -350,7 +353,6 @@ def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
         matters,
         alone,
         *_worth_cells(scope, column),
-        *_range_cells(scope, column),
     )
 
 
@@ -363,19 +365,6 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
     if found is None or math.isnan(found.estimate):
         return (Cell(DASH),)
     return (Cell(percent_range(found), order=found.estimate),)
-
-
-def _range_cells(scope: Scope, column: str) -> tuple[Cell, Cell]:
-    own = [one for one in scope.findings.table.variables if one.column == column]
-    numbers = [one for one in own if one.kind != "indicator" or one.name == one.column]
-    if not numbers:
-        n = max(2, len(own))
-        return (Cell(count(n, "level")), Cell(DASH))
-    one = numbers[0]
-    return (
-        Cell(scope.value(one, one.minimum), order=one.minimum),
-        Cell(scope.value(one, one.maximum), order=one.maximum),
-    )
 
 
 def interactions(scope: Scope) -> tuple[Block, ...]:
