@@ -284,8 +284,8 @@ def _seen(outside: OutsidePredictions | None, n_rows: int) -> Mask:
 def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     """Return a ROC curve of few points, with the AUC and its interval.
 
-    The ends and the vertices of the convex hull always stay; the others are thinned evenly
-    along the curve.
+    The ends, the vertices of the convex hull and the thresholds that a report tells of always
+    stay; the others are thinned evenly along the curve.
 
     Shapes: y (n,), probability (n,).
     """
@@ -295,7 +295,7 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     fpr, tpr, _ = roc_points(y, scores, pos_label=1)
     # Each point calls one distinct score more positive than the one before, the first none.
     least = np.append(_beyond(scores), np.unique(scores)[::-1])
-    kept = _thinned(fpr, tpr, most_points)
+    kept = np.union1d(_thinned(fpr, tpr, most_points), _told_apart(least, np.asarray(y) == 1))
     area = auc_interval(y, scores, pos_label=1)
     n_positive = int(np.sum(np.asarray(y) == 1))
     return Roc(
@@ -308,6 +308,19 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
             estimate=area.auc, low=area.lower, high=area.upper, confidence=area.confidence
         ),
     )
+
+
+def _told_apart(least: Array, positive: Mask) -> Indices:
+    """Return the points at which a report calls rows: where a miss costs 1, 5 or 10 false alarms.
+
+    And where it costs as many as there are rows of the other class for each positive one.
+
+    Shapes: least (k,), positive (n,).
+    """
+    odds = float(np.sum(~positive)) / max(1, int(np.sum(positive)))
+    costs = np.array([1, 5, 10, float(f"{odds:.1g}")])
+    places: Indices = np.searchsorted(-least, -1 / (1 + costs), side="right") - 1
+    return np.maximum(places, 0)
 
 
 def _beyond(scores: Array) -> float:

@@ -27,7 +27,7 @@ from parsimon.report.figures.calibration import CalibrationBins, draw_calibratio
 from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.figures.numeric import predicted_observed
 from parsimon.report.figures.parts import RowBar, row_bars
-from parsimon.report.figures.search_figures import Step
+from parsimon.report.figures.search_figures import Step, words_by_column
 from parsimon.report.findings import (
     Checks,
     Honest,
@@ -128,8 +128,17 @@ class Gallery:
 
 def draw_front(study: Study) -> Any:
     """Draw the error against size, with the knee and the chosen model."""
+    columns = {one.variable.name: one.variable.column for one in study.variables}
     steps = [
-        Step(model.words, model.size, model.error, model.standard_error) for model in study.front
+        Step(
+            words_by_column(
+                model.words, {name: columns.get(name, name) for name in model.variables}
+            ),
+            model.size,
+            model.error,
+            model.standard_error,
+        )
+        for model in study.front
     ]
     numbers = study.task == "regression"
     unit = "share of the variance" if numbers else "share of rows"

@@ -234,7 +234,7 @@ def row_bars(bars: Sequence[RowBar], *, reach: float, ends: tuple[str, str]) -> 
     """
     reach = reach or 1.0
     with figure_style():
-        ax = new_axes(figsize=(3.6, 0.5 + 0.29 * len(bars)))
+        ax = new_axes(figsize=(3.7, 0.5 + 0.29 * len(bars)))
         for place, bar in enumerate(bars):
             tint = GREY if bar.plain else VERMILION if bar.value > 0 else BLUE
             alpha = 0.45 if bar.plain else 0.9
@@ -242,12 +242,12 @@ def row_bars(bars: Sequence[RowBar], *, reach: float, ends: tuple[str, str]) -> 
             inside = reach * 0.05
             ax.text(
                 bar.value + (inside if bar.value >= 0 else -inside), place, _signed(bar.value),
-                va="center", ha="left" if bar.value >= 0 else "right", fontsize=11,
+                va="center", ha="left" if bar.value >= 0 else "right", fontsize=10.5,
             )  # fmt: skip
         ax.axvline(0, color=GREY, linewidth=1.2)
         ax.set_yticks(range(len(bars)), [label(bar.name, 22) for bar in bars], fontsize=12)
         ax.set_ylim(len(bars) - 0.4, -0.6)
-        ax.set_xlim(-1.55 * reach, 1.55 * reach)
+        ax.set_xlim(-2 * reach, 2 * reach)
         ax.set_xticks([-0.8 * reach, 0.8 * reach], ends, fontsize=11)
         ax.tick_params(length=0)
         ax.grid(visible=False)

@@ -1,6 +1,6 @@
 """A search drawn as a tree of what was tried, and what size buys: in one search, of all models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -228,6 +228,17 @@ _LINE_LETTERS = 34
 _MOST_LINES = 3
 
 
+def words_by_column(words: str, columns: Mapping[str, str]) -> str:
+    """Return a structure in words with the columns of its variables, each part once.
+
+    columns: Of the variables, as a category has one for each level.
+    """
+    for name in sorted(columns, key=len, reverse=True):
+        if columns[name] != name:
+            words = words.replace(name, columns[name])
+    return ", plus ".join(dict.fromkeys(words.split(", plus ")))
+
+
 class Step(NamedTuple):
     """A model among models of increasing size.
 
@@ -385,11 +396,13 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
     if not models:
         raise InvalidInputError("There is no model with a size to draw.")
     models = sorted(models, key=lambda model: model.size)
-    numbers = comparison.metric == "variance left"
+    rare = comparison.metric == "log loss"
+    if rare:
+        models = [model for model in models if np.isfinite(model.log_loss)] or models
     with figure_style():
         ax = new_axes(ax, figsize=(5.6, 0.8 + 0.31 * len(models)))
         for place, model in enumerate(models):
-            _draw_model(ax, model, place, numbers=numbers)
+            _draw_model(ax, model, place, _measured(model, comparison))
         names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
         ax.set_yticks(range(len(models)), names)
         for text, model in zip(ax.get_yticklabels(), models, strict=True):
@@ -398,21 +411,44 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
         ax.set_ylim(len(models) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y", visible=False)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel("variance explained" if numbers else "wrong answers on new rows")
+        if not rare:
+            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.set_xlabel(_MEASURES[comparison.metric])
     ax.set_label(
-        f"{'What each model explains' if numbers else 'Honest error'}, the smallest model first, "
-        "with 95 % intervals. Vermilion: the model to use; blue: cannot be told from the best; "
-        "grey: worse."
+        f"{_CAPTIONS[comparison.metric]}, the smallest model first, with 95 % intervals"
+        f"{' of the distance from the best' if rare else ''}. Vermilion: the model to use; blue: "
+        "cannot be told from the best; grey: worse."
     )
     return ax
 
 
-def _draw_model(ax: "Axes", model: ComparedModel, place: int, *, numbers: bool) -> None:
-    tint, error = _model_tint(model), model.error
-    middle, low, high = error.estimate, error.low, error.high
-    if numbers:
-        middle, low, high = 1 - middle, 1 - high, 1 - low
+_MEASURES = {
+    "error": "wrong answers on new rows",
+    "log loss": "log loss on new rows",
+    "variance left": "variance explained",
+}
+_CAPTIONS = {
+    "error": "Honest error",
+    "log loss": "Honest log loss",
+    "variance left": "What each model explains",
+}
+
+
+def _measured(model: ComparedModel, comparison: ModelComparison) -> tuple[float, float, float]:
+    """Return what is drawn of a model, with the ends of its interval."""
+    error, gap = model.error, model.difference
+    if comparison.metric == "variance left":
+        return 1 - error.estimate, 1 - error.high, 1 - error.low
+    if comparison.metric == "log loss" and np.isfinite(model.log_loss):
+        best = comparison.best.log_loss
+        return model.log_loss, best + gap.low, best + gap.high
+    return error.estimate, error.low, error.high
+
+
+def _draw_model(
+    ax: "Axes", model: ComparedModel, place: int, measured: tuple[float, float, float]
+) -> None:
+    tint, (middle, low, high) = _model_tint(model), measured
     ax.errorbar(
         [middle],
         [place],

@@ -5,12 +5,14 @@ import re
 from dataclasses import dataclass, replace
 
 from parsimon.report.document import Figure, Reference
+from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import (
     Checks,
     Findings,
     Honest,
     Interval,
     Joint,
+    KernelSearchFindings,
     ModelFinding,
     RecommendedModel,
     ReportFindings,
@@ -296,12 +298,14 @@ def described_name(findings: Findings) -> str:
     family = findings.studies[0].search.family
     models = () if findings.comparison is None else findings.comparison.models
     named = [one.name for one in models if one.key == "gp" or one.name == family]
-    return named[0] if named else family
+    searched = isinstance(findings.studies[0].search, KernelSearchFindings)
+    return named[0] if named else "kernel search" if searched else family
 
 
-def words_of(model: ModelFinding) -> str:
-    """Return a structure in words, on one line."""
-    return clean(model.words)
+def words_of(scope: Scope, model: ModelFinding) -> str:
+    """Return a structure in words, on one line, with columns for their levels."""
+    columns = {name: scope.column(name) for name in model.variables}
+    return clean(words_by_column(model.words, columns))
 
 
 def _day(first: str, days: float) -> str:

@@ -124,7 +124,7 @@ def _structure(scope: Scope) -> str:
         tried = count(study.search.n_candidates, study.search.noun)
         return f"The search tried {tried} on {scope.searched}; a constant does as well."
     chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
-    return f"Structure{chosen}: {words_of(study.model)}."
+    return f"Structure{chosen}: {words_of(scope, study.model)}."
 
 
 def _measured(scope: Scope) -> list[str]:

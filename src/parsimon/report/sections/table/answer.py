@@ -23,12 +23,10 @@ from parsimon.report.sections.table.honesty import (
 )
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
-from parsimon.report.sections.table.treatments import treatment_sentences
+from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
 from parsimon.structures import Claim
 
 _MOST_DOUBTS = 6
-# Of what was done to the table, what makes a reader careful.
-_DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
 # A slope of calibration between these is right enough.
 _TOO_BOLD, _TOO_TIMID = 0.9, 1.1
 
@@ -89,7 +87,7 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
         yield (*first, *((" ", *more) if more else ()))
     elif not scope.several:
         yield _unproved(scope)
-    found = [one for one in findings.table.treatments if one.kind in _DOUBTFUL]
+    found = [one for one in findings.table.treatments if one.kind in DOUBTFUL]
     yield from treatment_sentences(found)
     if not scope.several:
         yield _calibration(scope)

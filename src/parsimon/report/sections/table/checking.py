@@ -16,7 +16,7 @@ from parsimon.report.sections._blocks import (
     paragraph,
 )
 from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, percent
-from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
+from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import certain, suggested
 from parsimon.report.sections.table.honesty import gain_sentence
 from parsimon.report.sections.table.rare_class import (
@@ -43,12 +43,13 @@ class ThresholdChoice:
 
 
 def operating_point(roc: Roc, threshold: float) -> ThresholdChoice:
-    """Return the point of a curve whose threshold is nearest."""
-    place = min(range(len(roc.thresholds)), key=lambda k: abs(roc.thresholds[k] - threshold))
+    """Return the point of a curve that calls most rows among those from a threshold on."""
+    reached = [k for k, least in enumerate(roc.thresholds) if least >= threshold]
+    place = max(reached, default=0)
     found = round(roc.tpr[place] * roc.n_positive)
     alarms = round(roc.fpr[place] * roc.n_negative)
     return ThresholdChoice(
-        threshold=roc.thresholds[place],
+        threshold=threshold,
         found=found,
         missed=roc.n_positive - found,
         false_alarms=alarms,
@@ -66,7 +67,7 @@ def cheapest_threshold(miss_costs: float) -> float:
 
 
 _SOURCES = {
-    "outer folds": "Each row was predicted by a model that had not seen it.",
+    "outer folds": "",
     "leave-one-out": "Each row was predicted from the others, but the model was chosen with all "
     "rows in view, which flatters it a little.",
     "training rows": "These checks rest on the rows that the model was fitted to, which flatters "
@@ -125,7 +126,10 @@ def calibration_sentences(scope: Scope) -> tuple[str, ...]:
     slope = checks.calibration_slope
     if slope is None:
         return ("Too little varies here to judge the probabilities.",)
-    return (f"{_slope_words(slope)} (calibration slope {decimal(slope, 2)}, where 1 is right).",)
+    words = _slope_words(slope)
+    if checks.source == "outer folds":
+        words = f"On rows never seen {words[0].lower()}{words[1:]}"
+    return (f"{words} (calibration slope {decimal(slope, 2)}, where 1 is right).",)
 
 
 def _slope_words(slope: float) -> str:
@@ -260,7 +264,7 @@ def _all(n: int) -> str:
 def _again(scope: Scope, honest: Honest) -> str:
     """Say how often the structure of the whole table was found again."""
     n = len(honest.folds)
-    words = words_of(scope.study.model)
+    words = clean(scope.study.model.words)
     same = sum(clean(fold.words) == words for fold in honest.folds)
     if not scope.study.structure_found:
         return _nothing_again(same, n)

@@ -43,17 +43,17 @@ def choice_sentences(findings: Findings, found: ModelComparison) -> tuple[Senten
     """Return who is best, who cannot be told from it, and which is recommended."""
     best, chosen = found.best, found.recommended
     level = [one for one in found.models if one.is_level and one is not best]
-    asked = _opened(f"{spelled(len(found.models), 'model')} answered on rows that none had seen.")
+    asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
     if best is chosen:
         alone = (
             "no other can be told to be as good"
             if not level
             else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
         )
-        return (asked, ("The best is also the one to use: ", Strong(the(chosen)), f"; {alone}."))
+        return (asked, ("the best is also the one to use: ", Strong(the(chosen)), f"; {alone}."))
     return (
         asked,
-        f"The best is {the(best)}; {_named(level)} cannot be told from it.",
+        f"the best is {the(best)}; {_named(level)} cannot be told from it.",
         (
             "The simplest within one standard error of the best is ",
             Strong(the(chosen)),

@@ -13,7 +13,7 @@ from parsimon.report.sections._phrases import (
     spelled,
 )
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.treatments import treatment_sentences
+from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
 
 _MOST_CLASSES = 12
 
@@ -40,13 +40,13 @@ def the_table(scope: Scope) -> Section:
     table = scope.findings.table
     n = table.n_missing
     missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
-    done = treatment_sentences(table.treatments)
+    done = treatment_sentences([one for one in table.treatments if one.kind not in DOUBTFUL])
     blocks: list[Block] = [
         paragraph(
             _size(table),
             _question(scope),
             missing if n else "No cell is missing.",
-            "" if n or done else "Nothing had to be done to the table.",
+            "" if n or table.treatments else "Nothing had to be done to the table.",
         ),
         *((bullets(*done),) if done else ()),
         *scope.figures(table.picture),

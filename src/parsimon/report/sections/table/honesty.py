@@ -14,6 +14,7 @@ from parsimon.report.sections._phrases import (
     NARROW,
     clean,
     count,
+    decimal,
     ends,
     named,
     number_range,
@@ -134,7 +135,7 @@ def how_well(scope: Scope) -> str:
     if leads_with_balance(scope) and honest.auc is not None:
         return (
             f"{opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and one "
-            f"of {scope.negative}, the first gets the higher probability in "
+            f"of {scope.negative}, {_subject(scope)} gives the first the higher probability in "
             f"{percent(honest.auc.estimate)} of cases ({sureness(honest.auc)} "
             f"{percent_range(honest.auc)}), where guessing has 50{NARROW}%."
         )
@@ -203,6 +204,8 @@ def rival_sentence(scope: Scope) -> str:
     else:
         beside = "which is worse"
     size = f"is wrong in {percent(rival.error.estimate)}"
+    if leads_with_balance(scope) and not math.isnan(rival.log_loss + honest.log_loss):
+        size = f"has a log loss of {decimal(rival.log_loss, 3)}, not {decimal(honest.log_loss, 3)}"
     if scope.numeric:
         size = f"is off by {short(misses(honest, rival.error).estimate)}"
     return f"Its best rival, {the(rival)}, {size}, {beside}."
@@ -287,7 +290,10 @@ def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:
     why = why_no_outer_folds(scope)
     worse = "expect worse on new rows" if scope.numeric else "expect more errors on new rows"
     return (
-        (Strong("No honest error was measured"), f", because {why}: {worse}."),
+        (
+            Strong("No honest error was measured"),
+            f" and no other model asked, because {why}: {worse}.",
+        ),
         ("Run it with ", Code("--outer 5"), " and without ", Code("--fast"), " to measure one.")
         if skipped
         else "",

@@ -66,4 +66,6 @@ def knee_sentence(scope: Scope) -> str:
         )
     if study.knee == 0:
         return f"No {scope.unit} buys much for its size."
-    return f"After {amount(knee.size, scope.unit)} ({words_of(knee)}) a further one buys less."
+    return (
+        f"After {amount(knee.size, scope.unit)} ({words_of(scope, knee)}) a further one buys less."
+    )

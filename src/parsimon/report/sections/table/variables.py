@@ -316,7 +316,7 @@ def column_table(scope: Scope) -> Table:
         worth = (Heading("Worse without", numeric=True, help=meaning),)
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption="All columns, alone and beside each other.",
+        caption="All columns, the surest first.",
         headings=(
             Heading("Column"),
             Heading(
