@@ -217,7 +217,7 @@ def test_a_class_that_begins_with_an_underscore_is_still_named():
 def test_captions_are_plain_text_with_names_as_given():
     points = table(20, 2, names=["$cost$", "b"])
     assert "along $cost$." in caption(posterior_1d(linear, points, column=0))
-    assert "held" in caption(posterior_1d(linear, points, column=0)).lower()
+    assert "as in a typical row" in caption(posterior_1d(linear, points, column=0)).lower()
 
 
 def test_hostile_names_survive_in_space():

@@ -319,11 +319,10 @@ class _Setter:
         while place < len(figures):
             for n, most in ((3, _THIRD), (2, _HALF), (1, _WIDTH)):
                 row = figures[place : place + n]
-                fits = all(each.width * _LEAST_SCALE <= most for _, each in row)
-                if len(row) == n and (n == 1 or fits):
+                if len(row) == n and (n == 1 or _fits(row, most)):
                     break
             # The last of an odd number is as large as those before it.
-            most = _HALF if n == 1 and place else most
+            most = _HALF if n == 1 and place and _fits(row, _HALF) else most
             shown = [self._figure(*each, most=most) for each in row]
             place += n
             if n == 1:
@@ -399,6 +398,11 @@ class _Setter:
             own += "+"
         self._labelled.add(own)
         return _string(own)
+
+
+def _fits(row: Iterable[tuple[Figure, Drawing]], most: float) -> bool:
+    """Return whether drawings stay legible at a width."""
+    return all(each.width * _LEAST_SCALE <= most for _, each in row)
 
 
 def _string(name: str) -> str:

@@ -102,11 +102,6 @@ class Scope:
         return self.findings.joint if self.recommended is None else self.recommended.joint
 
     @property
-    def described(self) -> str:
-        """Who tells what matters and draws the curves."""
-        return clean(described_name(self.findings))
-
-    @property
     def guesses(self) -> bool:
         """Whether the model to use predicts the same for every row."""
         found = self.findings.comparison

@@ -149,9 +149,9 @@ def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 
 _RULES = {
-    "one_se": "The model is the simplest within one standard error of the least {guide} (Breiman "
+    "one_se": "Its model is the simplest within one standard error of the least {guide} (Breiman "
     "et al. 1984), and is not a claim in itself.",
-    "least_error": "The model is that of the least {guide}, and is not a claim in itself.",
+    "least_error": "Its model is that of the least {guide}, and is not a claim in itself.",
 }
 
 

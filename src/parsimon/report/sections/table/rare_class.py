@@ -21,7 +21,7 @@ from parsimon.report.sections._phrases import (
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import certain, claimed_columns
 
-_NEVER_SEEN = "on rows never seen"
+_NEVER_SEEN = "on new rows"
 
 
 def leads_with_balance(scope: Scope) -> bool:

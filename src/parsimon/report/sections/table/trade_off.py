@@ -28,10 +28,7 @@ def _steps(scope: Scope) -> str:
     if not _falling(front, baseline):
         guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
         return f"No model of any size does better{guessing}, on the folds of the search."
-    said = (
-        f"What each further {scope.unit} buys on the folds of the {scope.described}, hence too "
-        "good to be quoted."
-    )
+    said = f"What each further {scope.unit} buys on the folds of the search, too good to be quoted."
     if not scope.claimed:
         return f"{said} These rows do not show that this is more than chance."
     if scope.rare:

@@ -199,7 +199,8 @@ def _beside_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     name = found.variable.name
     parts = (one for one in scope.study.components if one.alone.variables == (name,))
     inside = next((one.direction for one in parts), "unclear")
-    if not told and inside in _WAYS and is_claimed(variable_claim(scope, found.variable)):
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    if found.shape == "flat" and inside in _WAYS and claimed:
         return (f"Beside the others {scope.outcome} {_WAYS[inside]} with it.",)
     if not told or inside == found.shape or scope.variable(found.variable).kind == "indicator":
         return told
