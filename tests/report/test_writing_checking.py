@@ -35,9 +35,9 @@ def test_the_golden_checks():
     assert text(samples.findings(), "checking").split("\n") == [
         "On rows never seen the probabilities are neither too bold nor too timid (calibration "
         "slope 0.94, where 1 is right).",
-        "Again on 5 parts of the table it was wrong in 22.0 % to 26.0 % of the rest. Of what is "
-        "beyond doubt, plasma glucose and age came back on all 5 parts. Of the suggestions, "
-        "pedigree came back on all 5 parts. The same model was found on every part.",
+        "Fitted again to 5 parts of the table, it was wrong in 22.0 % to 26.0 % of the rest. Of "
+        "what is beyond doubt, plasma glucose and age came back on all 5 parts. Of the "
+        "suggestions, pedigree came back on all 5 parts. The same model was found on every part.",
     ]
 
 

@@ -73,10 +73,10 @@ def claimed(found, *claims):
 
 def test_the_golden_columns():
     assert told(samples.findings()) == [
-        "plasma glucose: The probability of “diabetic” rises with it (98.0 % sure). Beyond doubt: "
+        "plasma glucose: the probability of “diabetic” rises with it (98.0 % sure). Beyond doubt: "
         "in a curve (98.2 %).",
-        "age: It matters together with others more than alone.",
-        "pedigree: Whether the probability of “diabetic” rises or falls with pedigree is not "
+        "age: it matters together with others more than alone.",
+        "pedigree: whether the probability of “diabetic” rises or falls with pedigree is not "
         "clear.",
     ]
 
@@ -164,14 +164,14 @@ def category(found, is_number: bool = False):
 def test_a_category_is_one_column_with_its_levels():
     found = category(samples.findings())
     assert told(found) == [
-        "ward: Share of “diabetic” (rows): 61.0 % for south (101), 40.0 % for west (102) and "
+        "ward: share of “diabetic” (rows): 61.0 % for south (101), 40.0 % for west (102) and "
         "20.0 % for north (100)."
     ]
     table = reading.tables(write(found))["table-variables"]
     assert reading.rows(table)[0] == ["ward", f"99.8{THIN}%", f"25.0{THIN}%"]
     assert sum(row[0].startswith("ward") for row in reading.rows(table)) == 1
     number = told(category(samples.regression(), is_number=True))
-    assert "Mean progression (rows): 151 for south (101), 80.0 for west (102) and" in number[0]
+    assert "mean progression (rows): 151 for south (101), 80.0 for west (102) and" in number[0]
 
 
 NOISE = (3.6, "strong evidence"), (5.9, "very strong"), (60.0, "Alone it predicts")
@@ -215,10 +215,10 @@ def test_a_column_that_goes_another_way_beside_the_others():
     found = reading.with_study(found, components=(replace(first, direction="falling"), *others))
     said = told(found)[0]
     assert (
-        "Beside the others the probability of “diabetic” falls with it; alone it rises."
+        "beside the others the probability of “diabetic” falls with it; alone it rises."
     ) in said
     unclear = reading.with_study(found, components=(replace(first, direction="unclear"), *others))
-    assert "Alone, the probability of “diabetic” rises with it (98.0 % sure)." in (told(unclear)[0])
+    assert "alone, the probability of “diabetic” rises with it (98.0 % sure)." in (told(unclear)[0])
 
 
 def test_a_claim_that_the_model_does_without():
@@ -259,7 +259,7 @@ def test_a_column_that_is_flat_alone_has_its_way_beside_the_others():
         reading.with_study(found, components=(replace(first, direction="falling"), *others)),
         shape="flat",
     )
-    assert "Beside the others the probability of “diabetic” falls with it." in told(found)[0]
+    assert "beside the others the probability of “diabetic” falls with it." in told(found)[0]
 
 
 def test_a_turn_that_a_claim_refutes_leaves_the_way_it_goes():

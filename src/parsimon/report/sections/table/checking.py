@@ -250,11 +250,11 @@ def _introduction(scope: Scope, honest: Honest) -> str:
     if scope.numeric:
         least, most = (percent(max(0.0, 1 - error)) for error in (max(errors), min(errors)))
         return (
-            f"Again on {count(len(errors), 'part')} of the table it explained {least} to {most} of "
-            "the variance of the rest."
+            f"Fitted again to {count(len(errors), 'part')} of the table, it explained {least} to "
+            f"{most} of the variance of the rest."
         )
     n = len(honest.folds)
-    return f"Again on {count(n, 'part')} of the table it was {ranged}."
+    return f"Fitted again to {count(n, 'part')} of the table, it was {ranged}."
 
 
 def _all(n: int) -> str:

@@ -135,7 +135,7 @@ def _commonest_slip(joint: Joint) -> str:
 
 
 def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
-    where = "on rows never seen" if joint.source == "outer folds" else "leave-one-out"
+    where = "on new rows" if joint.source == "outer folds" else "leave-one-out"
     label = "honest error" if joint.source == "outer folds" else "optimistic error"
     error, guess = joint.error, percent(joint.baseline_error.estimate)
     return KeyFigures(

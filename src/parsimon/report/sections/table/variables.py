@@ -80,17 +80,16 @@ def _told(scope: Scope, column: str) -> Sentence:
     That it matters stands on the first screen.
     """
     found = findings_of(scope, column)
-    verdict = variable_verdict(scope, column)
-    if is_claimed(column_claim(scope, column)):
-        verdict = (Strong(clean(column)), ":")
-    said = paragraph(
-        verdict,
+    told = [
         *_way(scope, column, found),
         _shape_verdict(scope, column, found),
         _beside(scope, column, found) if found else "",
         _use(scope, column),
-    )
-    return said.parts
+    ]
+    if not is_claimed(column_claim(scope, column)):
+        return paragraph(variable_verdict(scope, column), *told).parts
+    first, *others = [one for one in told if one] or ["nothing more is known."]
+    return paragraph((Strong(clean(column)), f": {first[:1].lower()}{first[1:]}"), *others).parts
 
 
 def findings_of(scope: Scope, column: str) -> VariableFinding | None:
