@@ -17,16 +17,17 @@ from parsimon._style import figure_style, new_axes
 from parsimon._typing import Array, Indices, Mask
 from parsimon.report.figures import (
     ClassRows,
+    RowBar,
     caption,
     data_figure,
     error_steps,
     label,
+    row_bars,
     svg,
 )
 from parsimon.report.figures.calibration import CalibrationBins, draw_calibration
 from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.figures.numeric import predicted_observed
-from parsimon.report.figures.parts import RowBar, row_bars
 from parsimon.report.figures.search_figures import Step, words_by_column
 from parsimon.report.findings import (
     Checks,

@@ -8,6 +8,7 @@ from parsimon.report.document import Figure, Reference
 from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import (
     Checks,
+    ComparedModel,
     Findings,
     Honest,
     Interval,
@@ -295,6 +296,13 @@ def described_name(findings: Findings) -> str:
     named = [one.name for one in models if one.key == "gp" or one.name == family]
     searched = isinstance(findings.studies[0].search, KernelSearchFindings)
     return named[0] if named else "kernel search" if searched else family
+
+
+def the(model: ComparedModel) -> str:
+    """Return a model's name as a sentence has it."""
+    name = clean(model.name)
+    bare = model.family in ("own", "guessing") or name.endswith("boosting")
+    return name if bare else f"the {name}"
 
 
 def words_of(scope: Scope, model: ModelFinding) -> str:

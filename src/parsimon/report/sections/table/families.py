@@ -18,7 +18,7 @@ from parsimon.report.sections._phrases import (
     short,
     spelled,
 )
-from parsimon.report.sections._scope import Scope, described_name, figures, misses
+from parsimon.report.sections._scope import Scope, described_name, figures, misses, the
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
@@ -105,13 +105,6 @@ def _off(findings: Findings, model: ComparedModel) -> str:
     honest = Scope(findings=findings).honest
     miss = math.nan if honest is None else misses(honest, model.error).estimate
     return DASH if math.isnan(miss) else short(miss)
-
-
-def the(model: ComparedModel) -> str:
-    """Return a model's name as a sentence has it."""
-    name = clean(model.name)
-    bare = model.family in ("own", "guessing") or name.endswith("boosting")
-    return name if bare else f"the {name}"
 
 
 def _named(models: Sequence[ComparedModel]) -> str:

@@ -31,10 +31,10 @@ from parsimon.report.sections._scope import (
     described_name,
     explained,
     misses,
+    the,
     why_no_outer_folds,
 )
 from parsimon.report.sections.table.claims import certain, claimed_columns
-from parsimon.report.sections.table.families import the
 from parsimon.report.sections.table.rare_class import (
     better_log_loss,
     leads_with_balance,
@@ -273,7 +273,7 @@ def _better_probabilities(scope: Scope, honest: Honest) -> str:
 
 def _believed(scope: Scope, honest: Honest) -> str:
     error = scope.study.model.error
-    if math.isnan(error) or not scope.study.structure_found:
+    if math.isnan(error) or not scope.study.structure_found or scope.recommended is not None:
         return ""
     own = percent(1 - error) if scope.numeric and error < 1 else percent(error)
     what = " explained" if scope.numeric else ""
