@@ -21,6 +21,7 @@ from parsimon.report.findings import (
     Findings,
     Joint,
     Picture,
+    RecommendedModel,
     RunFindings,
     Study,
     TableFindings,
@@ -29,10 +30,11 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.analysis import Analysis, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.comparison import FoldAnswers, compare_on_folds
 from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contenders import (
     FAMILIES,
+    GUESSING,
     KERNEL_SEARCH,
     SEARCH,
     Contender,
@@ -55,7 +57,7 @@ from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.cells import count_missing
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
-from parsimon.statistician.study import data_picture, study_of
+from parsimon.statistician.study import data_picture, recommended_findings, study_of
 from parsimon.structures import merged, steady
 
 if TYPE_CHECKING:
@@ -292,7 +294,7 @@ def _analysed(
     answers, folds = _search(asked, parts, options, searching, kept)
     studies, pictures = _studies(answers, folds, options, describing, kept)
     picture = _data_figure(asked.outcome, answers[0])
-    comparison, drawing = compare_on_folds(
+    comparison, drawing, told = compare_on_folds(
         options.contenders,
         options.leader,
         asked,
@@ -319,7 +321,7 @@ def _analysed(
         ),
         pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
     )
-    return Analysis(
+    analysis = Analysis(
         findings=findings,
         answers=tuple(answers),
         classes=asked.class_names,
@@ -327,6 +329,55 @@ def _analysed(
         contenders=options.contenders,
         seed=int(options.seed),
     )
+    return _with_recommended(analysis, asked, folds, told, options.leader.name)
+
+
+def _with_recommended(
+    analysis: Analysis,
+    asked: ReadTable,
+    folds: Sequence[FoldResult],
+    told: Sequence[FoldAnswers],
+    leader: str,
+) -> Analysis:
+    """Add what is known of the model to use, where it is neither the leader nor guessing."""
+    comparison = analysis.comparison
+    if comparison is None or comparison.recommended.name in (leader, GUESSING.name):
+        return analysis
+    model, name = analysis.recommended, comparison.recommended.name
+    measured = _as_told(folds, told, name, n_questions=len(asked.questions))
+    questions = [answer.question for answer in analysis.answers]
+    found = RecommendedModel(
+        name=name,
+        columns=model.columns,
+        honest=tuple(
+            honest_findings(
+                np.asarray(one.y), [each for each in measured if each.question == place], one.task
+            )
+            for place, one in enumerate(questions)
+        ),
+        joint=_joint(asked, measured),
+    )
+    outside = outside_predictions(len(questions[0].y), measured)
+    found, pictures = recommended_findings(found, model, questions[0], outside)
+    findings = replace(
+        analysis.findings,
+        recommended=found,
+        pictures=(*analysis.findings.pictures, *pictures),
+    )
+    return replace(analysis, findings=findings, fitted_model=model)
+
+
+def _as_told(
+    folds: Sequence[FoldResult], told: Sequence[FoldAnswers], name: str, *, n_questions: int
+) -> list[FoldResult]:
+    """Return the results of outer folds with the predictions of another model."""
+    found = []
+    for one in folds:
+        value = told[one.fold].told[name].value
+        if value.ndim > 1:
+            value = value[:, 1 if n_questions == 1 else one.question]
+        found.append(replace(one, prediction=value))
+    return found
 
 
 def _search(

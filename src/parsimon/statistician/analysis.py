@@ -52,6 +52,8 @@ class Analysis(Readable):
         Who answered beside the family that leads.
     seed : int
         Of every random choice.
+    fitted_model : TableModel or None
+        The recommended model, if it was fitted already.
     """
 
     findings: Findings
@@ -60,6 +62,7 @@ class Analysis(Readable):
     target: str
     contenders: tuple[Contender, ...] = ()
     seed: int = 0
+    fitted_model: TableModel | None = None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -112,6 +115,8 @@ class Analysis(Readable):
 
         Without a comparison it is what the search found.
         """
+        if self.fitted_model is not None:
+            return self.fitted_model
         if self.comparison is None:
             return self.model("best")
         return self.fitted(self.comparison.recommended.name)

@@ -460,13 +460,13 @@ def compare_on_folds(
     time_limit: float | None = None,
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
-) -> tuple[ModelComparison | None, tuple[Picture, ...]]:
+) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
 
     Without a leader there are no results of its own in `folds`.
     """
     if len(parts) < 2 or not contenders:
-        return None, ()
+        return None, (), ()
     question = asked.questions[0]
     with Progress("Comparing", total=len(parts), verbose=verbose) as progress:
         answers = run_contenders(
@@ -489,9 +489,9 @@ def compare_on_folds(
         )
     found = compared(answers, contenders, question, lead=leader)
     if found is None:
-        return None, ()
+        return None, (), answers
     picture = comparison_picture(found)
-    return replace(found, picture=picture.name), (picture,)
+    return replace(found, picture=picture.name), (picture,), answers
 
 
 def comparison_picture(comparison: ModelComparison) -> Picture:

@@ -95,7 +95,7 @@ def compare_models(
     folds: Sequence[FoldResult] = ()
     if leader is not None:
         _, folds = _search(asked, parts, searching, "supported", n_jobs, verbose, whole=False)
-    found, _ = compare_on_folds(
+    found, *_ = compare_on_folds(
         contenders,
         leader,
         asked,
@@ -162,7 +162,7 @@ def fit_model(
     folds: Sequence[FoldResult] = ()
     if is_search:
         answers, folds = _search(asked, parts, searching, choose, n_jobs, verbose, whole=True)
-    found, _ = compare_on_folds(
+    found, *_ = compare_on_folds(
         contenders,
         KERNEL_SEARCH if is_search else None,
         asked,
