@@ -22,6 +22,7 @@ from parsimon.cli.running import (
     kept_work,
     on_cluster,
     question_options,
+    resume_option,
     rivals_option,
     run_options,
 )
@@ -32,6 +33,7 @@ from parsimon.exceptions import InvalidInputError
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
+    *("cluster", "resume", "rivals"),
     *TREE_NAMES,
 )
 # Options that change where and how results are shown, not the results.
@@ -79,7 +81,7 @@ _SHOWING = frozenset(
 @rivals_option
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @run_options
-@click.option("--resume", is_flag=True, help="Keep what is finished; if killed, go on from there.")
+@resume_option
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
 @click.option("--fast", is_flag=True, help="A shallow search without an honest error.")
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")

@@ -54,6 +54,12 @@ def rivals_option(command: Command) -> Command:
     return _with(command, click.option("--rivals", default="all", metavar="NAMES", help=names))
 
 
+def resume_option(command: Command) -> Command:
+    """Add --resume to a command."""
+    words = "Keep what is finished; if killed, go on from there."
+    return _with(command, click.option("--resume", is_flag=True, help=words))
+
+
 def run_options(command: Command) -> Command:
     """Add the seed and where the work is done to a command."""
     return _with(

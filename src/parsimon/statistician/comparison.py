@@ -281,8 +281,11 @@ def compared(
     question: Question,
     *,
     lead: Contender | None = None,
+    whole_folds: bool = False,
 ) -> ModelComparison | None:
     """Measure all models that answered in every fold; None with fewer than two of them.
+
+    With `whole_folds` the rows of a fold stand or fall together, as relatives do.
 
     The best has the least error, or the least log loss where one class is so common that hardly
     any answer is wrong. Level with it is what these rows cannot tell from it: the 95 % interval
@@ -295,7 +298,10 @@ def compared(
     if len(answers) < 2 or len(names) < 2:
         return None
     measured = [_losses(name, answers, question) for name in names]
-    yard = _Yardstick.of(measured, question)
+    units = None
+    if whole_folds:
+        units = np.repeat(np.arange(len(answers)), [len(one.test) for one in answers])
+    yard = _Yardstick.of(measured, question, units)
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
     near = [one for one in measured if yard.is_near(one, best)]
     fit = [one for one in near if yard.is_fit(one)] or [best]
@@ -341,14 +347,18 @@ class _Yardstick:
     metric: "error", "log loss" or "variance left".
     guess: What guessing costs; None if it could not be measured.
     beaten: Whether a model is surely better than guessing.
+    units (n,): Rows of one unit stand or fall together; None if each is one of its own.
     """
 
     metric: str
     guess: _Losses | None
     beaten: bool = False
+    units: Indices | None = None
 
     @classmethod
-    def of(cls, measured: Sequence[_Losses], question: Question) -> "_Yardstick":
+    def of(
+        cls, measured: Sequence[_Losses], question: Question, units: Indices | None = None
+    ) -> "_Yardstick":
         """Choose the metric, and ask whether anything beats guessing."""
         guess = next((one for one in measured if one.name == GUESSING.name), None)
         metric = "variance left" if question.is_number else "error"
@@ -356,10 +366,11 @@ class _Yardstick:
             counts = np.bincount(np.asarray(question.values, dtype=np.intp))
             metric = "log loss" if counts.max() > _COMMON * counts.sum() else "error"
         if guess is None:
-            return cls(metric, None)
-        by = cls("variance left" if question.is_number else "log loss", guess)
+            return cls(metric, None, units=units)
+        by = cls("variance left" if question.is_number else "log loss", guess, units=units)
         known = [one for one in measured if one is not guess and math.isfinite(by.loss(one))]
-        return cls(metric, guess, any(by.difference(guess, one).low > 0 for one in known))
+        beaten = any(by.difference(guess, one).low > 0 for one in known)
+        return cls(metric, guess, beaten, units)
 
     def rows(self, one: _Losses) -> Array:
         """Return the loss of each row, (n,); what gives no probabilities has no log loss."""
@@ -377,10 +388,14 @@ class _Yardstick:
             return Bounds(0.0, 0.0, 0.0)
         more = self.rows(one) - self.rows(other)
         if self.metric == "error":
-            return difference_bounds(more, confidence=confidence)
+            return difference_bounds(more, self.units, confidence=confidence)
         unit = self._unit
         scale = float(np.mean(self.rows(other))) / unit
-        return difference_bounds(more / unit, scale=scale, confidence=confidence)
+        if self.units is None:
+            return difference_bounds(more / unit, scale=scale, confidence=confidence)
+        # Of a few units of very different losses the ratio is far steadier than the difference.
+        ratio = ratio_bounds(self.rows(one), self.rows(other), self.units, confidence=confidence)
+        return Bounds(*(scale * (end - 1.0) for end in ratio))
 
     def is_near(self, one: _Losses, best: _Losses) -> bool:
         """Return whether a model is within one paired standard error of the best."""
@@ -396,8 +411,9 @@ class _Yardstick:
     def error(self, one: _Losses) -> Bounds:
         """Return the error of a model: a share of rows, or of what guessing leaves."""
         if self.metric != "variance left":
-            return share_bounds(one.wrong)
-        return ratio_bounds(one.wrong, None if self.guess is None else self.guess.wrong)
+            return share_bounds(one.wrong, self.units)
+        guess = None if self.guess is None else self.guess.wrong
+        return ratio_bounds(one.wrong, guess, self.units)
 
     def is_fit(self, one: _Losses) -> bool:
         """Return whether a model may be recommended, whatever its size."""

@@ -88,6 +88,14 @@ def model_size(
     return _stored(model, table)
 
 
+def size_of_numbers(
+    numbers: float, used: Sequence[int], *, n_rows: int, n_columns: int
+) -> ModelSize:
+    """Return the size of so many numbers that rows determine, and of the columns they are for."""
+    table = _Table(n_rows, n_columns, tuple(used))
+    return _of_numbers(table.all_used, table.chosen(used) + table.numbers(numbers), numbers)
+
+
 def together(sizes: Iterable[ModelSize]) -> ModelSize:
     """Return the size of several models that answer together, such as one for each class."""
     parts = list(sizes)

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import ComparedModel, Findings, ModelComparison
+from parsimon.report.findings import ComparedModel, Findings, ModelComparison, ReportFindings
 from parsimon.report.sections._blocks import Sentence, count_cell, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -20,6 +21,9 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import figures, shown
 
+if TYPE_CHECKING:
+    from parsimon.report.trait_findings import TraitFindings
+
 _ANCHOR, _TABLE = "models", "table-models"
 # The column of the table that numbers do not have.
 _LOG_LOSS = 2
@@ -28,18 +32,21 @@ _FEW = 3
 
 def which_model(findings: Findings) -> Iterator[Section]:
     """Yield the section about all models; nothing if they were not compared."""
-    found = findings.comparison
-    if found is None:
-        return
+    if findings.comparison is not None:
+        yield models_section(findings, findings.comparison, _saved(findings, findings.comparison))
+
+
+def models_section(findings: ReportFindings, found: ModelComparison, saved: str) -> Section:
+    """Return the section about all models; `saved` says which one the file holds."""
     blocks: list[Block] = [
         paragraph(*choice_sentences(found)),
-        paragraph(_saved(findings, found), shown(findings, found.picture, _shows(found))),
+        paragraph(saved, shown(findings, found.picture, _shows(found))),
         *figures(findings, found.picture),
         _table(found),
     ]
     if found.left_out:
         blocks.append(paragraph(*_left_out(found)))
-    yield Section(_ANCHOR, "Which model to use", tuple(blocks))
+    return Section(_ANCHOR, "Which model to use", tuple(blocks))
 
 
 def choice_sentences(found: ModelComparison) -> tuple[Sentence, ...]:
@@ -75,7 +82,7 @@ def choice_sentences(found: ModelComparison) -> tuple[Sentence, ...]:
     )
 
 
-def recommended_line(findings: Findings) -> str:
+def recommended_line(findings: "Findings | TraitFindings") -> str:
     """Return in one sentence which model to use; nothing if none were compared."""
     found = findings.comparison
     if found is None:
@@ -108,9 +115,12 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel) -
     return f"It may be worse by {worse}, and it is {smaller} smaller."
 
 
+_BARE = ("boosting", "PGLS", "PhyRVM", "least squares without tree")
+
+
 def _the(model: ComparedModel) -> str:
     name = clean(model.name)
-    bare = model.family in ("own", "guessing") or name.endswith("boosting")
+    bare = model.family in ("own", "guessing") or name.endswith(_BARE)
     return name if bare else f"the {name}"
 
 
