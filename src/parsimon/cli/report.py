@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from parsimon.cli.running import (
     resume_option,
     rivals_option,
     run_options,
+    seconds_left,
+    time_option,
 )
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
@@ -82,8 +85,8 @@ _SHOWING = frozenset(
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @run_options
 @resume_option
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
-@click.option("--fast", is_flag=True, help="A shallow search without an honest error.")
+@time_option
+@click.option("--fast", is_flag=True, help="A shallow search; plain models alone are compared.")
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 @tree_options
 @click.pass_context
@@ -100,6 +103,7 @@ def report(
     quiet: bool,
     cluster: str | None,
     resume: bool,
+    time_limit: float | None,
     **options: Any,
 ) -> None:
     """Search TABLE for what predicts a column, and write a report about it.
@@ -116,6 +120,7 @@ def report(
         parsimon report patients.csv --target outcome --fast --out first-look.html
         parsimon report lizards.csv --target SVL --tree lizards.nwk
     """
+    started = time.monotonic()
     _check_tree(context, tree)
     if tree is not None:
         given = {name: context.params[name] for name in _OF_TRAITS}
@@ -140,6 +145,7 @@ def report(
                 verbose=not quiet,
                 command=command_line(context, needed_target(source), _SHOWING),
                 checkpoint=folder,
+                time_limit=seconds_left(time_limit, started),
                 **options,
             )
             write_files(analysis, places)

@@ -6,9 +6,8 @@ anew inside it; `compared` measures all of them, and the family that leads, on t
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,8 +54,7 @@ _COMMON = 0.8
 _SURE = 1e-6
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
-# What contenders may take of a time limit.
-_COMPARING = 0.15
+_NO_TIME = "there was no time left for it"
 
 
 class Told(NamedTuple):
@@ -129,25 +127,44 @@ def run_contenders(
 ) -> list[FoldAnswers]:
     """Fit all contenders to every training part, and predict the rows outside.
 
-    With a limit those that come too late say nothing in that fold. What an earlier run has `kept`
-    is not fitted again.
+    With a limit those that come too late say nothing in that fold, and are not asked in later
+    ones. What an earlier run has `kept` is not fitted again.
     """
     workers = min(n_workers(n_jobs), max(1, len(parts)))
-    rounds = ceil(len(parts) / workers)
-    limit = None if time_limit is None else _COMPARING * time_limit / max(1, rounds)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
     calls = {
-        (place,): (tuple(contenders), question, part, child, limit)
+        (place,): (question, part, child)
         for place, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True))
     }
     found: dict[tuple[int, ...], FoldAnswers] = kept.read("compare", calls)
     left = [place for place in calls if place not in found]
+    # With a limit one round of folds after another, since each teaches what the next can afford.
+    size = max(1, len(left) if deadline is None else workers)
+    rounds = [left[at : at + size] for at in range(0, len(left), size)]
     done(len(found))
     with Workers(workers) as pool:
-        for place, one in zip(left, pool.map(_ask, map(calls.__getitem__, left)), strict=True):
-            found[place] = one
-            kept.write("compare", place, one)
-            done(len(found))
+        for number, places in enumerate(rounds):
+            limit = None
+            if deadline is not None:
+                limit = max(0.0, deadline - time.monotonic()) / (len(rounds) - number)
+            late, costs = _learnt(found.values())
+            asked = ((tuple(contenders), *calls[place], limit, late, costs) for place in places)
+            for place, one in zip(places, pool.map(_ask, asked), strict=True):
+                found[place] = one
+                kept.write("compare", place, one)
+                done(len(found))
     return [found[place] for place in calls]
+
+
+def _learnt(answers: Iterable[FoldAnswers]) -> tuple[frozenset[str], dict[str, float]]:
+    """Return who came too late in a fold, and how many seconds the others took at most."""
+    late: set[str] = set()
+    costs: dict[str, float] = {}
+    for one in answers:
+        late |= {name for name, reason in one.failures.items() if reason == _NO_TIME}
+        for name, told in one.told.items():
+            costs[name] = max(told.seconds, costs.get(name, 0.0))
+    return frozenset(late), costs
 
 
 def _ask(
@@ -156,8 +173,14 @@ def _ask(
     part: OuterPart,
     seed: np.random.SeedSequence,
     limit: float | None,
+    late: frozenset[str],
+    costs: Mapping[str, float],
 ) -> FoldAnswers:
-    """Fit all contenders to one training part, and predict the rows outside it."""
+    """Fit contenders to one training part, and predict the rows outside it.
+
+    With a limit those that were `late` in another fold are left out, and those that would take
+    longer, by their `costs` there.
+    """
     started = time.monotonic()
     told: dict[str, Told] = {}
     failures: dict[str, str] = {}
@@ -168,13 +191,16 @@ def _ask(
     except Exception as error:  # noqa: BLE001 - whatever it is, the report goes on
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one in contenders})
     for contender, child in zip(contenders, seed.spawn(len(contenders)), strict=True):
-        if limit is not None and time.monotonic() - started > limit and told:
-            failures[contender.name] = "there was no time left for it"
-            continue
+        name = contender.name
+        if limit is not None and told:
+            ready = time.monotonic() - started + costs.get(name, 0.0)
+            if ready > limit or name in late:
+                failures[name] = _NO_TIME
+                continue
         try:
-            told[contender.name] = _told(contender, table, outside, question.task, n_classes, child)
+            told[name] = _told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
-            failures[contender.name] = _reason(error)
+            failures[name] = _reason(error)
     return FoldAnswers(part.test, told, failures)
 
 
@@ -466,10 +492,9 @@ def _interval(bounds: Bounds) -> Interval:
 
 def compare_on_folds(
     contenders: Sequence[Contender],
-    leader: Contender | None,
+    searched: Mapping[Contender, Sequence[FoldResult]],
     asked: ReadTable,
     parts: Sequence[OuterPart],
-    folds: Sequence[FoldResult],
     seed: np.random.SeedSequence,
     *,
     n_jobs: int | None = 1,
@@ -477,9 +502,9 @@ def compare_on_folds(
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...]]:
-    """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
+    """Ask everyone on the outer folds, and compare; nothing without folds.
 
-    Without a leader there are no results of its own in `folds`.
+    Those that were `searched` have answered before, by searches of their own.
     """
     if len(parts) < 2 or not contenders:
         return None, ()
@@ -495,15 +520,15 @@ def compare_on_folds(
             done=lambda done: progress.update(done, note="all models on the outer folds"),
             kept=kept,
         )
-    if leader is not None:
+    for one, folds in searched.items():
         answers = with_lead(
             answers,
             folds,
-            leader.name,
+            one.name,
             n_questions=len(asked.questions),
             is_number=question.is_number,
         )
-    found = compared(answers, contenders, question, lead=leader)
+    found = compared(answers, (*searched, *contenders), question)
     if found is None:
         return None, ()
     picture = comparison_picture(found)

@@ -165,8 +165,9 @@ def described_name(findings: Findings) -> str:
     """Return who the rest of the report is about, as the table of models has it."""
     family = findings.studies[0].search.family
     models = () if findings.comparison is None else findings.comparison.models
-    named = [one.name for one in models if one.key == "gp" or one.name == family]
-    return named[0] if named else family
+    own = [one.name for one in models if one.name == family]
+    searched = [one.name for one in models if one.key == "gp"]
+    return [*own, *searched, family][0]
 
 
 def _shows(found: ModelComparison) -> str:
