@@ -176,6 +176,16 @@ def _support(model: Any, table: _Table) -> ModelSize:
     return ModelSize(used, bits + table.numbers(numbers), words)
 
 
+def _class_by_class(model: Any, table: _Table) -> ModelSize:
+    """Add up the machines of each class against the rest."""
+    machines = [_last(one) for one in model.estimators_]
+    rows = {int(row) for one in machines for row in one.support_}
+    whole = together(_support(one, table) for one in machines)
+    return whole._replace(
+        words=f"{len(machines)} functions, {_counted(len(rows), 'row')} of the table"
+    )
+
+
 def _linear(model: Any, table: _Table) -> ModelSize:
     """Count the coefficients that are not zero, and the intercepts."""
     coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
@@ -258,6 +268,13 @@ def _is_forest(model: Any) -> bool:
     )
 
 
+def _is_class_by_class(model: Any) -> bool:
+    parts = getattr(model, "estimators_", ())
+    return hasattr(model, "label_binarizer_") and all(
+        hasattr(_last(one), "support_") for one in parts
+    )
+
+
 def _is_process(model: Any) -> bool:
     return type(model).__name__ in ("GPClassifier", "GPRegressor", "SparseGPClassifier")
 
@@ -268,6 +285,7 @@ _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]
     (lambda model: type(model).__name__.startswith("Dummy"), _constant),
     (_has("coef_"), _linear),
     (_has("support_"), _support),
+    (_is_class_by_class, _class_by_class),
     (_has("tree_"), _tree),
     (_is_forest, _trees),
     (_has("_predictors"), _boosted),
