@@ -138,7 +138,9 @@ def _process(model: Any, table: _Table) -> ModelSize:
 
     kernels = model.kernel_ if isinstance(model.kernel_, tuple) else (model.kernel_,)
     hyperparameters = sum(len(kernel.theta) for kernel in kernels)
-    freedom = degrees_of_freedom(model)
+    freedom = float(getattr(model, "degrees_of_freedom_", math.nan))
+    if math.isnan(freedom):
+        freedom = degrees_of_freedom(model)
     if math.isnan(freedom):
         freedom = float(len(getattr(model, "inducing_points_", ())) or table.n_rows)
     used = table.all_used
@@ -276,7 +278,8 @@ def _is_class_by_class(model: Any) -> bool:
 
 
 def _is_process(model: Any) -> bool:
-    return type(model).__name__ in ("GPClassifier", "GPRegressor", "SparseGPClassifier")
+    names = ("GPClassifier", "GPRegressor", "SparseGPClassifier", "PivotRegressor")
+    return type(model).__name__ in names
 
 
 _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]], ...] = (
