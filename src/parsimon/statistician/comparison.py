@@ -55,6 +55,8 @@ _SURE = 1e-6
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
 _NO_TIME = "there was no time left for it"
+# What a fit is taken to cost of the time for a fold before the first of its kind.
+_UNKNOWN_COST = 0.2
 
 
 class Told(NamedTuple):
@@ -192,8 +194,9 @@ def _ask(
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one in contenders})
     for contender, child in zip(contenders, seed.spawn(len(contenders)), strict=True):
         name = contender.name
-        if limit is not None and told:
-            ready = time.monotonic() - started + costs.get(name, 0.0)
+        # Guessing and one model are always asked: of fewer there is nothing to say.
+        if limit is not None and len(told) >= 2:
+            ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
             if ready > limit or name in late:
                 failures[name] = _NO_TIME
                 continue

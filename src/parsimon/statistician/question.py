@@ -219,7 +219,7 @@ def run_searches(
     ]
     found: dict[tuple[int, ...], Answer | FoldResult] = kept.read(stage, places)
     timely = (
-        (job,)
+        (_in_time(job, deadline),)
         for job in jobs
         # Without the table itself there is no answer.
         if (job.fold, job.place) not in found and (job.part is None or time.monotonic() < deadline)
@@ -246,6 +246,13 @@ def _limits(
     share = 1.0 if family.briefly() is family else _BRIEF
     rounds = ceil((n_whole + share * (n_jobs - n_whole)) / workers)
     return time_limit / rounds, time.monotonic() + time_limit
+
+
+def _in_time(job: _Job, deadline: float) -> _Job:
+    """Return a job whose search ends with the time for all of them."""
+    if job.time_limit is None:
+        return job
+    return job._replace(time_limit=min(job.time_limit, max(0.0, deadline - time.monotonic())))
 
 
 def _left(places: Sequence[tuple[int, int]]) -> str:
