@@ -62,7 +62,7 @@ class TraitModel(BaseEstimator):
     >>> table["mass"] = 3 * table["trait1"] + 0.1 * table["trait2"]
     >>> model = analyse_traits(table, tree, "mass", features=["trait1"], folds=0).recommended
     >>> model.predict(table.head(2)).round(1).tolist()
-    [-4.1, -4.3]
+    [-2.2, 5.9]
     """
 
     def __init__(
