@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.rvm import RVC, RVR
-from parsimon.rvm._automatic import held_out
+from parsimon.rvm._automatic import dealt, held_out, shared_weights
 from parsimon.rvm._calibration import Calibration, fitted_calibration
 from parsimon.rvm._moderation import averaged_log_odds, moderated_probability
 
@@ -172,7 +172,8 @@ def test_columns_of_a_number_are_weighted_in_their_own_units():
 def test_given_centres_ask_for_a_kernel():
     X, truth, _ = straight(60, 2)
     model = RVC(centres=20, random_state=0).fit(X, truth > 0)
-    assert {candidate[0] for candidate in model.candidates_} == {"constant", "rbf", "laplacian"}
+    names = {candidate[0] for candidate in model.candidates_}
+    assert names == {"constant", "rbf", "laplacian", "rbf unscaled"}
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])
@@ -263,3 +264,28 @@ def test_classes_that_are_told_apart_without_error_get_no_endless_slope():
     share = expit(found.scores(latent)[:, 0])
     assert share.max() < 1.0 - 1.0 / 200
     assert share.min() > 1.0 / 200
+
+
+def test_columns_of_one_unit_may_stay_as_they_are():
+    # Many columns that hardly vary drown two that say all, once each is given the same deviation.
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.standard_normal((150, 2)), 0.05 * rng.standard_normal((150, 30))])
+    y = np.hypot(*X[:, :2].T) > 1.2
+    model = RVC().fit(X, y)
+    assert min(model.candidates_, key=lambda tried: tried[2])[0] == "rbf unscaled"
+    lengthscale = model.kernel_.lengthscale
+    np.testing.assert_allclose(lengthscale, lengthscale[0])
+    new = np.hstack([rng.standard_normal((500, 2)), 0.05 * rng.standard_normal((500, 30))])
+    assert model.score(new, np.hypot(*new[:, :2].T) > 1.2) > 0.85
+
+
+def test_columns_of_about_one_deviation_are_not_tried_twice():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    assert all(tried[0] != "rbf unscaled" for tried in RVC().fit(X, X[:, 0] > 0).candidates_)
+
+
+def test_few_rows_are_dealt_out_several_times():
+    assert [len(dealt(np.arange(n) % 2, np.ones(n))) for n in (200, 201)] == [3, 1]
+    first, second, _ = dealt(np.arange(100) % 2, np.ones(100))
+    assert not np.array_equal(first.rows, second.rows)
+    np.testing.assert_allclose(shared_weights((first, second)).sum(), 100.0)

@@ -4,16 +4,18 @@ Read `choose_width` first. The evidence of a relevance vector machine is a likel
 a precision for every function, and narrow functions have many to choose from: it prefers widths
 that overfit, on pure noise too. Widths are therefore compared by rows that took no part in a fit.
 The columns are divided by their standard deviations. They are tried themselves, then functions of
-kernels, from wide ones, whose fits are fast, to narrow ones for as long as held-out rows gain; a
-constant is kept unless the best is better than it beyond chance. The scores of the held-out rows
-serve a second time, to calibrate probabilities.
+kernels, from wide ones, whose fits are fast, to narrow ones for as long as held-out rows gain, last
+those of the columns as they are. Few rows are dealt out to folds several times where the choice is
+close. A constant is kept unless the best is better than it beyond chance. The scores of the
+held-out rows serve a second time, to calibrate probabilities.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -34,6 +36,8 @@ from parsimon.rvm._dictionary import (
 from parsimon.rvm._widths import chosen_rows
 
 N_FOLDS = 5
+# With so few rows the choice hangs on how they are dealt out: close ones are made on several deals.
+FEW_ROWS, N_DEALS = 200, 3
 # Of columns in units of their standard deviations; the lengthscale of "rbf" is so many times the
 # root of the number of columns, that of "laplacian" so many times the number.
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
@@ -46,6 +50,10 @@ LEAST_REACH = 0.1
 _COMPARED = 300
 # The columns themselves instead of functions of a kernel.
 FEATURES: Literal["features"] = "features"
+# The columns as they are: pixels at the edge of a picture hardly vary, and say as little. Where the
+# deviations differ by less than the factor it is much the same kernel as "rbf".
+UNSCALED: Literal["rbf unscaled"] = "rbf unscaled"
+SAME_SCALE = 2.0
 Choice: TypeAlias = Leaf | Literal["features"]
 
 
@@ -73,7 +81,9 @@ class HeldOut:
             yield np.where(rest > 1e-9 * weights, rest, 0.0)
 
 
-def held_out(groups: Indices, weights: Array, importance: Array | None = None) -> HeldOut:
+def held_out(
+    groups: Indices, weights: Array, importance: Array | None = None, *, deal: int = 0
+) -> HeldOut:
     """Deal the rows of each group out to folds; a row that counts three times is three rows.
 
     A weight that is no whole number, or that is due to the row's class, makes a row important and
@@ -83,7 +93,7 @@ def held_out(groups: Indices, weights: Array, importance: Array | None = None) -
 
     Shapes: groups (n,), weights (n,), importance (n,): the factor that is due to the class.
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(deal)
     counts = weights if importance is None else weights / importance
     is_whole = np.abs(counts - np.round(counts)) < 1e-6 * counts
     copies = np.clip(np.where(is_whole, np.round(counts), 1), 1, N_FOLDS).astype(np.intp)
@@ -135,6 +145,16 @@ class ScaledRows:
         centres = rows.given[numbers] if is_count else given
         return cls(X, rows.weights, points, centres, numbers, place, scales)
 
+    @cached_property
+    def units(self) -> Array:
+        """What a unit that all columns share is in each scaled one, shape (d,); typically 1."""
+        varies = np.ptp(self.X, axis=0) > 0.0
+        if not varies.any():
+            return np.ones(len(self.scales))
+        largest = self.scales[varies].max()
+        common = largest * np.sqrt(np.mean(np.square(self.scales[varies] / largest)))
+        return np.where(varies, common / self.scales, 1.0)
+
     def sample(self, groups: Indices) -> tuple["ScaledRows", Indices]:
         """Return the same with at most `MOST_ROWS` rows, of each group its share, and these rows.
 
@@ -163,7 +183,7 @@ class ScaledRows:
         if kernel == FEATURES:
             return self._columns(bias, self.scales)
         own = SquaredExponential() if kernel is None else kernel
-        lengthscale = own.numbers("lengthscale")[0] * self.scales
+        lengthscale = np.asarray(own.numbers("lengthscale")) * self.scales
         functions = KernelColumns(
             own.replaced(lengthscale=tuple(lengthscale.tolist())), self.centres
         )
@@ -184,23 +204,26 @@ Scorer: TypeAlias = Callable[[BasisFunctions, Array, Array, Indices], Array]
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Fits of all folds at any width; `scorer` fits a fold and predicts what it holds out."""
+    """Fits of all folds at any width; `scorer` fits a fold and predicts what it holds out.
+
+    deals: Ways to deal the rows out to folds, of which all but the first are for close choices.
+    """
 
     table: ScaledRows
     bias: bool
-    parts: HeldOut
+    deals: tuple[HeldOut, ...]
     scorer: Scorer
 
-    def scores(self, kernel: Choice) -> Array:
+    def scores(self, kernel: Choice, parts: HeldOut) -> Array:
         """Return the scores of all held-out parts, shape (u, k)."""
         table = self.table
         basis = table.scaled_basis(kernel, self.bias)
         design = basis.design(table.X)
         answers: list[Array] = []
         order: list[Indices] = []
-        for fold, left in enumerate(self.parts.left(table.weights)):
-            own = np.flatnonzero(self.parts.folds == fold)
-            held = self.parts.rows[own]
+        for fold, left in enumerate(parts.left(table.weights)):
+            own = np.flatnonzero(parts.folds == fold)
+            held = parts.rows[own]
             columns = np.arange(basis.n_columns) if kernel == FEATURES else self._columns(left)
             answers.append(self.scorer(basis.columns(columns), design[:, columns], left, held))
             order.append(own)
@@ -216,70 +239,171 @@ class Trials:
         return np.concatenate([np.arange(first), first + used])
 
 
+def dealt(groups: Indices, weights: Array, importance: Array | None = None) -> tuple[HeldOut, ...]:
+    """Return the ways to deal rows out: several if there are few.
+
+    Shapes: groups (n,), weights (n,), importance (n,).
+    """
+    n_deals = N_DEALS if len(groups) <= FEW_ROWS else 1
+    return tuple(held_out(groups, weights, importance, deal=deal) for deal in range(n_deals))
+
+
+class Trial(NamedTuple):
+    """Functions that were tried, with scores (u, k) and losses (u,) for each deal so far."""
+
+    name: str
+    width: float
+    kernel: Choice
+    scores: tuple[Array, ...]
+    losses: tuple[Array, ...]
+
+    def mean(self, deals: Sequence[HeldOut]) -> float:
+        """Return the mean loss of the deals on which it was tried."""
+        used = deals[: len(self.losses)]
+        return float(np.average(np.concatenate(self.losses), weights=shared_weights(used)))
+
+
 @dataclass(frozen=True, eq=False)
 class WidthChoice:
     """The kernel of scaled columns, or they themselves; None for a constant; with its scores.
 
-    scores (u, k): Of the held-out parts; None if there were too few rows.
+    scores (u, k): Of the held-out parts of each deal; none if there were too few rows.
     tried: Names, widths and mean losses of held-out rows; the constant has no width.
     """
 
     kernel: Choice | None
-    scores: Array | None
+    scores: tuple[Array, ...]
     tried: tuple[tuple[str, float, float], ...]
 
 
 def choose_width(
     trials: Trials,
     names: Sequence[str],
-    losses: Callable[[Array], Array],
+    losses: Callable[[Array, HeldOut], Array],
     constant: Array,
     *,
     deadline: float | None,
 ) -> WidthChoice:
     """Return the functions that predict held-out rows best, or the constant.
 
-    Shapes: constant (u,): the losses of a constant.
+    Those which the first deal of rows cannot tell from the best are compared on all.
+
+    Shapes: constant (n,): the losses of a constant, by rows.
 
     names: Of the kernels among which to choose.
-    losses: From scores (u, k) to the losses of the held-out parts, (u,).
+    losses: From scores (u, k) and the parts that they are of to the losses of these, (u,).
     """
-    weights, n_columns = trials.parts.weights, trials.table.X.shape[1]
-    if not trials.parts.n_folds:
+    parts = trials.deals[0]
+    if not parts.n_folds:
         usual = next(name for name in names if name != FEATURES)
-        return WidthChoice(_kernel(usual, USUAL_WIDTH, n_columns), None, ())
-    tried = [("constant", np.inf, float(np.average(constant, weights=weights)))]
-    best: tuple[Choice | None, Array | None, Array] = (None, None, constant)
-    nearest = _nearest(trials.table.X)
+        return WidthChoice(_kernel(usual, USUAL_WIDTH, trials.table.units), (), ())
+    tried: list[Trial] = []
     for name in names:
-        lowest: Array | None = None
-        for width in (np.inf,) if name == FEATURES else WIDTHS:
-            late = deadline is not None and time.monotonic() > deadline
-            kernel = _kernel(name, width, n_columns)
-            if len(tried) > 1 and (late or _reach(kernel, nearest) < LEAST_REACH):
+        if name != UNSCALED or not _is_about_one(trials.table.units):
+            tried += _from_wide_to_narrow(
+                trials, name, losses, constant[parts.rows], tried, deadline
+            )
+    tried = _dealt_again(trials, tried, losses, deadline)
+    n_deals = max(len(one.losses) for one in tried)
+    deals = trials.deals[:n_deals]
+    best = min(
+        (one for one in tried if len(one.losses) == n_deals), key=lambda one: one.mean(deals)
+    )
+    base = np.concatenate([constant[deal.rows] for deal in deals])
+    weights = shared_weights(deals)
+    is_kept = is_better(base - np.concatenate(best.losses), weights)
+    means = [(one.name, one.width, one.mean(deals)) for one in tried]
+    return WidthChoice(
+        best.kernel if is_kept else None,
+        best.scores,
+        (("constant", np.inf, float(np.average(base, weights=weights))), *means),
+    )
+
+
+def _is_about_one(units: Array) -> bool:
+    """Return whether columns are as they are when they are scaled, but for a common factor."""
+    return bool(units.max() <= SAME_SCALE * units.min())
+
+
+def _from_wide_to_narrow(
+    trials: Trials,
+    name: str,
+    losses: Callable[[Array, HeldOut], Array],
+    constant: Array,
+    before: Sequence[Trial],
+    deadline: float | None,
+) -> list[Trial]:
+    """Try the widths of a kernel on the first deal for as long as held-out rows gain.
+
+    Shapes: constant (u,): the losses of a constant at the held-out parts.
+
+    before: What was tried already.
+    """
+    parts, nearest = trials.deals[0], _nearest(trials.table.X)
+    weights = parts.weights
+    found: list[Trial] = []
+    for width in (np.inf,) if name == FEATURES else WIDTHS:
+        late = deadline is not None and time.monotonic() > deadline
+        kernel = _kernel(name, width, trials.table.units)
+        if (before or found) and (late or _reach(kernel, nearest) < LEAST_REACH):
+            break
+        scores = trials.scores(kernel, parts)
+        now = Trial(name, width, kernel, (scores,), (losses(scores, parts),))
+        lowest = min(found, key=lambda one: one.mean(trials.deals), default=now)
+        found.append(now)
+        if weights @ (now.losses[0] - lowest.losses[0]) > 0.0:
+            best = min([*before, *found], key=lambda one: one.mean(trials.deals))
+            # Where nothing is found yet, narrower functions may: unless it is plain already.
+            if is_better(constant - best.losses[0], weights) or is_better(
+                now.losses[0] - lowest.losses[0], weights
+            ):
                 break
-            scores = trials.scores(kernel)
-            found = losses(scores)
-            tried.append((name, width, float(np.average(found, weights=weights))))
-            if best[1] is None or np.average(found - best[2], weights=weights) < 0.0:
-                best = kernel, scores, found
-            if lowest is not None and np.average(found - lowest, weights=weights) > 0.0:
-                # Where nothing is found yet, narrower functions may: unless it is plain already.
-                if is_better(constant - best[2], weights) or is_better(found - lowest, weights):
-                    break
-            else:
-                lowest = found
-    chosen = best[0] if is_better(constant - best[2], weights) else None
-    return WidthChoice(chosen, best[1], tuple(tried))
+    return found
 
 
-def _kernel(name: str, width: float, n_columns: int) -> Choice:
-    """Return a kernel of scaled columns; distances grow with their number."""
+def _dealt_again(
+    trials: Trials,
+    tried: Sequence[Trial],
+    losses: Callable[[Array, HeldOut], Array],
+    deadline: float | None,
+) -> list[Trial]:
+    """Return the same, what the first deal cannot tell from the best measured on all deals."""
+    weights = trials.deals[0].weights
+    least = min(tried, key=lambda one: one.mean(trials.deals)).losses[0]
+    is_close = [not is_better(one.losses[0] - least, weights) for one in tried]
+    measured = list(tried)
+    for parts in trials.deals[1:]:
+        if sum(is_close) < 2 or (deadline is not None and time.monotonic() > deadline):
+            break
+        for place in np.flatnonzero(is_close):
+            one = measured[place]
+            scores = trials.scores(one.kernel, parts)
+            measured[place] = one._replace(
+                scores=(*one.scores, scores), losses=(*one.losses, losses(scores, parts))
+            )
+    return measured
+
+
+def shared_weights(deals: Sequence[HeldOut]) -> Array:
+    """Return the weights of the parts of all deals, which together weigh as much as the rows."""
+    weights: Array = np.concatenate([parts.weights for parts in deals]) / len(deals)
+    return weights
+
+
+def _kernel(name: str, width: float, units: Array) -> Choice:
+    """Return a kernel of scaled columns; distances grow with their number.
+
+    Shapes: units (d,): of the columns as they are, in scaled columns.
+    """
+    n_columns = len(units)
     if name == FEATURES:
         return FEATURES
-    if name == "rbf":
-        return SquaredExponential(lengthscale=width * float(np.sqrt(n_columns)))
-    return Laplacian(lengthscale=width * n_columns)
+    if name == "laplacian":
+        return Laplacian(lengthscale=width * n_columns)
+    lengthscale = width * float(np.sqrt(n_columns))
+    if name == UNSCALED:
+        return SquaredExponential(lengthscale=tuple((lengthscale * units).tolist()))
+    return SquaredExponential(lengthscale=lengthscale)
 
 
 def _reach(kernel: Choice, nearest: tuple[Array, Array]) -> float:
@@ -322,8 +446,8 @@ def automatic_names(estimator: Any) -> tuple[str, ...]:
     # Columns have no centres: who gives some wants a kernel.
     columns = (FEATURES,) if estimator.centres is None else ()
     names = {
-        None: (*columns, "rbf", "laplacian"),
-        "rbf": ("rbf",),
+        None: (*columns, "rbf", "laplacian", UNSCALED),
+        "rbf": ("rbf", UNSCALED),
         "laplacian": ("laplacian",),
     }
     is_named = estimator.kernel is None or isinstance(estimator.kernel, str)

@@ -24,8 +24,9 @@ from parsimon.rvm._automatic import (
     Trials,
     automatic_names,
     choose_width,
+    dealt,
     half_time,
-    held_out,
+    shared_weights,
 )
 from parsimon.rvm._classes import ClassModel, class_model, fit_classes
 from parsimon.rvm._dictionary import BasisFunctions
@@ -282,23 +283,26 @@ def chosen_classes(
         at_held = design[held][:, shared.order]
         return np.hstack([model.mean(at_held), model.variance(own.X[held], at_held)])
 
-    parts = held_out(codes_some, own.weights, importance[some])
-    labels, weights = codes_some[parts.rows], parts.weights
+    deals = dealt(codes_some, own.weights, importance[some])
     constant = constant_calibration(codes, rows.weights, n_classes)
-    blank = np.zeros((len(labels), 2 * len(constant.shift)))
+    blank = np.zeros((len(codes_some), 2 * len(constant.shift)))
     trusts = (0.0,) if estimator.response == "plug_in" else TRUSTS
     choice = choose_width(
-        Trials(own, estimator.bias, parts, scorer),
+        Trials(own, estimator.bias, deals, scorer),
         automatic_names(estimator),
-        lambda latent: held_out_losses(latent, labels, parts, trusts),
-        constant.losses(blank, labels),
+        lambda latent, parts: held_out_losses(latent, codes_some[parts.rows], parts, trusts),
+        constant.losses(blank, codes_some),
         deadline=half,
     )
     basis = table.basis(choice.kernel, estimator.bias)
     calibration = None
     if choice.kernel is None:
         calibration = constant
-    elif choice.scores is not None:
-        calibration = fitted_calibration(choice.scores, labels, weights, trusts)
+    elif choice.scores:
+        used = deals[: len(choice.scores)]
+        labels = np.concatenate([codes_some[parts.rows] for parts in used])
+        calibration = fitted_calibration(
+            np.concatenate(choice.scores), labels, shared_weights(used), trusts
+        )
     made = Dictionary(basis, basis.design(rows.X), None, ())
     return ChosenClasses(made, calibration, choice.tried)

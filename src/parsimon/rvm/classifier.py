@@ -158,7 +158,8 @@ class RVC(ClassifierMixin, BaseEstimator):
     candidates_ : tuple of (str, float, float)
         With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
         the constant first. Widths count standard deviations of the columns, times the root of
-        their number for "rbf" and times their number for "laplacian"; "features" have none.
+        their number for "rbf" and times their number for "laplacian"; "features" have none, and
+        "rbf unscaled" has one deviation, the root mean square, for all columns.
     converged_ : bool
         Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
@@ -172,13 +173,14 @@ class RVC(ClassifierMixin, BaseEstimator):
     and prefers functions so narrow that they overfit, on pure noise as well. With ``gamma=None``
     the columns are therefore divided by their standard deviations; they themselves, and functions
     of any width, are compared by the log loss of five folds that took no part in a fit, from wide
-    to narrow for as long as it falls. Where the best is not better than the class frequencies by a
-    standard error of the difference, the model is a constant. The held-out scores then
-    give a slope and a shift for each class that calibrate `decision_function` and `predict_proba`;
-    `latent` is not calibrated. The last fit stops where those of the folds do, at a `tol` of 0.1 or
-    more, since the calibration is of such fits. All this costs 10 to 40 fits at one width, on at
-    most 1,000 rows. With any `gamma` there is one fit, of the columns as they are, and no
-    calibration.
+    to narrow for as long as it falls; last, functions of the columns as they are. Up to 200 rows
+    are dealt out to folds three times to decide between what one deal cannot tell apart. Where the
+    best is not better than the class frequencies by a standard error of the difference, the model
+    is a constant. The held-out scores then give a slope and a shift for each class that calibrate
+    `decision_function` and `predict_proba`; `latent` is not calibrated. The last fit stops where
+    those of the folds do, at a `tol` of 0.1 or more, since the calibration is of such fits. All
+    this costs 10 to 60 fits at one width, on at most 1,000 rows. With any `gamma` there is one fit,
+    of the columns as they are, and no calibration.
 
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With

@@ -24,8 +24,8 @@ from parsimon.rvm._automatic import (
     Trials,
     automatic_names,
     choose_width,
+    dealt,
     half_time,
-    held_out,
 )
 from parsimon.rvm._classes import shown, source
 from parsimon.rvm._dictionary import BasisFunctions
@@ -144,7 +144,8 @@ class RVR(RegressorMixin, BaseEstimator):
     candidates_ : tuple of (str, float, float)
         With ``gamma=None``: kernel, width and mean loss on held-out rows of all that was compared,
         the constant first. Widths count standard deviations of the columns, times the root of
-        their number for "rbf" and times their number for "laplacian"; "features" have none.
+        their number for "rbf" and times their number for "laplacian"; "features" have none, and
+        "rbf unscaled" has one deviation, the root mean square, for all columns.
     converged_ : bool
         Whether the last fit, at the final widths, went to its end.
     n_iter_ : int
@@ -158,9 +159,11 @@ class RVR(RegressorMixin, BaseEstimator):
     and prefers functions so narrow that they overfit. With ``gamma=None`` the columns are
     therefore divided by their standard deviations; they themselves, and functions of any width, are
     compared by the squared error of five folds that took no part in a fit, from wide to narrow for
-    as long as it falls. Where the best is not better than the mean of y by a standard error of the
-    difference, the model is a constant. This costs 10 to 40 fits at one width, on
-    at most 1,000 rows. With any `gamma` there is one fit, of the columns as they are.
+    as long as it falls; last, functions of the columns as they are. Up to 200 rows are dealt out to
+    folds three times to decide between what one deal cannot tell apart. Where the best is not
+    better than the mean of y by a standard error of the difference, the model is a constant. This
+    costs 10 to 60 fits at one width, on at most 1,000 rows. With any `gamma` there is one fit, of
+    the columns as they are.
 
     **Far from the data.** A sum of few localised functions can say little away from their
     centres: all functions of the prior vanish there, and so does the plain variance. With
@@ -349,12 +352,12 @@ class RVR(RegressorMixin, BaseEstimator):
             mean: Array = design[held][:, fit.active] @ fit.mean
             return mean[:, None]
 
-        parts = held_out(groups[some], own.weights)
+        deals = dealt(groups[some], own.weights)
         choice = choose_width(
-            Trials(own, self.bias, parts, scorer),
+            Trials(own, self.bias, deals, scorer),
             automatic_names(self),
-            lambda scores: np.square(y[parts.rows] - scores[:, 0]),
-            np.square(y[parts.rows]),
+            lambda scores, parts: np.square(y[parts.rows] - scores[:, 0]),
+            np.square(y),
             deadline=half,
         )
         basis = table.basis(choice.kernel, self.bias)
