@@ -4,6 +4,10 @@ import time
 from dataclasses import dataclass, field
 
 
+def _now() -> float:
+    return time.monotonic()
+
+
 @dataclass(frozen=True)
 class TimeBudget:
     """Seconds that a whole analysis may take, counted from the moment it is made.
@@ -14,7 +18,7 @@ class TimeBudget:
 
     limit: float | None
     last_steps: float = 0.0
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=_now)
 
     @classmethod
     def keeping(cls, limit: float | None, seconds: float, share: float) -> "TimeBudget":
