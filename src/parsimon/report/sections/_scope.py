@@ -293,15 +293,20 @@ def described_name(findings: Findings) -> str:
     """Return who the rest of the report is about, as the table of models has it."""
     family = findings.studies[0].search.family
     models = () if findings.comparison is None else findings.comparison.models
-    named = [one.name for one in models if one.key == "gp" or one.name == family]
-    searched = isinstance(findings.studies[0].search, KernelSearchFindings)
-    return named[0] if named else "kernel search" if searched else family
+    own = [one.name for one in models if one.name == family]
+    searched = [one.name for one in models if one.key == "gp"]
+    is_search = isinstance(findings.studies[0].search, KernelSearchFindings)
+    return [*own, *searched, "kernel search" if is_search else family][0]
+
+
+# Names that take no article.
+_BARE = ("boosting", "PGLS", "PhyRVM", "least squares without tree")
 
 
 def the(model: ComparedModel) -> str:
     """Return a model's name as a sentence has it."""
     name = clean(model.name)
-    bare = model.family in ("own", "guessing") or name.endswith("boosting")
+    bare = model.family in ("own", "guessing") or name.endswith(_BARE)
     return name if bare else f"the {name}"
 
 

@@ -192,7 +192,12 @@ def _margin(setting: Setting) -> Any:
 
     from parsimon.svm import ParetoSVC
 
-    search = ParetoSVC(n_points=20, max_iter=5, random_state=setting.seed)
+    search: Any = ParetoSVC(n_points=20, max_iter=5, random_state=setting.seed)
+    if setting.n_classes > 2:
+        from sklearn.multiclass import OneVsRestClassifier
+
+        # A front belongs to two classes: one for each class against the rest.
+        search = OneVsRestClassifier(search)
     return make_pipeline(StandardScaler(), search)
 
 
@@ -203,10 +208,12 @@ def _too_wide(setting: Setting) -> str:
 
 
 def _no_margin(setting: Setting) -> str:
-    if setting.n_classes != 2:
-        return "it answers questions of two classes only"
+    if setting.is_number:
+        return "it answers questions of classes only"
     if setting.n_rows > _MARGIN_ROWS:
         return f"it takes too long with more than {_MARGIN_ROWS:,} rows"
+    if setting.n_classes > 2 and setting.n_rows * setting.n_classes > 2 * _MARGIN_ROWS:
+        return f"it takes too long with {setting.n_rows:,} rows of {setting.n_classes} classes"
     return ""
 
 

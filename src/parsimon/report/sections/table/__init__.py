@@ -26,7 +26,7 @@ from parsimon.report.sections.table.classes import (
     each_class,
     joint_sentences,
 )
-from parsimon.report.sections.table.families import recommended_line, which_model
+from parsimon.report.sections.table.families import guess_miss, recommended_line, which_model
 from parsimon.report.sections.table.front_page import facts, subtitle, the_table, title
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
@@ -82,7 +82,7 @@ def summary_lines(findings: Findings) -> tuple[str, ...]:
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     lines = [_table(findings)]
     lines += _several(scopes) if len(scopes) > 1 else _one(scopes[0])
-    lines.append(recommended_line(findings))
+    lines.append(recommended_line(findings.comparison, guess_miss(findings)))
     lines.append(_end(findings))
     return tuple(line for line in lines if line)[:_MOST_LINES]
 

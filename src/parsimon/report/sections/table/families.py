@@ -4,7 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import ComparedModel, Findings, ModelComparison
+from parsimon.report.findings import (
+    ComparedModel,
+    Findings,
+    Interval,
+    ModelComparison,
+    ReportFindings,
+)
 from parsimon.report.sections._blocks import Sentence, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -27,19 +33,36 @@ _FEW = 3
 def which_model(findings: Findings) -> Iterator[Section]:
     """Yield the section about all models; nothing if they were not compared."""
     found = findings.comparison
-    if found is None:
-        return
+    if found is not None:
+        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+
+
+def models_section(
+    findings: ReportFindings, found: ModelComparison, saved: Sequence[str], unit: float
+) -> Section:
+    """Return the section about all models.
+
+    saved: Sentences on which one the file holds.
+    unit: What guessing misses numbers by, in the unit of the target.
+    """
     blocks: list[Block] = [
-        paragraph(*choice_sentences(findings, found), *_saved(findings, found)),
+        paragraph(*choice_sentences(found, unit), *saved),
         *figures(findings, found.picture),
-        _table(findings, found),
+        _table(found, unit),
     ]
     if found.left_out:
         blocks.append(paragraph(*_left_out(found)))
-    yield Section(_ANCHOR, "Which model to use", tuple(blocks))
+    return Section(_ANCHOR, "Which model to use", tuple(blocks))
 
 
-def choice_sentences(findings: Findings, found: ModelComparison) -> tuple[Sentence, ...]:
+def guess_miss(findings: Findings) -> float:
+    """Return the root mean squared error of guessing, in the unit of the target."""
+    honest = Scope(findings=findings).honest
+    whole = Interval(estimate=1.0, low=1.0, high=1.0)
+    return math.nan if honest is None else misses(honest, whole).estimate
+
+
+def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
     best, chosen = found.best, found.recommended
     level = [one for one in found.models if one.is_level and one is not best]
@@ -60,21 +83,20 @@ def choice_sentences(findings: Findings, found: ModelComparison) -> tuple[Senten
             ": ",
             Strong("use that one."),
         ),
-        _price(findings, found, best, chosen),
+        _price(found, best, chosen, unit),
     )
 
 
-def recommended_line(findings: Findings) -> str:
+def recommended_line(found: ModelComparison | None, unit: float) -> str:
     """Return in one sentence which model to use; nothing if none were compared."""
-    found = findings.comparison
     if found is None:
         return ""
     best, chosen = found.best, found.recommended
-    said = f"Use {the(chosen)} ({_does(findings, chosen)}, {count(round(chosen.size), 'bit')})"
+    said = f"Use {the(chosen)} ({_does(found, chosen, unit)}, {count(round(chosen.size), 'bit')})"
     if best is chosen:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
     return f"{said}: the simplest within one standard error of the best, {the(best)} " + (
-        f"({_does(findings, best)}, {count(round(best.size), 'bit')})."
+        f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
     )
 
 
@@ -85,14 +107,12 @@ def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str
     return "what is simpler among them is more than one standard error worse"
 
 
-def _price(
-    findings: Findings, found: ModelComparison, best: ComparedModel, chosen: ComparedModel
-) -> str:
+def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, unit: float) -> str:
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
     if found.metric == "variance left":
-        off, least = _off(findings, chosen), _off(findings, best)
+        off, least = _off(chosen, unit), _off(best, unit)
         return f"It is off by {off} instead of {least} on average, but {bits}."
     worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
     if found.metric == "log loss":
@@ -100,10 +120,9 @@ def _price(
     return f"It may be worse by {worse}, but {bits}."
 
 
-def _off(findings: Findings, model: ComparedModel) -> str:
+def _off(model: ComparedModel, unit: float) -> str:
     """Return by how much a model misses numbers, in the unit of the target."""
-    honest = Scope(findings=findings).honest
-    miss = math.nan if honest is None else misses(honest, model.error).estimate
+    miss = unit * math.sqrt(max(0.0, model.error.estimate))
     return DASH if math.isnan(miss) else short(miss)
 
 
@@ -118,12 +137,11 @@ def _opened(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _does(findings: Findings, model: ComparedModel) -> str:
-    found = findings.comparison
-    if findings.table.task == "regression":
-        return f"off by {_off(findings, model)} on average"
+def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
+    if found.metric == "variance left":
+        return f"off by {_off(model, unit)} on average"
     said = f"wrong in {percent(model.error.estimate)}"
-    if found is not None and found.metric == "log loss" and not math.isnan(model.log_loss):
+    if found.metric == "log loss" and not math.isnan(model.log_loss):
         said += f", log loss {decimal(model.log_loss, 3)}"
     return said
 
@@ -151,7 +169,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
     )
 
 
-def _table(findings: Findings, found: ModelComparison) -> Table:
+def _table(found: ModelComparison, unit: float) -> Table:
     numbers, rare = found.metric == "variance left", found.metric == "log loss"
     error = Heading("Wrong", numeric=True, help="Share of rows that no model had seen.")
     also: tuple[Heading, ...] = ()
@@ -176,12 +194,12 @@ def _table(findings: Findings, found: ModelComparison) -> Table:
             Heading("Made of"),
             Heading("Bits", numeric=True, help="To write the model down."),
         ),
-        rows=tuple(_row(findings, found, one) for one in found.models),
+        rows=tuple(_row(found, one, unit) for one in found.models),
         emphasised=tuple(k for k, one in enumerate(found.models) if one.family == "guessing"),
     )
 
 
-def _row(findings: Findings, found: ModelComparison, model: ComparedModel) -> tuple[Cell, ...]:
+def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cell, ...]:
     strong, error = model.recommended, model.error.estimate
     name = clean(model.name) + (" (use this)" if strong else "")
     made = clean(model.size_words).replace("variable", "column").replace(" of the table", "")
@@ -189,7 +207,7 @@ def _row(findings: Findings, found: ModelComparison, model: ComparedModel) -> tu
     figure = Cell(percent(error), order=error, strong=strong)
     also: tuple[Cell, ...] = ()
     if found.metric == "variance left":
-        figure = Cell(_off(findings, model), order=error, strong=strong)
+        figure = Cell(_off(model, unit), order=error, strong=strong)
         also = (Cell(percent(max(0.0, 1 - error)), order=1 - error),)
     if found.metric == "log loss":
         also = (number_cell(model.log_loss, 3),)
