@@ -58,7 +58,12 @@ from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.cells import count_missing
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
-from parsimon.statistician.study import data_picture, recommended_findings, study_of
+from parsimon.statistician.study import (
+    data_picture,
+    folds_as_told,
+    recommended_findings,
+    study_of,
+)
 from parsimon.statistician.time_budget import TimeBudget
 from parsimon.structures import merged, steady
 
@@ -357,7 +362,7 @@ def _with_recommended(
     if comparison is None or comparison.recommended.name in (leader, GUESSING.name):
         return analysis
     model, name = analysis.recommended, comparison.recommended.name
-    measured = _as_told(asked, folds, told, name)
+    measured = folds_as_told(asked.questions, folds, told, name)
     questions = [answer.question for answer in analysis.answers]
     found = RecommendedModel(
         name=name,
@@ -378,35 +383,6 @@ def _with_recommended(
         pictures=(*analysis.findings.pictures, *pictures),
     )
     return replace(analysis, findings=findings, fitted_model=model)
-
-
-def _as_told(
-    asked: ReadTable, folds: Sequence[FoldResult], told: Sequence[FoldAnswers], name: str
-) -> list[FoldResult]:
-    """Return what outer folds found of every question with the predictions of another model.
-
-    A fast report has no folds of its search.
-    """
-    searched = {(one.fold, one.question): one for one in folds}
-    several = len(asked.questions) > 1
-    found = []
-    for fold, answers in enumerate(told):
-        for place, question in enumerate(asked.questions):
-            value = answers.told[name].value
-            if value.ndim > 1:
-                value = value[:, place if several else 1]
-            train = np.setdiff1d(np.arange(len(question.y)), answers.test)
-            bare = FoldResult(
-                fold=fold,
-                question=place,
-                train=train,
-                test=answers.test,
-                prediction=value,
-                baseline=float(np.mean(question.y[train])),
-            )
-            own = searched.get((fold, place), bare)
-            found.append(replace(own, prediction=value, failure=""))
-    return found
 
 
 def _compared(

@@ -60,10 +60,13 @@ from parsimon.statistician.measure import (
     surprise,
     written,
 )
+from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from parsimon.statistician.comparison import FoldAnswers
 
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
@@ -427,6 +430,38 @@ _MOST_LOOKED_AT = 20
 # or a part of the width of a number's interval, four standard deviations.
 _STEADY = 0.1
 _MOST_BARS = 6
+
+
+def folds_as_told(
+    questions: Sequence[Question],
+    folds: Sequence[FoldResult],
+    told: "Sequence[FoldAnswers]",
+    name: str,
+) -> list[FoldResult]:
+    """Return what outer folds found of every question with the predictions of another model.
+
+    A fast report has no folds of its search.
+    """
+    searched = {(one.fold, one.question): one for one in folds}
+    several = len(questions) > 1
+    found = []
+    for fold, answers in enumerate(told):
+        for place, question in enumerate(questions):
+            value = answers.told[name].value
+            if value.ndim > 1:
+                value = value[:, place if several else 1]
+            train = np.setdiff1d(np.arange(len(question.y)), answers.test)
+            bare = FoldResult(
+                fold=fold,
+                question=place,
+                train=train,
+                test=answers.test,
+                prediction=value,
+                baseline=float(np.mean(question.y[train])),
+            )
+            own = searched.get((fold, place), bare)
+            found.append(replace(own, prediction=value, failure=""))
+    return found
 
 
 def recommended_findings(
