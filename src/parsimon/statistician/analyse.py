@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 USUAL_DEPTH, FAST_DEPTH = 4, 2
+_SURE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,7 +376,9 @@ def _as_told(
     for one in folds:
         value = told[one.fold].told[name].value
         if value.ndim > 1:
-            value = value[:, 1 if n_questions == 1 else one.question]
+            own = value[:, 1 if n_questions == 1 else one.question]
+            # As in the comparison, no model is taken to be surer than this.
+            value = np.clip(own, _SURE, 1 - _SURE)
         found.append(replace(one, prediction=value))
     return found
 

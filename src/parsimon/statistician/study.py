@@ -463,10 +463,13 @@ def _taken_apart(
     places: dict[int, RowRole] = {}
     for role, order in _candidates(question, own):
         looked = order[:_MOST_LOOKED_AT]
-        change = np.abs(_answers(model, question.table.iloc[looked]) - own.value[looked])
+        answers = _answers(model, question.table.iloc[looked])
         unit = 4 * own.deviation[looked] if question.is_number else 1.0
-        steady = looked[change <= _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)]
-        places |= {int(place): role for place in steady[:1]}
+        reach = _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)
+        fits = np.abs(answers - own.value[looked]) <= reach
+        if role == "borderline":
+            fits &= np.abs(answers - min(0.5, float(np.mean(question.y)))) <= 2 * _STEADY
+        places |= {int(place): role for place in looked[fits][:1]}
     if not places:
         return ()
     rows = question.table.iloc[list(places)]
