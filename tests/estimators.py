@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from parsimon.bpm import ClutterMean
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -47,6 +48,7 @@ CASES = {
         ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
         SOME,
     ),
+    "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
     "P3CA": (P3CA(TREE, n_components=2), None),
