@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.report.sections import write
 from parsimon.report.sections.table.methods import cited, references
 from parsimon.structures.claims import CERTAIN
 from tests.report import reading, samples
+from tests.report.samples import interval
 
 THIN = "\u202f"
 
@@ -115,6 +117,40 @@ def test_use_without_structure():
     assert "table-costs" not in reading.tables(write(samples.no_structure()))
     number = reading.with_study(samples.regression(), structure_found=False)
     assert "for every row it predicts the mean." in text(number, "use")
+
+
+def test_a_model_to_use_that_guesses_is_a_constant():
+    def model(name, family, *, recommended):
+        return ComparedModel(
+            name=name,
+            family=family,
+            words=name,
+            error=interval(0.3, 0.02),
+            log_loss=0.6,
+            difference=interval(0.0, 0.01),
+            variables=1,
+            size=4.0,
+            size_words="1 variable, 1 number",
+            seconds=1.0,
+            is_best=not recommended,
+            is_level=True,
+            recommended=recommended,
+            key=family,
+        )
+
+    models = (
+        model("kernel search", "gp", recommended=False),
+        model("guessing", "guessing", recommended=True),
+    )
+    found = replace(samples.findings(), comparison=ModelComparison(models=models, metric="error"))
+    assert text(found, "use").startswith(
+        "No model is shown to predict better than guessing, so that the saved model is a constant: "
+    )
+    assert "table-costs" not in reading.tables(write(found))
+    assert text(found, "rows") == ""
+    assert "predicts the same for every row; the curves are those of the kernel search." in text(
+        found, "models"
+    )
 
 
 def test_the_golden_methods():

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
 _DATA_MARKS = 600
+_SURE = 1e-6
 
 
 def data_picture(
@@ -449,7 +450,9 @@ def folds_as_told(
         for place, question in enumerate(questions):
             value = answers.told[name].value
             if value.ndim > 1:
-                value = value[:, place if several else 1]
+                own = value[:, place if several else 1]
+                # As in the comparison, no model is taken to be surer than this.
+                value = np.clip(own, _SURE, 1 - _SURE)
             train = np.setdiff1d(np.arange(len(question.y)), answers.test)
             bare = FoldResult(
                 fold=fold,
@@ -459,8 +462,8 @@ def folds_as_told(
                 prediction=value,
                 baseline=float(np.mean(question.y[train])),
             )
-            own = searched.get((fold, place), bare)
-            found.append(replace(own, prediction=value, failure=""))
+            known = searched.get((fold, place), bare)
+            found.append(replace(known, prediction=value, failure=""))
     return found
 
 
@@ -498,10 +501,13 @@ def _taken_apart(
     places: dict[int, RowRole] = {}
     for role, order in _candidates(question, own):
         looked = order[:_MOST_LOOKED_AT]
-        change = np.abs(_answers(model, question.table.iloc[looked]) - own.value[looked])
+        answers = _answers(model, question.table.iloc[looked])
         unit = 4 * own.deviation[looked] if question.is_number else 1.0
-        steady = looked[change <= _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)]
-        places |= {int(place): role for place in steady[:1]}
+        reach = _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)
+        fits = np.abs(answers - own.value[looked]) <= reach
+        if role == "borderline":
+            fits &= np.abs(answers - min(0.5, float(np.mean(question.y)))) <= 2 * _STEADY
+        places |= {int(place): role for place in looked[fits][:1]}
     if not places:
         return ()
     rows = question.table.iloc[list(places)]

@@ -187,7 +187,7 @@ def stability(scope: Scope) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]
 
 def again_sentences(scope: Scope, *, shapes: bool = True) -> tuple[str, ...]:
     """Return on how many parts of the table what is claimed came back; nothing without parts."""
-    honest, claims = scope.honest, scope.study.claims
+    honest, claims = scope.study.honest, scope.study.claims
     if honest is None:
         return ()
     return tuple(
