@@ -208,13 +208,11 @@ def _too_wide(setting: Setting) -> str:
 
 
 def _no_margin(setting: Setting) -> str:
-    if setting.is_number:
-        return "it answers questions of classes only"
     if setting.n_rows > _MARGIN_ROWS:
         return f"it takes too long with more than {_MARGIN_ROWS:,} rows"
     if setting.n_classes > 2 and setting.n_rows * setting.n_classes > 2 * _MARGIN_ROWS:
         return f"it takes too long with {setting.n_rows:,} rows of {setting.n_classes} classes"
-    return ""
+    return _no_classes(setting)
 
 
 def _linear(setting: Setting) -> Any:
