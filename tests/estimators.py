@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from parsimon.bpm import ClutterMean
+from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
@@ -36,6 +36,9 @@ CASES = {
     ),
     "KernelSearch": (KernelSearch(depth=1, cv=2, random_state=0), TWO),
     "KernelSearch of a number": (KernelSearch(depth=1, cv=2, random_state=0), NUMBER),
+    "BayesPointClassifier": (BayesPointClassifier(), TWO),
+    "BayesPointClassifier of a kernel": (BayesPointClassifier("rbf"), THREE),
+    "BayesPointClassifier of a stream": (BayesPointClassifier(inference="adf"), THREE),
     "RVC": (RVC(), TWO),
     "RVC of three classes": (RVC(), THREE),
     "multinomial RVC": (RVC(multi_class="multinomial", gamma=0.3), THREE),
@@ -58,6 +61,7 @@ CASES = {
         TWO,
     ),
     "SparseEnsemble": (SparseEnsemble(random_state=0), TWO),
+    "DivergenceMKL": (DivergenceMKL(), TWO),
     "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
