@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from parsimon.features import FewColumnsClassifier, StableSelector
+from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -25,6 +25,7 @@ SOME = np.where(np.arange(40) % 3, -1, TWO == "high")
 TREE = yule_tree(40, random_state=0)
 
 CASES = {
+    "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
     "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
     "StableSelector": (StableSelector(n_splits=5, n_permutations=1, random_state=0), TWO),

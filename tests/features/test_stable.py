@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.features import FewColumnsClassifier, StableSelector
+from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.features._halves import fit_halves
 from parsimon.rvm import RVC, ParetoRVC
 
@@ -80,6 +80,7 @@ def test_workers_change_nothing():
     [
         SelectKBest(k=4),
         RVC("features"),
+        AucFrontSelector(complexity="columns", max_iter=1500, random_state=0),
         FewColumnsClassifier(3),
         make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1.0, solver="liblinear")),
         make_pipeline(SelectKBest(k=5), LogisticRegression()),
@@ -171,3 +172,23 @@ def test_a_shared_unit_and_levels_of_rows_do_not_matter():
     own = FewColumnsClassifier(5, shared_unit=False).fit(X, Y)
     scaled = FewColumnsClassifier(5, shared_unit=False).fit(X * np.geomspace(1e-3, 1e3, 120), Y)
     np.testing.assert_array_equal(own.columns_, scaled.columns_)
+
+
+def test_the_front_of_area_against_complexity_holds_no_dominated_model_and_keeps_what_is_fixed():
+    search = AucFrontSelector(complexity="columns", fixed=[9], max_iter=300, random_state=0)
+    search.fit(X, Y)
+    areas, sizes = search.front_.values.T
+    assert (np.diff(areas) <= 0).all()
+    assert (np.diff(sizes) <= 0).all()
+    assert all(9 in search.front_.solution(k) for k in range(len(search.front_)))
+    assert areas.max() > 0.95
+
+
+def test_weights_are_those_of_penalised_logistic_regression():
+    from parsimon.features.auc_front import logistic_weights
+
+    rng = np.random.default_rng(0)
+    design, t = rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float)
+    alpha = np.full(3, 0.5)
+    model = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10).fit(design, t)
+    np.testing.assert_allclose(logistic_weights(design, t, alpha), model.coef_[0], atol=1e-4)

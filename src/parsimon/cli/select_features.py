@@ -2,9 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from parsimon.cli.pages import (
     INTERRUPTED,
@@ -17,6 +18,9 @@ from parsimon.cli.pages import (
 from parsimon.cli.printing import say
 from parsimon.cli.sources import complete_table, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Options that change where and how results are shown, not the results.
 _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
@@ -52,6 +56,31 @@ def select_features(
         parsimon select-features golub_leukaemia --out page.html --json
     """
     select_and_report(context, table, target, **given)
+
+
+def sent_on(context: click.Context, frame: "pd.DataFrame") -> bool:
+    """Return whether `parsimon report` leaves a table to this command, and say so.
+
+    It does where there are ten times more columns than rows, unless the search was asked for by
+    one of its own options.
+    """
+    from parsimon.statistician import is_wide
+
+    asked = [
+        name
+        for name in context.params
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    ]
+    own = {"table", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"}
+    if not is_wide(frame) or set(asked) - own:
+        return False
+    say(
+        f"{len(frame):,} rows and {frame.shape[1] - 1:,} columns: which of them come back from "
+        "other rows is asked first, as parsimon select-features does; with --depth the search for "
+        "kernels runs all the same.",
+        err=True,
+    )
+    return True
 
 
 def select_and_report(

@@ -183,7 +183,9 @@ def _columns(findings: WideFindings) -> Section:
             paragraph(
                 f"The two halves of a split share {findings.observed_coincidences:.1f} columns on "
                 f"average; random selections of the same sizes would share "
-                f"{findings.expected_coincidences:.2g}."
+                f"{findings.expected_coincidences:.2g}. Fits of different splits share rows, so that "
+                "a column which tells the target in these rows by luck comes back too: the permuted "
+                "target is the stricter yardstick."
             ),
             table,
             *_figures(findings, "totals", "coincidences"),
@@ -277,8 +279,8 @@ def _methods(findings: WideFindings) -> Section:
                 "classes lie furthest apart, over the scatter of the column and a typical scatter "
                 f"(Tusher et al. 2001).{fixed} A column is stable if at least "
                 f"{100 * findings.threshold:.0f} % of the fits select it, which bounds the "
-                "expected number of false ones (Meinshausen and Bühlmann 2010; Shah and Samworth 2013). "
-                "Stability is that of Nogueira et al. (2018)."
+                "expected number of false ones (Meinshausen and Bühlmann 2010; Shah and Samworth "
+                "2013). Stability is that of Nogueira et al. (2018)."
             ),
             paragraph(options(findings.run), software(findings.run)),
             *again(findings.run),
