@@ -36,13 +36,13 @@ _SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "q
 @click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
 @click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
 @click.option("--seed", default=0, metavar="N", help="For the splits.  [default: 0]")
-@click.option("--n-jobs", type=int, metavar="N", help="Workers; -1 for all cores.  [default: 1]")
+@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
 @click.option("--quiet", is_flag=True, help="Show no summary.")
 @click.pass_context
 def select_features(
     context: click.Context, /, table: str, target: str | None, **given: Any
 ) -> None:
-    """Find the columns of TABLE that come back from other rows, and write a report about them.
+    """Find the columns of TABLE that come back from other rows, and report on them.
 
     For tables with many columns and few rows, such as genes of patients. The rows are dealt into
     halves again and again and columns are selected in each half alone; the page says which come

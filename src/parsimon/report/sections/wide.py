@@ -183,9 +183,9 @@ def _columns(findings: WideFindings) -> Section:
             paragraph(
                 f"The two halves of a split share {findings.observed_coincidences:.1f} columns on "
                 f"average; random selections of the same sizes would share "
-                f"{findings.expected_coincidences:.2g}. Fits of different splits share rows, so that "
-                "a column which tells the target in these rows by luck comes back too: the permuted "
-                "target is the stricter yardstick."
+                f"{findings.expected_coincidences:.2g}. Fits of different splits share rows, so "
+                "that a column which tells the target in these rows by luck comes back too: the "
+                "permuted target is the stricter yardstick."
             ),
             table,
             *_figures(findings, "totals", "coincidences"),
