@@ -19,21 +19,34 @@ from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
 
 N_SPLITS, QUICK_SPLITS = 100, 1
-# The published totals that lead: what the name holds (golub, hedenfalk), or the number (alon).
-LEADING = {
-    ("golub", "rvm"): ("zyxin", "tcf3", "ccnd3", "macmarcks", "aplp2", "myl1", "cd33"),
-    ("golub", "front"): ("cst3", "ccnd3", "tcf3", "zyxin", "aplp2", "cd33", "df "),
-    ("alon", "rvm"): ("1772", "377", "493", "249", "1924"),
-    ("alon", "front"): ("493", "1772", "765", "249"),
-    ("hedenfalk", "rvm"): (
-        "keratin 8",
-        "transducer of erbb2",
-        "cyclin d1",
-        "cell division cycle 4",
-    ),
-    ("hedenfalk", "front"): ("transducer of erbb2", "nuclear factor i/b", "fatty acid binding"),
+# Published total and coincident counts (tables 4.1 to 4.8) by what the name of the gene holds; in
+# the colon table by its number.
+PUBLISHED = {
+    ("golub", "rvm"): {
+        "zyxin": (136, 44),
+        "tcf3": (93, 19),
+        "ccnd3": (75, 18),
+        "macmarcks": (73, 12),
+        "aplp2": (70, 11),
+        "cd33": (58, 7),
+    },
+    ("golub", "front"): {
+        "cst3": (24, 0),
+        "ccnd3": (21, 0),
+        "tcf3": (17, 1),
+        "zyxin": (14, 1),
+        "aplp2": (14, 2),
+        "cd33": (11, 1),
+    },
+    ("alon", "rvm"): {"1772": (94, 13), "377": (73, 7), "493": (64, 9)},
+    ("alon", "front"): {"493": (82, 11), "1772": (38, 0), "765": (37, 2), "249": (35, 2)},
+    ("hedenfalk", "rvm"): {
+        "keratin 8": (55, 0),
+        "transducer of erbb2": (53, 3),
+        "cyclin d1": (37, 0),
+    },
+    ("hedenfalk", "front"): {"transducer of erbb2": (9, 0)},
 }
-_TOP = 30
 _FLIPS = (0, 1, 3, 5)
 
 
@@ -144,9 +157,9 @@ def count_rows(name: str, method: str, results: list[dict[str, Any]]) -> list[Ro
         totals[list(first)] += 1
         totals[list(second)] += 1
         both[list(first & second)] += 1
-    order = np.argsort(-totals, kind="stable")[:_TOP]
+    order = np.argsort(-totals, kind="stable")[:6]
     names = called(name)
-    top = "; ".join(f"{names[k]} {totals[k]}/{both[k]}" for k in order[:6])
+    top = "; ".join(f"{names[k]} {totals[k]}/{both[k]}" for k in order)
     train = np.concatenate([one["train"] for one in fits])
     test = np.concatenate([one["test"] for one in fits])
     sizes = np.concatenate([one["sizes"] for one in fits])
@@ -175,19 +188,37 @@ def count_rows(name: str, method: str, results: list[dict[str, Any]]) -> list[Ro
             note=f"correlation of the two {correlation:.2f}",
         ),
     ]
-    wanted = LEADING.get((name, method if method != "stable" else "rvm"))
-    if wanted:
-        seen = [
-            any(one in names[k].lower() if name != "alon" else one == names[k] for k in order)
-            for one in wanted
+    return made + published_rows(name, method, names, totals, both, len(results))
+
+
+def published_rows(
+    name: str, method: str, names: list[str], totals: Indices, both: Indices, n_splits: int
+) -> list[Row]:
+    """Return our counts of the genes that lead in the source, beside its counts.
+
+    Ours are scaled to 100 splits; of several columns with a name the most frequent counts. Those of
+    `FewColumnsClassifier` stand beside the source's machine.
+    """
+    wanted = PUBLISHED[name, "rvm" if method == "stable" else method]
+    ranks = np.empty(len(totals), dtype=int)
+    ranks[np.argsort(-totals, kind="stable")] = np.arange(1, len(totals) + 1)
+    made = []
+    for word, (total, coincident) in wanted.items():
+        places = [
+            k
+            for k, one in enumerate(names)
+            if (one == word if name == "alon" else word in one.lower())
         ]
+        if not places:
+            continue
+        best = max(places, key=lambda k: (totals[k], -k))
         made.append(
             Row(
-                case,
-                f"leading published genes among our first {_TOP}; published",
-                float(sum(seen)),
-                float(len(wanted)),
-                higher_is_better=True,
+                f"{name}, {method}",
+                f"total of {names[best]}; published",
+                float(totals[best]) * N_SPLITS / n_splits,
+                float(total),
+                note=f"rank {ranks[best]}; coincident {both[best]}, published {coincident}",
             )
         )
     return made
