@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from parsimon.bpm import ClutterMean
 from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
@@ -53,6 +54,7 @@ CASES = {
         ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
         SOME,
     ),
+    "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),
     "P3CA": (P3CA(TREE, n_components=2), None),

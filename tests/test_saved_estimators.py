@@ -40,7 +40,8 @@ WAYS = [by_pickle, by_skops, by_save_model, by_skops_and_load_model]
 def outputs(model):
     rows = rows_for(model, NEW)
     if not hasattr(model, "predict"):
-        return [np.asarray(model.transform(rows))]
+        output = model.transform if hasattr(model, "transform") else model.score_samples
+        return [np.asarray(output(rows))]
     share = [model.predict_proba(rows)] if hasattr(model, "predict_proba") else []
     return [model.predict(rows), *share]
 
@@ -95,7 +96,7 @@ def test_a_loaded_search_judges_further_kernels_alike(way, fitted, tmp_path):
 def test_no_estimator_is_forgotten():
     public = {
         name
-        for package in ("features", "gp", "rvm", "svm", "phylo")
+        for package in ("features", "gp", "rvm", "svm", "bpm", "phylo")
         for name, found in vars(importlib.import_module(f"parsimon.{package}")).items()
         if isinstance(found, type) and issubclass(found, BaseEstimator)
     }
