@@ -141,6 +141,16 @@ def test_a_number_is_a_target_too():
     assert np.isnan(selector.null_sd_)
 
 
+def test_a_classifier_of_the_kept_columns():
+    selector = StableSelector(n_splits=10, random_state=0).fit(X, Y)
+    model = selector.classifier(X, Y)
+    np.testing.assert_array_equal(model.get_support(), selector.get_support())
+    assert model.score(X, Y) > 0.8
+    nothing = StableSelector(n_splits=4, random_state=0).fit(X[:, 20:], Y)
+    with pytest.raises(InvalidInputError, match="nothing to classify by"):
+        nothing.classifier(X[:, 20:], Y)
+
+
 def test_max_features_keeps_the_most_frequent():
     selector = StableSelector(n_splits=10, max_features=1, random_state=0).fit(X, Y)
     assert selector.get_support(indices=True).tolist() == [selector.ranking_[0]]

@@ -25,9 +25,9 @@ from parsimon.cli.running import (
     rivals_option,
     run_options,
 )
-from parsimon.cli.select_features import select_and_report, sent_on
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
+from parsimon.cli.wide_tables import select_and_report, sent_on
 from parsimon.exceptions import InvalidInputError
 
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
