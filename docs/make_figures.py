@@ -16,6 +16,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from clutter_figures import clutter_posteriors
+from features_figures import counts_of_columns, wrong_labels
 from package_map import package_map
 from phylo_figures import (
     ancestors,
@@ -65,6 +66,8 @@ def main():
         save_small(walk(), "svm-walk", "Five machines along a front")
         save_small(spectra(), "svm-spectra", "Eigenvalues of three kernels")
         save_small(moons(), "svm-moons", "Seven labels alone, and with rows without")
+        save_small(counts_of_columns(), "wide-counts", "Columns that come back, and models of them")
+        save_small(wrong_labels(), "wide-labels", "What flipped labels do")
         save_small(clutter_posteriors(), "clutter-posterior", "The mean of rows amid clutter")
         save_small(package_map(), "packages", "The packages in layers; imports point down")
         save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")
