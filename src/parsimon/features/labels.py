@@ -63,7 +63,7 @@ class LabelNoise:
             draw_null_circle(self.null_sd, axes)
             axes.set_xlabel("AUC on own half")
             axes.set_ylabel("AUC on the other half")
-            axes.legend(loc="lower left")
+            axes.legend(loc="upper left")
         return axes
 
 

@@ -35,7 +35,8 @@ def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
         axes.set_xlabel("column")
         axes.set_ylabel("fits that select it" if totals else "splits in which both halves do")
         axes.set_xlim(-0.02 * len(counts), 1.02 * len(counts))
-        axes.set_ylim(bottom=0)
+        # Room for the legend above the highest stem.
+        axes.set_ylim(0, 1.2 * max(1, int(counts.max()), rare or 0))
     return axes
 
 
