@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from bpm_figures import few_rows, repeated_row
 from clutter_figures import clutter_posteriors
 from features_figures import counts_of_columns, wrong_labels
 from package_map import package_map
@@ -62,6 +63,8 @@ def main():
         save_small(banana_boundaries(), "rvm-banana", "Two machines for the same rows")
         save_small(front_in_three(), "rvm-front", "A front of three objectives")
         save_small(bands_by_size(), "rvm-bands", "ROC curves and bands of machines of rising size")
+        save_small(repeated_row(), "bpm-repeats", "One row a hundred times: three borders")
+        save_small(few_rows(), "bpm-few-rows", "Error against rows kept")
         save_small(overfitting(), "svm-overfitting", "Loss and errors along a front")
         save_small(walk(), "svm-walk", "Five machines along a front")
         save_small(spectra(), "svm-spectra", "Eigenvalues of three kernels")

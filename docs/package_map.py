@@ -73,9 +73,10 @@ ROWS = (
     (
         GREEN,
         [
-            Package("gp", "Gaussian processes", ("classifier", "regressor", "search")),
+            Package("gp", "processes", ("classifier", "regressor", "search")),
             Package("rvm", "relevance vectors", ("classifier", "regressor", "pareto")),
             Package("svm", "support vectors", ("pareto", "transductive", "indefinite")),
+            Package("bpm", "Bayes points", ("classifier", "gamma_ep")),
             Package("phylo", "trees of species", ("tree", "pgls", "phyrvm")),
         ],
     ),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from parsimon.bpm import ClutterMean
+from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
@@ -41,6 +41,9 @@ CASES = {
     ),
     "KernelSearch": (KernelSearch(depth=1, cv=2, random_state=0), TWO),
     "KernelSearch of a number": (KernelSearch(depth=1, cv=2, random_state=0), NUMBER),
+    "BayesPointClassifier": (BayesPointClassifier(), TWO),
+    "BayesPointClassifier of a kernel": (BayesPointClassifier("rbf"), THREE),
+    "BayesPointClassifier of a stream": (BayesPointClassifier(inference="adf"), THREE),
     "RVC": (RVC(), TWO),
     "RVC of three classes": (RVC(), THREE),
     "multinomial RVC": (RVC(multi_class="multinomial", gamma=0.3), THREE),
@@ -54,6 +57,7 @@ CASES = {
         ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
         SOME,
     ),
+    "DivergenceMKL": (DivergenceMKL(), TWO),
     "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),
     "PhyRVM": (PhyRVM(TREE), NUMBER),

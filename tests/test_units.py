@@ -78,3 +78,13 @@ def test_a_target_in_any_units_is_fitted_when_it_is_normalised(factor):
 def test_a_target_far_from_epsilon_and_C_is_told(factor, what):
     with pytest.warns(ScalingWarning, match=f"{what}.*normalise_y=True"):
         EvolutionarySVR(random_state=0).fit(X, factor * NUMBERS)
+
+
+def test_a_search_warns_once_though_it_solves_its_machine_again():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=80), 1e4 * rng.normal(size=80)]
+    y = (X[:, 1] / 1e4 + 0.2 * rng.normal(size=80) > 0).astype(int)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        ParetoSVC(random_state=0).fit(X, y).predict(X)
+    assert [one.category for one in seen] == [ScalingWarning]

@@ -1,13 +1,17 @@
 """Hostile tables through `parsimon report --fast`, and what must hold whatever a table holds.
 
-    python -m tools.fuzz_tables --tables 300
+    python -m tools.fuzz_tables --tables 300 --results fuzz.jsonl
 
 Each table is made from its number alone, so that a failure can be had again with `--only NUMBER`.
+With `--results` each table that is done is a line of that file, and a run that was stopped goes on
+after it, unless the code has changed since. The last line is the verdict.
 """
 
 import argparse
 import csv
+import hashlib
 import io
+import json
 import signal
 import string
 import sys
@@ -268,27 +272,74 @@ def _wrong_files(out: Path) -> list[str]:
     return [f"the page would run {one}" for one in reader.runs]
 
 
+class Results:
+    """Complaints about tables, kept in a file if there is one: a line of JSON for each table."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._code = file, _code()
+        self.known: dict[int, list[str]] = {}
+        for line in file.read_text().splitlines() if file is not None and file.exists() else ():
+            try:
+                entry = json.loads(line)
+            except json.JSONDecodeError:
+                # A stop may cut a line short.
+                continue
+            if entry["code"] == self._code:
+                self.known[entry["table"]] = entry["complaints"]
+
+    def add(self, number: int, wrong: list[str]) -> None:
+        """Keep what is wrong with a table, nothing if all is well."""
+        self.known[number] = wrong
+        if self._file is not None:
+            entry = {"table": number, "complaints": wrong, "code": self._code}
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(f"{json.dumps(entry)}\n")
+
+
+def _code() -> str:
+    """Return a digest of the package and of this file."""
+    import parsimon
+
+    package = Path(parsimon.__file__).parent
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def verdict(known: dict[int, list[str]], numbers: range) -> str:
+    """Return in one line how many tables were run, and which have complaints."""
+    bad = [number for number in numbers if known[number]]
+    if not bad:
+        return f"{len(numbers)} hostile tables: nothing to complain of."
+    named = ", ".join(map(str, bad[:20])) + (", ..." if len(bad) > 20 else "")
+    return f"{len(numbers)} hostile tables: complaints about {len(bad)} ({named})."
+
+
 def main() -> int:
-    """Run tables one after another, and print what is wrong with any."""
+    """Run tables one after another, print what is wrong with any, and the verdict."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=300)
     parser.add_argument("--first", type=int, default=0, help="Number of the first table.")
     parser.add_argument("--only", type=int, help="Run this table alone, and keep its file.")
+    parser.add_argument("--results", type=Path, help="Keep results here, and go on from there.")
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.tables)
     if options.only is not None:
         numbers = range(options.only, options.only + 1)
         Path(hostile_table(options.only).name).write_bytes(hostile_table(options.only).data)
-    bad, started = 0, time.monotonic()
-    for number in numbers:
+    results = Results(options.results)
+    for place, number in enumerate(numbers):
         table = hostile_table(number)
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = complaints(table, Path(folder))
-        bad += bool(wrong)
-        for one in wrong:
+        if number not in results.known or options.only is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                results.add(number, complaints(table, Path(folder)))
+        for one in results.known[number]:
             print(f"table {number} ({', '.join(table.kinds)}): {one}", flush=True)
-    print(f"{len(numbers)} tables, {bad} with complaints, {time.monotonic() - started:.0f} s")
-    return 1 if bad else 0
+        if place % 25 == 24:
+            print(f"{place + 1} of {len(numbers)} tables done", file=sys.stderr, flush=True)
+    print(verdict(results.known, numbers))
+    return int(any(results.known[number] for number in numbers))
 
 
 if __name__ == "__main__":

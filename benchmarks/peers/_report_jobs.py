@@ -4,19 +4,15 @@ What the product recommends is chosen among its own models and rivals, as a repo
 are judged together, the two peers that it does not ask included.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from parsimon.datasets import load
 from parsimon.report.findings import ModelComparison
-from parsimon.statistician import analyse
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import compared, run_contenders, with_lead
 from parsimon.statistician.families.contenders import (
@@ -40,27 +36,13 @@ class ReportJob:
     n_folds: int = 5
     seed: int = 0
     quick: bool = False
-    timed: bool = False
 
 
 def work(job: ReportJob) -> Mapping[str, Any]:
-    """Return all models of a table with errors and sizes, or the time of a whole report."""
+    """Return all models of a table with errors and sizes."""
     table = load(job.table, target=job.target)
     frame = table.frame.reset_index(drop=True)
-    return _timed(job, frame) if job.timed else _measured(job, frame)
-
-
-def _timed(job: ReportJob, frame: Any) -> Mapping[str, Any]:
-    started, spent = time.perf_counter(), time.process_time()
-    found = analyse(frame, job.target, name=job.table, seed=job.seed, n_jobs=1)
-    with TemporaryDirectory() as folder:
-        found.to_html(Path(folder) / "report.html")
-        found.save(Path(folder) / "model.skops")
-    return {
-        "seconds": time.perf_counter() - started,
-        "processor_seconds": time.process_time() - spent,
-        "recommended": found.comparison.recommended.name if found.comparison else "",
-    }
+    return _measured(job, frame)
 
 
 def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:

@@ -33,6 +33,7 @@ def run_all(
     title: str,
     file_name: str | None,
     code: Sequence[Path] = (),
+    n_processes: int = N_PROCESSES,
 ) -> dict[Any, dict[str, Any]]:
     """Return the result of every job; jobs are frozen dataclasses of plain values.
 
@@ -47,7 +48,7 @@ def run_all(
     waiting = [job for job in jobs if job not in found]
     with Progress(title, total=len(jobs), verbose=True) as progress:
         progress.update(len(found), note=f"{len(found)} known" if found else "")
-        for job, answer in finished(waiting, work):
+        for job, answer in finished(waiting, work, n_processes):
             found[job] = result = dict(answer)
             if file is not None:
                 _append(file, {"key": key(job), "code": version, "result": result})

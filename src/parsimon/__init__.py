@@ -12,7 +12,7 @@ Models, each a scikit-learn estimator; none imports another:
 - `parsimon.gp`: Gaussian processes, and the search for a kernel.
 - `parsimon.rvm`: relevance vector machines, and fronts of cases caught, false alarms and size.
 - `parsimon.svm`: support vector machines: margin against error, indefinite kernels, missing labels.
-- `parsimon.bpm`: Bayes point machines, and the clutter problem.
+- `parsimon.bpm`: Bayes point machines, for a batch or a stream, and the clutter problem.
 - `parsimon.phylo`: regression, components and ancestors along a tree of species.
 
 What they stand on:

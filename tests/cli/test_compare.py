@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from parsimon.cli import main
 from parsimon.statistician import load_model
+from parsimon.statistician.finished_work import FinishedWork
 
 
 @pytest.fixture
@@ -86,3 +87,29 @@ def test_an_unknown_family_writes_nothing(table, tmp_path):
     assert result.exit_code == 1
     assert "There is no family 'oracle'" in result.stderr
     assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_what_was_stopped_goes_on(command, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    words = ["--target", "state", "--outer", 3, "--jobs", 1, "--quiet", "--resume"]
+    words += ["--family", "linear"] if command == "fit" else ["--families", "none"]
+    write, written = FinishedWork.write, []
+
+    def killed(self, stage, place, result):
+        write(self, stage, place, result)
+        written.append(place)
+        if len(written) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(FinishedWork, "write", killed)
+    stopped = run(command, table, *words)
+    assert stopped.exit_code == 130
+    assert "the same command goes on from here" in stopped.stderr
+    (folder,) = tmp_path.glob("*.resume")
+    assert len(list(folder.iterdir())) == 2
+    result = run(command, table, *words)
+    assert result.exit_code == 0, result.output
+    assert len(written) == 3
+    assert not folder.exists()

@@ -1,6 +1,8 @@
 """`parsimon explain`: what people read, and the same as JSON."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -80,3 +82,13 @@ def test_mistakes_are_one_line(arguments, message):
     assert result.exit_code == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    code = "from parsimon.cli import main; main()"
+    words = [sys.executable, "-c", code, "datasets", "--json"]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.close()
+    assert b"Broken pipe" not in run.stderr.read()
+    run.stderr.close()
+    run.wait()

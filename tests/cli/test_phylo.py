@@ -16,6 +16,7 @@ from tests.report import trait_samples as samples
 from parsimon.cli import main
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import brownian_traits, read_tree, yule_tree
+from parsimon.statistician.finished_work import FinishedWork
 
 PACKAGE = import_module("parsimon.statistician")
 REAL = inspect.signature(PACKAGE.analyse_traits)
@@ -42,6 +43,9 @@ class FakeAnalysis:
 
     def to_markdown(self, path):
         Path(path).write_text("markdown")
+
+    def save(self, path):
+        Path(path).write_text("model")
 
 
 @pytest.fixture
@@ -150,16 +154,17 @@ def test_every_format_is_written_beside_the_page(calls):
         "rows-phylo.pdf": "pdf",
         "rows-phylo.json": "data",
         "rows-phylo.md": "markdown",
+        "rows-model.skops": "model",
     }
 
 
 @pytest.mark.parametrize(
     ("out", "names"),
     [
-        ("first.html", {"first.html", "first.json"}),
-        ("first", {"first.html", "first.json"}),
-        ("v1.2", {"v1.2.html", "v1.2.json"}),
-        ("", {"rows-phylo.html", "rows-phylo.json"}),
+        ("first.html", {"first.html", "first.json", "first-model.skops"}),
+        ("first", {"first.html", "first.json", "first-model.skops"}),
+        ("v1.2", {"v1.2.html", "v1.2.json", "v1.2-model.skops"}),
+        ("", {"rows-phylo.html", "rows-phylo.json", "rows-model.skops"}),
     ],
 )
 def test_out_names_the_page_or_a_folder(out, names, calls, folder):
@@ -310,6 +315,41 @@ def test_a_small_tree_from_end_to_end(folder):
     assert found["error"]["n_folds"] == 2
     assert [one["tip"] for one in found["predictions"]] == ["t3"]
     assert len(found["ancestors"]) == 15
+    names = {one["name"] for one in found["comparison"]["models"]}
+    assert {"PhyRVM", "PGLS", "tree alone", "linear model", "random forest"} <= names
+    assert "Which model to use" in page
+    predicted = CliRunner().invoke(main, ["predict", "rows-model.skops", "rows.csv", "--explain"])
+    assert predicted.exit_code == 0, predicted.output
+    assert "predicted mass" in predicted.stdout
+    explained = CliRunner().invoke(main, ["explain", "rows-model.skops", "rows.csv"])
+    assert explained.exit_code == 0, explained.output
+    assert "Row 1: mass is about" in explained.stdout
+
+
+def test_a_resumed_report_has_the_same_bytes(folder, monkeypatch):
+    tree = yule_tree(16, random_state=3)
+    tree.write(folder / "tree.nwk")
+    brownian_traits(tree, 2, random_state=3).rename_axis("tip").to_csv("rows.csv")
+    words = "report rows.csv --tree tree.nwk --target trait1 --folds 2 --json --rivals linear"
+    whole = CliRunner().invoke(main, [*words.split(), "--out", "whole.html"])
+    assert whole.exit_code == 0, whole.output
+    resumed = [*words.split(), "--resume", "--out", "resumed.html"]
+    write = FinishedWork.write
+
+    def killed(self, stage, place, result):
+        write(self, stage, place, result)
+        if stage == "compare":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FinishedWork, "write", killed)
+        stopped = CliRunner().invoke(main, resumed)
+    assert stopped.exit_code == 130
+    assert "the same command goes on from here" in stopped.stderr
+    assert {path.name for path in Path("resumed.resume").iterdir()} >= {"compare_0.done"}
+    assert CliRunner().invoke(main, resumed).exit_code == 0
+    assert not Path("resumed.resume").exists()
+    assert Path("resumed.json").read_bytes() == Path("whole.json").read_bytes()
 
 
 def test_a_mostly_empty_column_of_tiny_numbers_is_no_traceback(folder):

@@ -148,11 +148,12 @@ def test_options_reach_the_analysis(calls, csv):
         "outer": 3,
         "seed": 9,
         "n_jobs": 2,
-        "time_limit": 7.5,
         "fast": True,
         "verbose": False,
     }
     assert {name: call[name] for name in expected} == expected
+    # What has passed since the command began is taken off.
+    assert 7 < call["time_limit"] <= 7.5
     assert call["command"] == (
         "parsimon report patients.csv --target ill --positive yes --task classification --depth 3 "
         "--beam 4 --base se,lin --guide bic --choose least_error --outer 3 --seed 9 "

@@ -1,7 +1,7 @@
 """A dozen hostile tables through the command; `python -m tools.fuzz_tables` runs hundreds."""
 
 import pytest
-from tools.fuzz_tables import PageReader, complaints, hostile_table
+from tools.fuzz_tables import PageReader, Results, complaints, hostile_table, verdict
 
 NUMBERS = range(1000, 1012)
 
@@ -44,3 +44,18 @@ def test_markup_that_is_only_shown_is_not(page):
     reader = PageReader()
     reader.feed(page)
     assert not reader.runs
+
+
+def test_a_run_goes_on_after_what_is_done(tmp_path):
+    file = tmp_path / "fuzz.jsonl"
+    results = Results(file)
+    results.add(0, [])
+    results.add(1, ["report raised"])
+    with file.open("a") as lines:
+        lines.write('{"table": 2, "compl')
+    again = Results(file)
+    assert again.known == {0: [], 1: ["report raised"]}
+    assert verdict(again.known, range(2)) == "2 hostile tables: complaints about 1 (1)."
+    assert verdict(again.known, range(1)) == "1 hostile tables: nothing to complain of."
+    file.write_text(file.read_text().replace('"code": "', '"code": "other'))
+    assert Results(file).known == {}

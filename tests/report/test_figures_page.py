@@ -14,10 +14,12 @@ from PIL import Image
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import (
     ClassRows,
+    RowBar,
     data_figure,
     label,
     posterior_1d,
     posterior_2d,
+    row_bars,
     search_tree,
     svg,
 )
@@ -217,7 +219,7 @@ def test_a_class_that_begins_with_an_underscore_is_still_named():
 def test_captions_are_plain_text_with_names_as_given():
     points = table(20, 2, names=["$cost$", "b"])
     assert "along $cost$." in caption(posterior_1d(linear, points, column=0))
-    assert "held" in caption(posterior_1d(linear, points, column=0)).lower()
+    assert "as in a typical row" in caption(posterior_1d(linear, points, column=0)).lower()
 
 
 def test_hostile_names_survive_in_space():
@@ -287,3 +289,25 @@ def test_figures_have_a_transparent_background():
     for axes in (posterior_1d(linear, table(n_columns=1)), folds_sketch()):
         assert axes.figure.get_facecolor()[3] == 0
         assert axes.get_facecolor()[3] == 0
+
+
+def test_bars_of_a_row_speak_for_and_against():
+    bars = [
+        RowBar("typical row", -1.2, plain=True),
+        RowBar("$dose$ = 3", 0.8),
+        RowBar("age", -2000),
+    ]
+    ax = row_bars(bars, reach=2000, ends=("against", "for"))
+    assert [text.get_text() for text in ax.get_yticklabels()] == [
+        "typical row",
+        r"\$dose\$ = 3",
+        "age",
+    ]
+    assert [text.get_text() for text in ax.texts] == ["−1.20", "+0.80", "−2,000"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["against", "for"]
+    widths = [patch.get_width() for patch in ax.patches]
+    assert widths == [-1.2, 0.8, -2000]
+    assert len({patch.get_facecolor() for patch in ax.patches}) == 3
+    low, high = ax.get_xlim()
+    assert low < -2000
+    assert high == -low

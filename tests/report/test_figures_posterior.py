@@ -70,7 +70,7 @@ def test_averaged_probability_is_the_integral_over_the_latent_function():
 
 def test_the_caption_owns_up_to_what_the_band_is():
     words = caption(posterior_1d(rising, table()))
-    assert "band: about 95 % of the curves that the rows allow" in words
+    assert "band: about 95 % of the curves that fit" in words
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.2])
@@ -140,7 +140,7 @@ def test_other_columns_are_held_where_asked(hold, expected):
     assert len(np.unique(np.vstack(asked)[:, 1])) == 11
     assert f"x1 = {expected[0]:g}" in caption(ax)
     typical = "a typical" if expected == [1.0, 3.0] else "this"
-    assert f"held as in {typical} row:" in caption(ax)
+    assert f"is as in {typical} row:" in caption(ax)
 
 
 def test_a_typical_row_has_a_level_that_occurs():
@@ -148,7 +148,7 @@ def test_a_typical_row_has_a_level_that_occurs():
     X = [[0.0, 1.0, 5.0], [1.0, 1.0, 6.0], [2.0, 0.0, 9.0], [3.0, 1.0, 7.5]]
     points = ClassRows(X, [0, 1, 1, 0], names=["age", "sex = male", "bmi"])
     words = caption(posterior_1d(rising, points, column="age"))
-    assert "held as in a typical row: age = 1.5, sex = male, bmi = 6.75." in words
+    assert "is as in a typical row: age = 1.5, sex = male, bmi = 6.75." in words
     other = ClassRows(1 - np.array(X), [0, 1, 1, 0], names=["age", "sex = male", "bmi is missing"])
     assert "sex other than male" in caption(posterior_1d(rising, other, column="age"))
 

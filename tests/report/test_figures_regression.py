@@ -36,7 +36,7 @@ def test_the_line_is_the_mean_and_the_band_two_deviations():
     assert top == pytest.approx(line.get_ydata().max() + 0.4)
     np.testing.assert_allclose(np.sort(ax.lines[0].get_ydata()), np.sort(rows.y))
     assert ax.get_ylabel() == "effect"
-    assert "held as in this row: age = 0, dose = 0, smoker = 1" in caption(ax)
+    assert "is as in this row: age = 0, dose = 0, smoker = 1" in caption(ax)
 
 
 def test_two_values_give_points_and_a_second_column_gives_curves():
@@ -75,7 +75,7 @@ def test_of_many_rows_a_sample_is_drawn_and_said():
     rows = table(500, most_marks=100)
     ax = regression_1d(function, rows, column="age")
     assert len(ax.lines[0].get_xdata()) == 100
-    assert "a sample of 100 of 500 rows" in caption(ax)
+    assert "100 of 500 rows are drawn" in caption(ax)
 
 
 def test_rows_far_off_are_filled_and_counted():
@@ -100,13 +100,20 @@ STEPS = [Step("a constant", 0, 0.34, 0.02), Step("age alone", 1, 0.25), Step("x"
 
 def test_steps_say_error_words_and_choice():
     ax = error_steps(STEPS, knee=1, chosen=2, unit="share of rows")
-    assert [text.get_text() for text in ax.texts] == ["34.0 %", "25.0 %, knee", "20.0 %, chosen"]
+    assert [text.get_text() for text in ax.texts] == ["34.0 %", "25.0 %", "20.0 %, drawn here"]
     assert "own folds, share of rows" in ax.get_xlabel()
     longest = [line for text in ax.get_yticklabels() for line in text.get_text().split("\n")]
     assert max(map(len, longest)) <= 36
     bars = ax.containers[0][2][0].get_paths()[0].vertices[:, 0]
     np.testing.assert_allclose(bars, [0.32, 0.36])
     assert "Ring" not in caption(error_steps(STEPS, chosen=0))
+
+
+def test_steps_of_a_number_say_what_is_explained():
+    ax = error_steps(STEPS, chosen=2, unit="share of the variance", explained=True)
+    assert [text.get_text() for text in ax.texts] == ["66.0 %", "75.0 %", "80.0 %, drawn here"]
+    assert ax.get_xlabel().startswith("explained in the search's own folds")
+    assert caption(ax).startswith("What the best model of each size explains;")
 
 
 def test_steps_without_an_error_are_refused():

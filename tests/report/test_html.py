@@ -111,18 +111,6 @@ def test_every_kind_of_block_says_its_words():
         assert words in outline.text
 
 
-@pytest.mark.parametrize(
-    ("sample", "words"),
-    [
-        ("findings", "so they are optimistic. The honest ones stand at the top."),
-        ("fast", "so they are optimistic. This run measured no honest error."),
-        ("regression", "so they are optimistic. The honest ones stand at the top."),
-    ],
-)
-def test_the_explorer_says_that_its_numbers_are_optimistic(sample, words):
-    assert words in Outline(page_of(getattr(samples, sample)())).text
-
-
 def test_tables_have_captions_scopes_and_orders():
     outline = Outline(page_of(samples.findings()))
     cells = outline.all("th") + outline.all("td")

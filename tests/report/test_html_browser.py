@@ -98,7 +98,7 @@ def test_every_sample_opens_in_silence(show, sample, written):
 def test_the_page_starts_with_the_chosen_model_and_one_half(show):
     browser = show()
     assert browser.text(part("words")) == CHOSEN.words
-    assert browser.text(part("mark")) == "3 terms · chosen"
+    assert browser.text(part("mark")) == "3 terms · drawn here"
     assert browser.text(part("error")) == "22.38\u202f% ± 1.20\u202f%"
     assert browser.text(part("threshold-shown")) == "0.50"
     assert counts(browser)[0] == expected_counts(CHOSEN.roc, 0.5)
@@ -206,18 +206,18 @@ def test_a_mouse_chooses_a_model(show, action):
     browser = show()
     getattr(browser, action)(".point:nth-of-type(3) .dot")
     assert browser.text(part("words")) == samples.study().front[1].words
-    assert browser.text(part("mark")) == "1 term · knee"
+    assert browser.text(part("mark")) == "1 term · after it size buys less"
 
 
 def test_the_front_turns_to_variables(show):
     browser = show()
     browser.focus('input[name="axis-0"]')
     browser.press("ArrowRight")
-    assert browser.text(part("mark")) == "3 variables · chosen"
+    assert browser.text(part("mark")) == "3 variables · drawn here"
     assert "number of variables" in browser.text(part("front"))
     browser.focus('.point[aria-checked="true"]')
     browser.press("Home")
-    assert browser.text(part("mark")) == "0 variables · baseline"
+    assert browser.text(part("mark")) == "0 variables · guessing"
 
 
 def test_several_explorers_do_not_disturb_each_other(show):
@@ -234,7 +234,7 @@ def test_several_explorers_do_not_disturb_each_other(show):
 def test_a_number_has_a_front_and_words_but_no_curve(show):
     browser = show("regression")
     assert browser.text(part("words")) == CHOSEN.words
-    assert "share of variance" in browser.text(part("front"))
+    assert "variance left" in browser.text(part("front"))
     assert browser.evaluate("document.querySelectorAll('.roc, .decision, .confusion').length") == 0
 
 
@@ -351,7 +351,7 @@ def test_text_has_enough_contrast_in_light_and_dark(show, scheme):
         ("nav a", page),
         (".emphasised", page),
         (".panel", panel),
-        (".origin", panel),
+        (".chart-note", panel),
         (".confusion .wrong", panel),
         (".caution p", caution),
         (".caution .note-kind", caution),

@@ -60,7 +60,7 @@ def test_every_figure_has_a_drawing_with_letters(browser, files):
         " [figure.id, figure.querySelectorAll('svg text').length > 3,"
         "  figure.getBoundingClientRect().height > 100])"
     )
-    names = [f"figure-{name}" for name in samples.PICTURES]
+    names = [f"figure-{name}" for name in (*samples.PICTURES, "models")]
     assert sorted(name for name, _, _ in drawn) == sorted(names)
     assert all(letters and tall for _, letters, tall in drawn)
 

@@ -200,8 +200,16 @@ def test_two_small_figures_stand_side_by_side():
     body = body_of(Document("t", "", (), blocks, ()))
     assert body.count("#side-by-side(") == 1
     assert body.count("#figure-block(") == 1
-    assert 'drawing("figure-2.svg", 218.0pt' in body
-    assert 'drawing("figure-3.svg", 264.0pt' in body
+    for number in (1, 2, 3):
+        assert f'drawing("figure-{number}.svg", 231.0pt' in body, "the last is no larger"
+
+
+def test_three_narrow_figures_share_a_line():
+    blocks = tuple(sized(name, 260, 100) for name in "abcd")
+    body = body_of(Document("t", "", (), blocks, ()))
+    assert body.count("#side-by-side(") == 1
+    assert body.count("#figure-block(") == 1
+    assert 'drawing("figure-3.svg", 149.0pt' in body
 
 
 def test_wide_and_parted_figures_stand_alone():
@@ -214,11 +222,11 @@ def test_wide_and_parted_figures_stand_alone():
 
 def test_a_figure_is_never_wider_or_taller_than_the_page():
     body = body_of(Document("t", "", (), (sized("a", 2000), sized("b", 100, 2000)), ()))
-    assert 'drawing("figure-1.svg", 453.0pt' in body
+    assert 'drawing("figure-1.svg", 481.0pt' in body
     assert 'drawing("figure-2.svg", 28.0pt' in body
 
 
-@pytest.mark.parametrize(("height", "width"), [(200, 320), (320, 231.2), (500, 192)])
+@pytest.mark.parametrize(("height", "width"), [(150, 320), (200, 280), (500, 192)])
 def test_tall_figures_are_set_smaller_while_they_can_be_read(height, width):
     body = body_of(Document("t", "", (), (sized("a", 400, height),), ()))
     assert f'drawing("figure-1.svg", {width:.1f}pt' in body

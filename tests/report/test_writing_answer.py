@@ -79,24 +79,24 @@ def test_the_lists():
 
 def test_key_figures_of_classes():
     assert key_figures(samples.findings()) == [
-        ("23.3 %", "honest error", "20.7 to 25.9 %, on rows never seen"),
+        ("23.3 %", "honest error", "20.7 to 25.9 %, on new rows"),
         ("34.4 %", "guessing’s error", "calling every row “not diabetic”"),
-        ("0.834", "AUC (guessing: 0.5)", "0.803 to 0.865, on rows never seen"),
+        ("0.834", "AUC (guessing: 0.5)", "0.803 to 0.865"),
         ("724 × 8", "rows × columns", "3 of 8 columns used"),
     ]
 
 
 def test_a_number_speaks_in_units_of_the_target():
     assert key_figures(samples.regression()) == [
-        ("54.1", "typical miss", "root mean square; 50.8 to 57.3, on rows never seen"),
-        ("76.5", "guessing’s miss", "predicting the mean for every row"),
-        ("50.0 %", "of the variance explained", "44.0 to 56.0 %, on rows never seen"),
+        ("54.1", "typical miss", "root mean square; 50.8 to 57.3, on new rows"),
+        ("76.5", "guessing’s miss", "always the mean"),
+        ("50.0 %", "of the variance explained", "44.0 to 56.0 %"),
         ("724 × 8", "rows × columns", "3 of 8 columns used"),
     ]
     said = lead(samples.regression())
     assert said.startswith(
-        "plasma glucose and age predict progression, beyond doubt. On rows never seen, predictions "
-        "of progression are off by 54.1 on average (root mean square, 95 % interval 50.8 to 57.3); "
+        "plasma glucose and age predict progression, beyond doubt. On rows never seen the model "
+        "is off by 54.1 on average (root mean square, 95 % interval 50.8 to 57.3); "
         "50.0 % of the variance is explained. Predicting the mean is off by 76.5."
     )
     assert "error of" not in to_markdown(write(samples.regression()))
@@ -111,7 +111,7 @@ def test_shares_of_the_variance_become_misses():
     perfect = replace(found, error=interval(0.0, 0.0), root_mean_square=0.0)
     assert math.isnan(misses(perfect, perfect.baseline_error).estimate)
     page = to_markdown(write(reading.with_study(samples.regression(), honest=perfect)))
-    assert "are off by 0 on average (root mean square); 100" in page
+    assert "is off by 0 on average (root mean square); 100" in page
 
 
 def test_a_number_that_is_not_predicted():
@@ -150,8 +150,9 @@ def test_no_honest_error_is_said_plainly():
         "its own folds it is wrong in 22.4 % (guessing is wrong in 34.4 %), which is optimistic."
     ) in lead(samples.fast())
     assert lists(samples.fast())["What to doubt"][0] == (
-        "No honest error was measured, because the outer folds were skipped: expect more errors on "
-        "new rows. Run it with --outer 5 and without --fast to measure one."
+        "No honest error was measured and no other model asked, because the outer folds were "
+        "skipped: expect more errors on new rows. Run it with --outer 5 and without --fast to "
+        "measure one."
     )
     unfinished = lead(reading.with_run(samples.fast(), skipped=()))
     assert "because fewer than two outer folds were finished" in unfinished
@@ -206,7 +207,9 @@ def test_only_certain_claims_are_set_strong():
 
 def test_a_model_with_more_or_less_than_is_claimed():
     found = reading.with_study(samples.findings(), claims=samples.claims()[:1])
-    assert "The model also uses pedigree and age, not shown to matter." in lead(found)
+    assert (
+        "3 other columns: not shown to matter beside these, though the model uses pedigree and age."
+    ) in lead(found)
     other = samples.claim("variable", ("body mass index",), 0.7, "body mass index matters")
     found = reading.with_study(samples.findings(), claims=(*samples.claims(), other))
     assert "The model does without body mass index." in lead(found)
@@ -276,7 +279,7 @@ def compared(found, *, error: float, level: bool, ours_level: bool = True) -> st
 def test_the_best_rival_stands_in_the_answer():
     found = samples.findings()
     assert (
-        "The best rival, logistic regression, is wrong in 22.0 %, which cannot be told apart."
+        "Its best rival, the logistic regression, is wrong in 22.0 %, which cannot be told apart."
     ) in compared(found, error=0.22, level=True)
     assert "is wrong in 18.0 %, which is better." in compared(
         found, error=0.18, level=True, ours_level=False
@@ -284,20 +287,20 @@ def test_the_best_rival_stands_in_the_answer():
     assert "is wrong in 30.0 %, which is worse." in compared(found, error=0.30, level=False)
     assert "rival" not in lead(found)
     number = compared(samples.regression(), error=0.5, level=True)
-    assert "logistic regression, is off by 54.1, which cannot be told apart." in number
+    assert "the logistic regression, is off by 54.1, which cannot be told apart." in number
 
 
 def test_a_rare_class_leads_with_figures_that_suit_it():
     assert key_figures(samples.rare()) == [
-        ("0.834", "AUC", "0.803 to 0.865, on rows never seen"),
+        ("0.834", "AUC", "0.803 to 0.865, on new rows"),
         ("12.0 %", "average precision", "4.0 to 20.0 %; guessing has 2.0 %"),
         ("26.0 %", "balanced error", "16.0 to 36.0 %; guessing has 50 %"),
         ("70.0 %", "of “diabetic” found", "45.0 to 95.0 %; 5.8 % of calls are right"),
     ]
     assert (
         "“diabetic” is rare; of two new rows, one of “diabetic” and one of “not diabetic”, the "
-        "first gets the higher probability in 83.4 % of cases (95 % interval 80.3 to 86.5 %), "
-        "where guessing has 50 %."
+        "model gives the first the higher probability in 83.4 % of cases (95 % interval 80.3 to "
+        "86.5 %), where guessing has 50 %."
     ) in lead(samples.rare())
     assert trust(samples.rare()).split("\n")[0] == (
         "“diabetic” is rare (10 of 510 rows, 2.0 %): calling every row “not diabetic” is wrong in "

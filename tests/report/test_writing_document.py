@@ -213,8 +213,8 @@ def test_sections_of_two_classes():
         "What matters, and how",
         "What speaks for and against, row by row",
         "How far to trust it",
-        "Smaller and larger models",
         "How to use the model",
+        "Smaller and larger models",
         "The table, and what was done to it",
         "Methods",
     ]

@@ -1,6 +1,7 @@
 """All models on the same folds: who joins, what is measured, which one is recommended."""
 
 import pickle
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.sections import write
-from parsimon.statistician import analyse, compare_models, fit_model, load_model
+from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import (
     FoldAnswers,
     Told,
@@ -175,7 +176,7 @@ def test_models_learn_nothing_from_the_rows_outside():
         return fold.told
 
     before, after = answers(asked), answers(changed)
-    assert len(before) == 8
+    assert len(before) == 9
     for name in before:
         np.testing.assert_array_equal(before[name].value[alone], after[name].value[alone])
         assert before[name].size == after[name].size
@@ -312,3 +313,73 @@ def test_any_family_is_fitted_to_a_table(family):
     assert values.shape == (60,)
     assert np.ptp(found.model.predict_deviation(table)) == 0
     assert 0 < found.model.predict_deviation(table)[0] < table["y"].std()
+
+
+def test_margins_of_several_classes_are_one_for_each_against_the_rest(tmp_path):
+    table = rows(60, "three")
+    found = fit_model(table, "y", "svm", outer=2, n_jobs=1)
+    assert found.compared.name == "support vector machine"
+    assert found.compared.size_words.endswith("rows of the table")
+    assert "3 functions" in found.compared.size_words
+    save_model(found.model, tmp_path / "svm.skops")
+    again = load_model(tmp_path / "svm.skops")
+    shares = found.model.predict_proba(table)
+    assert (again.predict_proba(table) == shares).all()
+    assert (found.model.predict(table) == table["y"]).mean() > 0.8
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_kernels_join_where_another_family_leads():
+    options = {"depth": 1, "outer": 2, "n_jobs": 1, "rivals": "linear"}
+    found = analyse(rows(60), "y", family="tree", families="gp", **options)
+    names = [model.name for model in found.comparison.models]
+    assert {"decision tree", "kernel search", "linear model", "guessing"} == set(names)
+    model = found.fitted("kernel search")
+    assert (model.predict(rows(60)) == rows(60)["y"]).mean() > 0.8
+    assert type(model.models[0]).__name__ != type(found.fitted("tree").models[0]).__name__
+    alone = analyse(rows(60), "y", family="tree", families="none", **options)
+    assert "kernel search" not in [model.name for model in alone.comparison.models]
+
+
+@pytest.mark.parametrize("kind", ["two", "number"])
+def test_a_fast_report_recommends_a_plain_model(kind):
+    found = analyse(rows(60, kind), "y", fast=True, depth=1, n_jobs=1)
+    names = {model.name for model in found.comparison.models}
+    assert names == {"guessing", "linear model", "decision tree", "random forest"} | {
+        "gradient boosting"
+    }
+    assert found.comparison.left_out[0][0] == "kernel search"
+    assert found.recommended is not None
+    assert analyse(rows(60), "y", fast=True, depth=1, n_jobs=1, outer=0).comparison is None
+
+
+def test_those_that_take_too_long_are_not_asked_again():
+    asked = question()
+    folding, comparing = np.random.SeedSequence(0).spawn(2)
+    parts = plan_folds(asked, 3, folding)
+    # Guessing and one model are asked whatever it takes.
+    quick = chosen_contenders((), "linear")[1]
+    slow = replace(quick, name="slow", make=_Slow)
+    after = replace(slow, name="after it")
+    contenders = (GUESSING, quick, slow, after)
+    answers = run_contenders(contenders, asked, parts, comparing, time_limit=1.2)
+    assert all("guessing" in one.told for one in answers)
+    reasons = [one.failures.get("after it", "") for one in answers]
+    assert reasons == ["there was no time left for it"] * 3
+    spent = sum("slow" in one.told for one in answers)
+    assert spent < 3
+
+
+class _Slow(ClassifierMixin, BaseEstimator):
+    def __init__(self, setting=None):
+        self.setting = setting
+
+    def fit(self, X, y):
+        end = time.process_time() + 0.6
+        while time.process_time() < end:
+            pass
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])

@@ -96,7 +96,8 @@ def test_a_thinned_curve_keeps_its_ends_and_its_hull(seed, most_points):
     whole, thin = roc_of(y, scores, most_points=1000), roc_of(y, scores, most_points=most_points)
     assert len(whole.fpr) == 153
     hull = roc_hull(whole.fpr, whole.tpr)
-    assert len(thin.fpr) <= max(most_points, len(hull.fpr))
+    # Four thresholds that a report tells of stay too.
+    assert len(thin.fpr) <= max(most_points, len(hull.fpr)) + 4
     assert set(zip(hull.fpr, hull.tpr, strict=True)) <= set(zip(thin.fpr, thin.tpr, strict=True))
     assert (thin.thresholds[0], thin.thresholds[-1]) == (1.0, scores.min())
     points = list(zip(whole.fpr, whole.tpr, whole.thresholds, strict=True))
@@ -111,7 +112,7 @@ def test_thinning_spreads_what_remains_along_the_curve():
     y = rng.integers(0, 2, 2000)
     thin = roc_of(y, 1 / (1 + np.exp(-rng.normal(size=2000) - y)))
     way = np.add(thin.fpr, thin.tpr)
-    assert 60 <= len(way) <= 80
+    assert 60 <= len(way) <= 84
     assert np.diff(way).max() < 0.06
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.analyse import AnalysisOptions, as_base
+from parsimon.statistician.time_budget import TimeBudget
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,14 @@ def test_fast_means_a_shallow_search_without_outer_folds():
 def test_unknown_base_kernels_are_refused(base):
     with pytest.raises(InvalidInputError, match="base must name kernels among se, per, lin"):
         as_base(base)
+
+
+def test_a_part_of_a_time_limit_is_kept_for_the_last_steps(clock):
+    budget = TimeBudget.keeping(100, 2.5, 0.08)
+    assert budget.left() == pytest.approx(89.5)
+    clock.now += 50
+    assert budget.left(0.5) == pytest.approx(19.75)
+    clock.now += 60
+    assert budget.left() == 0
+    assert TimeBudget.keeping(4, 2.5, 0.08).left() == pytest.approx(2)
+    assert TimeBudget.keeping(None, 2.5, 0.08).left() is None

@@ -23,11 +23,16 @@ from parsimon.phylo import (
 )
 from parsimon.report.data import as_data
 from parsimon.report.sections import write
-from parsimon.statistician import TraitAnalysis, analyse_traits
+from parsimon.statistician import TraitAnalysis, analyse_traits, load_model, save_model
 from parsimon.statistician import traits as analyse
 from parsimon.statistician.families.phylo import _clades as judging
 from parsimon.statistician.families.phylo._clades import judge
-from parsimon.statistician.families.phylo._regressions import _whitened_share, fit, list_ancestors
+from parsimon.statistician.families.phylo._regressions import (
+    _whitened_share,
+    fit,
+    list_ancestors,
+    regression_size,
+)
 from parsimon.statistician.families.phylo._species import read_traits
 
 TREE = yule_tree(24, random_state=5)
@@ -158,6 +163,56 @@ def test_species_without_a_value_are_predicted(analysis, traits):
 
 
 @pytest.mark.usefixtures("plain")
+def test_all_models_stand_on_one_front(analysis):
+    models = {model.name: model for model in analysis.comparison.models}
+    assert {"PhyRVM", "PGLS", "RVM without tree", "tree alone", "guessing"} <= set(models)
+    assert {"linear model", "decision tree", "random forest", "gradient boosting"} <= set(models)
+    assert sum(model.recommended for model in models.values()) == 1
+    errors = {one.model: one.rmse.estimate for one in analysis.findings.error.clades}
+    share = models["PGLS"].error.estimate
+    assert share == pytest.approx(errors["pgls"] ** 2 / errors["mean"] ** 2, rel=1e-9)
+    assert models["PhyRVM"].variables == 2
+    # A model without a tree has a constant and weights; with it, what relatives say comes on top.
+    assert models["RVM without tree"].size < models["PhyRVM"].size
+    assert analysis.comparison.recommended.is_near
+
+
+def test_degrees_of_freedom_of_relatives_are_a_trace(traits):
+    fitted = fit("pgls", traits.tree, traits.X, traits.y)
+    gaussian, share = fitted.regressor.gaussian_, fitted.regressor.lambda_
+    V = gaussian.covariance()
+    smoother = (V - (1 - share) * np.diag(np.diag(V))) @ np.linalg.inv(V)
+    names = list(traits.X.columns)
+    size = regression_size(fitted, names, len(traits.y))
+    assert size.numbers == round(len(names) + 2 + np.trace(smoother))
+
+
+def test_the_recommended_model_takes_tables_of_species(analysis, table, tmp_path):
+    for fitted in (
+        analysis.recommended,
+        analysis._trait_model(fit("phyrvm", analysis.traits.clade, analysis.X, analysis.y)),
+    ):
+        rows = table.rename_axis("tip").reset_index().iloc[[3, 17, 5]]
+        rows.loc[5, "trait1"] = np.nan
+        save_model(fitted, tmp_path / "model.skops")
+        again = load_model(tmp_path / "model.skops")
+        assert (again.predict(rows) == fitted.predict(rows)).all()
+        assert np.isfinite(fitted.predict_deviation(rows)).all()
+        found = fitted.contributions(rows)
+        np.testing.assert_allclose(found.score, fitted.predict(rows))
+        assert set(found.columns) <= {"trait1", "trait2", "nothing", "relatives"}
+    told = {one.tip: one.predicted.estimate for one in analysis.findings.predictions}
+    np.testing.assert_allclose(fitted.predict(rows)[:2], [told[tip] for tip in rows["tip"][:2]])
+    with pytest.raises(InvalidInputError, match="no species of the model's tree: nobody"):
+        fitted.predict(rows.assign(tip=["nobody", *rows["tip"][1:]]))
+
+
+def test_rivals_are_the_users_choice(table, plain):
+    found = analyse_traits(table, TREE, "size", folds=2, n_jobs=1, rivals="linear").comparison
+    assert "linear model" in {model.name for model in found.models}
+    assert "random forest" not in {model.name for model in found.models}
+
+
 def test_the_root_in_several_ways(table):
     found = analyse_traits(table, TREE, "size", features=["trait1"], model="pgls", folds=0)
     known = table["size"].dropna()

@@ -7,7 +7,8 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PhyloPCA, Tree, brownian_traits, read_tree, yule_tree
-from parsimon.statistician.families.phylo._species import match_rows, read_traits, redundant_columns
+from parsimon.statistician.families.phylo._features import redundant_columns
+from parsimon.statistician.families.phylo._species import match_rows, read_traits
 
 TREE = read_tree("(((A_a:1,B:1):1,C:2):1,(D:2,(E:1,F:1):1)DEF:1);")
 

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from parsimon.kernels import Constant, Linear
+from parsimon.report.figures import ClassRows
 from parsimon.report.findings import KernelSearchFindings, Study
 from parsimon.report.row_findings import CategoryFinding, Interval, LevelFinding
 from parsimon.statistician.families.gp._kernel_figures import (
     MOST_CHILDREN,
     KernelView,
     draw_search,
+    line_in_band,
     search_nodes,
 )
 from parsimon.statistician.families.gp._parts import component_findings, interaction_findings
@@ -132,7 +134,7 @@ def test_nothing_but_names_of_pictures_changes(classes, drawn_classes):
         front_picture="",
         search=replace(after.search, picture=""),
         checks=replace(after.checks, calibration_picture="", roc_picture=""),
-        variables=tuple(replace(one, picture="") for one in after.variables),
+        variables=tuple(replace(one, picture="", line="") for one in after.variables),
         interactions=tuple(replace(one, picture="") for one in after.interactions),
         components=tuple(
             replace(one, picture="", cumulative_picture="") for one in after.components
@@ -227,7 +229,7 @@ def test_the_table_is_drawn_by_its_number_of_columns(n_columns, task):
     assert picture.name == "data"
     assert len(picture.svg) < 70_000
     assert ("Halves" in picture.caption) == (task == "regression")
-    assert re.search(r"sample of \d+ of 700 rows", picture.caption)
+    assert re.search(r"\d+ of 700 rows are drawn", picture.caption)
     assert plt.get_fignums() == []
 
 
@@ -268,3 +270,24 @@ def test_long_kernels_are_numbered_and_explained(classes):
     assert any(text.get_text().startswith("x1 × x2") for text in ax.texts)
     assert "x1: a very long name of a variable; x2: another very long name" in ax.get_label()
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("curve", "rows"),
+    [
+        (lambda x: 2 - 3 * x, "all"),
+        (lambda x: np.maximum(2 * np.abs(x) - 5.6, 0), "most"),
+        (lambda x: 4 * np.sin(2 * x), "few"),
+    ],
+)
+def test_a_line_is_looked_for_within_the_band(curve, rows):
+    values = np.linspace(-3, 3, 200)
+    points = ClassRows(np.column_stack([values, values > 0]), values > 0)
+    found = line_in_band(lambda X: (curve(X[:, 0]), np.full(len(X), 0.01)), points, 0)
+    assert found.rows == rows
+    if rows != "few":
+        off = np.abs(found.heights - curve(found.grid))
+        assert off.max() <= 0.2 + 1e-9
+        np.testing.assert_allclose(np.diff(found.heights, 2), 0, atol=1e-9)
+    assert (found.grid[0] == values[0]) == (rows == "all")
+    assert line_in_band(lambda X: (X[:, 0], X[:, 0] ** 2), points, 1) is None

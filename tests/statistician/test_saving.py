@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -18,6 +19,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 from parsimon.kernels import Linear, Periodic
 from parsimon.kernels import SquaredExponential as SE
+from parsimon.statistician import analyse
+from parsimon.statistician.families import model_size
+from parsimon.statistician.families.gp import _kernel_result
 from parsimon.statistician.prepare.preparation import Preparer, Screener
 from parsimon.statistician.saving import FORMAT_VERSION, load_model, restored, save_model, stored
 from parsimon.statistician.table_model import TableModel
@@ -304,3 +308,58 @@ def test_missing_files_and_folders_are_said(tmp_path):
         load_model(tmp_path / "no.skops")
     with pytest.raises(InvalidInputError, match="is a folder"):
         load_model(tmp_path)
+
+
+def _with_nodes(tree, change):
+    """Return a tree of scikit-learn's with nodes that someone has changed."""
+    _, arguments, state = tree.__reduce__()
+    nodes = state["nodes"].copy()
+    change(nodes)
+    other = type(tree)(*arguments)
+    other.__setstate__({**state, "nodes": nodes})
+    return other
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda nodes: nodes["left_child"].__setitem__(0, 10**6),
+        lambda nodes: nodes["right_child"].__setitem__(0, 0),
+        lambda nodes: nodes["feature"].__setitem__(0, 10**6),
+        lambda nodes: nodes["feature"].__setitem__(0, -5),
+    ],
+    ids=["a child out of memory", "a way without an end", "a column out of memory", "before it"],
+)
+def test_a_hostile_forest_is_one_sentence(change, tmp_path):
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, LABELS)
+    model = TableModel(Preparer().fit(pd.DataFrame(X)), Screener(), [forest], ("high", "low"), "y")
+    save_model(model, tmp_path / "good.skops")
+    assert (load_model(tmp_path / "good.skops").models[0].predict(NEW) == forest.predict(NEW)).all()
+    forest.estimators_[1].tree_ = _with_nodes(forest.estimators_[1].tree_, change)
+    save_model(model, tmp_path / "hostile.skops")
+    with pytest.raises(InvalidInputError, match="cannot be read: it is damaged") as raised:
+        load_model(tmp_path / "hostile.skops")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_number_of_many_rows_is_kept_at_its_pivots(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.uniform(-2, 2, size=(300, 2)), columns=["a", "b"])
+    table["y"] = np.sin(2 * table["a"]) + 0.2 * rng.normal(size=300)
+    options = {"depth": 1, "fast": True, "rivals": "none", "n_jobs": 1}
+    whole = analyse(table, "y", **options).model()
+    monkeypatch.setattr(_kernel_result, "EXACT_ROWS", 200)
+    small = analyse(table, "y", **options).model()
+    assert isinstance(whole.models[0], GPRegressor)
+    assert type(small.models[0]).__name__ == "PivotRegressor"
+    np.testing.assert_allclose(small.predict(table), whole.predict(table), atol=1e-4)
+    deviations = small.predict_deviation(table), whole.predict_deviation(table)
+    np.testing.assert_allclose(*deviations, rtol=1e-3)
+    sizes = []
+    for name, model in (("small", small), ("whole", whole)):
+        save_model(model, tmp_path / name)
+        sizes.append((tmp_path / name).stat().st_size)
+        assert (load_model(tmp_path / name).predict(table) == model.predict(table)).all()
+    assert 2 * sizes[0] < sizes[1]
+    freedom = [model_size(one.models[0], n_rows=300, n_columns=2).bits for one in (small, whole)]
+    assert freedom[0] == pytest.approx(freedom[1])

@@ -4,14 +4,24 @@ import json
 import math
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.pages import INTERRUPTED
+from parsimon.cli.pages import INTERRUPTED, file_name
 from parsimon.cli.printing import say, visible
-from parsimon.cli.running import on_cluster, question_options, rivals_option, run_options
+from parsimon.cli.running import (
+    kept_work,
+    on_cluster,
+    question_options,
+    resume_option,
+    rivals_option,
+    run_options,
+    seconds_left,
+    time_option,
+)
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
     "--families",
     default="all",
     metavar="NAMES",
-    help="Some of gp,rvm,plain-gp,svm; all or none.  [default: all]",
+    help="Some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
 )
 @rivals_option
 @click.option(
@@ -33,12 +43,16 @@ if TYPE_CHECKING:
 )
 @click.option("--outer", default=5, metavar="N", help="Outer folds.  [default: 5]")
 @run_options
+@resume_option
+@time_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(
     table: str,
     target: str | None,
     json_file: Path | None,
     cluster: str | None,
+    resume: bool,
+    time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -54,6 +68,7 @@ def compare(
         parsimon compare patients.csv --target outcome --rivals linear,forest
         parsimon compare patients.csv --target outcome --json models.json
     """
+    started = time.monotonic()
     printed = json_file is not None and str(json_file) == "-"
     if json_file is not None and not printed:
         check_target(json_file)
@@ -62,10 +77,20 @@ def compare(
         from parsimon.statistician import compare_models
 
         verbose = not quiet and not printed
-        with on_cluster(cluster):
-            found = compare_models(source.frame, needed_target(source), verbose=verbose, **options)
+        place = json_file if json_file is not None and not printed else Path("compared.json")
+        folder = place.with_name(f"{file_name(source.name)}-compare{place.suffix}")
+        with on_cluster(cluster), kept_work(folder, resume) as kept:
+            found = compare_models(
+                source.frame,
+                needed_target(source),
+                verbose=verbose,
+                checkpoint=kept,
+                time_limit=seconds_left(time_limit, started),
+                **options,
+            )
     except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
+        how = "the same command goes on from here" if resume else "nothing was written"
+        say(f"Stopped; {how}.", err=True)
         sys.exit(INTERRUPTED)
     text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)
     if printed:

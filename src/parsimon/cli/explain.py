@@ -74,7 +74,7 @@ def _explained(
     """Return everything that is to be said, as JSON has it."""
     from parsimon.statistician.prepare.frames import named_frame
 
-    cells = named_frame(frame)[list(found.columns)]
+    cells = named_frame(frame)
     called = model.predict(frame)
     share = model.predict_proba(frame) if len(model.classes) else None
     return {
@@ -92,7 +92,8 @@ def _explained(
                 "contributions": [
                     {
                         "column": name,
-                        "value": _cell(cells.iloc[at, k]),
+                        # What relatives in a tree add stands in no column.
+                        **({"value": _cell(cells[name].iloc[at])} if name in cells else {}),
                         "contribution": float(found.values[at, k]),
                     }
                     for k, name in _by_size(found, at)
@@ -158,8 +159,10 @@ def _lines(explained: dict[str, Any]) -> Iterator[str]:
 
 def _side(word: str, steps: Sequence[dict[str, Any]], typical: dict[str, str]) -> Iterator[str]:
     for step in steps:
-        value = "(empty)" if step["value"] is None else step["value"]
-        what = f"{step['column']} = {value} (typical {typical[step['column']]})"
+        what = f"{step['column']} in the tree"
+        if "value" in step:
+            value = "(empty)" if step["value"] is None else step["value"]
+            what = f"{step['column']} = {value} (typical {typical[step['column']]})"
         short = what if len(what) <= _WIDEST else f"{what[: _WIDEST - 1]}…"
         yield f"  {word:<16} {short:<{_WIDEST}} {step['contribution']:+.2f}"
         word = ""

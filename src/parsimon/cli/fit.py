@@ -3,6 +3,7 @@
 import math
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,16 @@ import click
 
 from parsimon.cli.pages import INTERRUPTED, file_name
 from parsimon.cli.printing import say
-from parsimon.cli.running import RuleName, on_cluster, question_options, run_options
+from parsimon.cli.running import (
+    RuleName,
+    kept_work,
+    on_cluster,
+    question_options,
+    resume_option,
+    run_options,
+    seconds_left,
+    time_option,
+)
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
@@ -25,8 +35,8 @@ if TYPE_CHECKING:
     "--family",
     default="recommended",
     metavar="NAME",
-    help="gp, rvm, plain-gp, svm, linear, tree, forest or boosting; recommended compares all of "
-    "them first.  [default: recommended]",
+    help="gp, rvm, bpm, plain-gp, svm, linear, tree, forest or boosting; recommended compares all "
+    "of them first.  [default: recommended]",
 )
 @click.option(
     "--choose",
@@ -38,6 +48,8 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="The file of the model.")
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @run_options
+@resume_option
+@time_option
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 def fit(
     table: str,
@@ -45,6 +57,8 @@ def fit(
     out: Path | None,
     choose: str,
     cluster: str | None,
+    resume: bool,
+    time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -58,19 +72,27 @@ def fit(
         parsimon fit pima --family rvm --out pima.skops
         parsimon fit patients.csv --target outcome --family gp --choose one_se
     """
+    started = time.monotonic()
     try:
         source = find_source(table, target)
         place = _place(out, source.name)
         from parsimon.statistician import fit_model, save_model
 
         rule: Any = choose
-        with on_cluster(cluster):
+        with on_cluster(cluster), kept_work(place, resume) as kept:
             found = fit_model(
-                source.frame, needed_target(source), choose=rule, verbose=not quiet, **options
+                source.frame,
+                needed_target(source),
+                choose=rule,
+                verbose=not quiet,
+                checkpoint=kept,
+                time_limit=seconds_left(time_limit, started),
+                **options,
             )
-        save_model(found.model, place)
+            save_model(found.model, place)
     except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
+        how = "the same command goes on from here" if resume else "nothing was written"
+        say(f"Stopped; {how}.", err=True)
         sys.exit(INTERRUPTED)
     if not quiet:
         for line in summary(found, needed_target(source)):

@@ -67,6 +67,9 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            # Who reads has seen enough; click ends quietly.
+            raise
         except (ParsimonError, OSError) as error:
             say(f"Error: {visible(error, one_line=True)}", err=True)
             sys.exit(1)

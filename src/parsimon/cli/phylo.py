@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from parsimon.cli.running import resume_option, rivals_option, run_options
 from parsimon.cli.sources import complete_table
 from parsimon.cli.traits import report_on_trait, tree_options
 
@@ -17,8 +18,9 @@ from parsimon.cli.traits import report_on_trait, tree_options
 @click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
 @click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
 @click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
-@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
-@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
+@rivals_option
+@run_options
+@resume_option
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 @click.pass_context
 def phylo(context: click.Context, /, table: str, **options: Any) -> None:
@@ -27,7 +29,8 @@ def phylo(context: click.Context, /, table: str, **options: Any) -> None:
     TABLE has a row for each species; it is a CSV, TSV, Excel or Parquet file, or the name of a
     data set, whose tree is known. The report is one HTML page: how strongly the trait follows the
     tree, which features explain it (PhyRVM and PGLS side by side), how well clades that were not
-    seen are predicted, and what the ancestors had. Words of a few levels are features too, empty
+    seen are predicted, by plain rivals too, and what the ancestors had; the recommended model is
+    saved beside it. Words of a few levels are features too, empty
     cells of features are expected from relatives, and species without a value are predicted.
 
     \b

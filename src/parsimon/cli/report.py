@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from parsimon.cli.running import (
     kept_work,
     on_cluster,
     question_options,
+    resume_option,
     rivals_option,
     run_options,
+    seconds_left,
+    time_option,
 )
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
@@ -33,6 +37,7 @@ from parsimon.exceptions import InvalidInputError
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
+    *("cluster", "resume", "rivals"),
     *TREE_NAMES,
 )
 # What a table with many more columns than rows is asked with.
@@ -77,14 +82,14 @@ _SHOWING = frozenset(
     "--families",
     default="all",
     metavar="NAMES",
-    help="Who answers beside it: some of rvm,plain-gp,svm; all or none.  [default: all]",
+    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
 )
 @rivals_option
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
 @run_options
-@click.option("--resume", is_flag=True, help="Keep what is finished; if killed, go on from there.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this.")
-@click.option("--fast", is_flag=True, help="A shallow search without an honest error.")
+@resume_option
+@time_option
+@click.option("--fast", is_flag=True, help="A shallow search; plain models alone are compared.")
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 @tree_options
 @click.pass_context
@@ -101,6 +106,7 @@ def report(
     quiet: bool,
     cluster: str | None,
     resume: bool,
+    time_limit: float | None,
     **options: Any,
 ) -> None:
     """Search TABLE for what predicts a column, and write a report about it.
@@ -117,6 +123,7 @@ def report(
         parsimon report patients.csv --target outcome --fast --out first-look.html
         parsimon report lizards.csv --target SVL --tree lizards.nwk
     """
+    started = time.monotonic()
     _check_tree(context, tree)
     if tree is not None:
         given = {name: context.params[name] for name in _OF_TRAITS}
@@ -145,6 +152,7 @@ def report(
                 verbose=not quiet,
                 command=command_line(context, needed_target(source), _SHOWING),
                 checkpoint=folder,
+                time_limit=seconds_left(time_limit, started),
                 **options,
             )
             write_files(analysis, places)

@@ -1,5 +1,6 @@
 """What commands about a table share: options, where the work is done, and what is kept of it."""
 
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,6 +53,25 @@ def rivals_option(command: Command) -> Command:
     """Add --rivals to a command."""
     names = "Some of linear,tree,forest,boosting; all or none.  [default: all]"
     return _with(command, click.option("--rivals", default="all", metavar="NAMES", help=names))
+
+
+def resume_option(command: Command) -> Command:
+    """Add --resume to a command."""
+    words = "Keep what is finished; if killed, go on from there."
+    return _with(command, click.option("--resume", is_flag=True, help=words))
+
+
+def time_option(command: Command) -> Command:
+    """Add --time-limit to a command."""
+    words = "For everything; what is found by then is told."
+    return _with(command, click.option("--time-limit", type=float, metavar="SECONDS", help=words))
+
+
+def seconds_left(limit: float | None, started: float) -> float | None:
+    """Return what is left of a time limit since a moment of the monotonic clock."""
+    if limit is None or limit <= 0:
+        return limit
+    return max(0.1 * limit, limit - (time.monotonic() - started))
 
 
 def run_options(command: Command) -> Command:

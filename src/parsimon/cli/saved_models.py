@@ -10,19 +10,23 @@ from parsimon.exceptions import InvalidInputError, ParsimonError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.statistician.table_model import TableModel
+    from parsimon.statistician.trait_model import TraitModel
 
-def table_model(path: Path) -> Any:
+
+def table_model(path: Path) -> "TableModel | TraitModel":
     """Load a model of tables, or say what the file holds instead."""
     from parsimon.statistician.saving import load_model
-    from parsimon.statistician.table_model import TableModel
 
-    model = load_model(path)
-    if not isinstance(model, TableModel):
+    model: Any = load_model(path)
+    # Those of a table and those of a trait; the latter are not loaded without need.
+    if not hasattr(model, "treatments_of"):
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__}, which takes numbers, not tables; "
             "load it with parsimon.statistician.load_model."
         )
-    return model
+    found: TableModel | TraitModel = model
+    return found
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from parsimon.datasets.shapes import (
     make_spiral,
     make_waveform,
 )
+from parsimon.datasets.variants import make_variants
 
 __all__ = [
     "load",
@@ -27,6 +28,7 @@ __all__ = [
     "make_ripley",
     "make_spiral",
     "make_three_clusters",
+    "make_variants",
     "make_waveform",
     "names",
 ]

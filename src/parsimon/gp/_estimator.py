@@ -150,7 +150,8 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
     """Return the kernel meant by a kernel, a scikit-learn kernel or a name.
 
     A name is given hyperparameters from the data and leaves out constant columns, which say
-    nothing; a kernel keeps its own hyperparameters and columns.
+    nothing; a kernel keeps its own hyperparameters and columns. Lines by name need not go through
+    zero: a constant moves them.
 
     Shapes: X (n, d).
     """
@@ -161,8 +162,8 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
         leaf: Any = as_kernel(spec)
         columns = varying(X)
         seen = None if len(columns) == X.shape[1] else columns
-        chosen: Kernel = replace(leaf, columns=seen).start(X)
-        return chosen
+        named: Kernel = replace(leaf, columns=seen)
+        return (Constant() + named if spec == "linear" else named).start(X)
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
     if isinstance(spec, ScikitKernel):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
 from parsimon._data import (
     Rows,
     check_classes,
@@ -32,7 +32,9 @@ from parsimon.gp._estimator import (
 )
 from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
 from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_softmax
+from parsimon.gp._similarities import SimilarityPoints
 from parsimon.inference import LatentPosterior
+from parsimon.inference.posterior import Latent
 from parsimon.kernels import Kernel, plain
 
 
@@ -60,8 +62,12 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
-        The prior covariance; its hyperparameters are where the fit begins. With None five
+    kernel : Kernel, scikit-learn kernel, name, "precomputed" or None
+        The prior covariance; its hyperparameters are where the fit begins. A name is "rbf",
+        "linear" (with a constant, so that lines need not go through zero), "poly" or "laplacian".
+        "precomputed" takes a square matrix of similarities in `fit` and similarities with the
+        training rows, shape (m, n), afterwards; a scale and a constant are fitted with it, or
+        neither without `optimise`. With None five
         kernels are fitted, whatever the units of the columns: a constant; straight lines; lines
         and smooth functions; lines and rough functions; and, of 2 to 12 columns, smooth functions
         with a width for each. The one with the greatest log evidence less its number of
@@ -157,12 +163,18 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the kernel's hyperparameters and the posterior.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Square, of similarities, for ``kernel="precomputed"``.
         y : array-like of shape (n,)
             Labels of any kind.
         sample_weight : array-like of shape (n,), optional
@@ -180,9 +192,14 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         weights = row_weights(sample_weight, len(X))
         both = weights * class_weights(self.class_weight, self.classes_, codes, weights)
         check_classes(self.classes_, codes, both)
+        self._similarities = SimilarityPoints.of(X) if is_precomputed(self) else None
+        X = X if self._similarities is None else self._similarities.points(X)
         self._rows = merged_rows(X, codes, both)
         self._codes, self._sample_weight = codes, weights
-        kernel = None if self.kernel is None else chosen_kernel(self.kernel, self._rows.X)
+        if self._similarities is not None:
+            kernel: Kernel | None = self._similarities.kernel(self._rows.X, is_fitted=self.optimise)
+        else:
+            kernel = None if self.kernel is None else chosen_kernel(self.kernel, self._rows.X)
         self._model = self._fitted_model(kernel, self._rows)
         fits = self._model.fits
         self.kernel_ = _one_or_all([fit.kernel for fit in fits])
@@ -200,7 +217,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, n_classes)."""
-        latent = self._latent_model().latent(self._checked(X))
+        latent = self._latent_at(X)
         return self._model.probability(latent, plug_in=self.response == "plug_in")
 
     def decision_function(self, X: Any) -> Array:
@@ -211,7 +228,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         "averaged", so that rows and classes are in the order of their probabilities; under
         "softmax" it is the log probability. `latent` has the mean itself.
         """
-        latent = self._latent_model().latent(self._checked(X))
+        latent = self._latent_at(X)
         return _flat(self._model.decision(latent, plug_in=self.response == "plug_in"))
 
     def latent(self, X: Any, *, return_std: bool = False) -> Any:
@@ -228,7 +245,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         mean, sd : ndarray of shape (m,) or (m, n_classes)
             Two classes share one latent function.
         """
-        mean, variance = self._latent_model().latent(self._checked(X))
+        mean, variance = self._latent_at(X)
         if not return_std:
             return _flat(mean)
         if variance.ndim == 3:
@@ -346,9 +363,16 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._model
 
+    def _latent_at(self, X: Any) -> Latent:
+        model, rows = self._latent_model(), self._checked(X)
+        if self._similarities is None:
+            return model.latent(rows)
+        kernels = tuple(fit.kernel for fit in model.fits)
+        return self._similarities.widened(model.latent(rows), rows, kernels)
+
     def _checked(self, X: Any) -> Array:
         checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        return checked if self._similarities is None else self._similarities.points(checked)
 
 
 def _fit_copied(

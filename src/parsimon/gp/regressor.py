@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
 from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array
@@ -24,7 +24,9 @@ from parsimon.gp._estimator import (
 )
 from parsimon.gp._multiclass import in_order, left_out
 from parsimon.gp._process_fit import fit_regressor
-from parsimon.kernels import plain
+from parsimon.gp._similarities import SimilarityPoints
+from parsimon.inference.posterior import Latent
+from parsimon.kernels import Kernel, plain
 from parsimon.kernels.form import sum_of_products
 
 
@@ -48,8 +50,9 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn kernel, {"rbf", "linear", "poly", "laplacian"} or None
-        The prior covariance; its hyperparameters are where the fit begins. With None five
+    kernel : Kernel, scikit-learn kernel, name, "precomputed" or None
+        The prior covariance; its hyperparameters are where the fit begins. Names and "precomputed"
+        are those of `GPClassifier`. With None five
         kernels are fitted and one is kept, as in `GPClassifier`. None and a name leave out
         constant columns; a kernel that names one is refused.
     noise : "estimate", float or None
@@ -125,12 +128,18 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.time_limit = time_limit
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit hyperparameters, noise and the posterior.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Square, of similarities, for ``kernel="precomputed"``.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
             How many observations each row stands for: integers equal repeated rows, zero leaves
@@ -146,6 +155,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         weights = row_weights(sample_weight, len(X))
         self._centre, self._unit = _scale(y, weights) if self.normalise_y else (0.0, 1.0)
+        self._similarities = SimilarityPoints.of(X) if is_precomputed(self) else None
+        X = X if self._similarities is None else self._similarities.points(X)
         self._rows = merged_rows(X, (y - self._centre) / self._unit, weights)
         self._targets, self._sample_weight = y, weights
         rows = self._rows
@@ -160,7 +171,10 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             "max_iterations": self.max_iter,
             "time_limit": self.time_limit,
         }
-        kernel = None if self.kernel is None else chosen_kernel(self.kernel, rows.X)
+        if self._similarities is not None:
+            kernel: Kernel | None = self._similarities.kernel(rows.X, is_fitted=self.optimise)
+        else:
+            kernel = None if self.kernel is None else chosen_kernel(self.kernel, rows.X)
         alike = np.zeros(len(rows))
         fit = fit_or_choose(fit_regressor, kernel, rows.X, rows.y, alike, options)
         self._posterior = fit.posterior
@@ -204,9 +218,12 @@ class GPRegressor(RegressorMixin, BaseEstimator):
                 "return_std and return_cov were both asked for; the roots of the covariance's "
                 "diagonal are the standard deviations."
             )
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._checked(X)
         mean, variance = self._posterior.latent(X, covariance=return_cov)
+        if self._similarities is not None:
+            one = Latent(mean[:, None], np.zeros((len(mean), 1)))
+            outside = self._similarities.widened(one, X, (self.kernel_,)).variance[:, 0]
+            variance = variance + (np.diag(outside) if return_cov else outside)
         mean = self._centre + self._unit * mean
         if not (return_std or return_cov):
             return mean
@@ -260,8 +277,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         list of LatentComponent
             In units of y.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._checked(X)
         names = written_names(self)
         found = []
         for part in sum_of_products(self.kernel_):
@@ -286,8 +302,12 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             ``values`` of shape (m, n_parts), in units of y, ``names`` of the parts, the
             ``columns`` that they act on, and the ``level``.
         """
+        return contributions_of(self, self._checked(X))
+
+    def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
-        return contributions_of(self, validate_data(self, X, dtype=np.float64, reset=False))
+        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked if self._similarities is None else self._similarities.points(checked)
 
     def _checked_noise(self) -> float | None:
         """Check all options; return the noise variance that is held, None if it is estimated."""

@@ -4,13 +4,15 @@ For Gaussian processes start at `latent_prior` (the kernel matrix, dense or of l
 `expectation_propagation`, `laplace`, `softmax_laplace` or `gaussian_regression`, and end at
 `LatentPosterior` (predictions, additive components, leave-one-out). `maximise_evidence` fits
 hyperparameters to any of them. For very many rows, `maximise_bound` and `stochastic_bound` fit a
-Gaussian over the latent values at a few inducing points instead.
+Gaussian over the latent values at a few inducing points instead. `least_divergence` weighs several
+kernel matrices against the labels.
 """
 
 from parsimon.inference.ep import expectation_propagation
 from parsimon.inference.evidence import classification_evidence, maximise_evidence
 from parsimon.inference.gaussian import gaussian_regression
 from parsimon.inference.inducing import kmeans_points, pivoted_points
+from parsimon.inference.kernel_weights import KernelWeights, least_divergence
 from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import LatentPosterior
 from parsimon.inference.prior import latent_prior
@@ -19,6 +21,7 @@ from parsimon.inference.variational_fit import BoundFit, maximise_bound, stochas
 
 __all__ = [
     "BoundFit",
+    "KernelWeights",
     "LatentPosterior",
     "classification_evidence",
     "expectation_propagation",
@@ -26,6 +29,7 @@ __all__ = [
     "kmeans_points",
     "laplace",
     "latent_prior",
+    "least_divergence",
     "maximise_bound",
     "maximise_evidence",
     "pivoted_points",

@@ -13,7 +13,7 @@ Newton's method.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
@@ -183,9 +183,44 @@ def expectation_propagation(
     )
 
 
+class SiteTerms(Protocol):
+    """The terms of a likelihood that sites replace; `Terms` are those of the probit.
+
+    Shapes: y, copies, power, used (n,).
+    """
+
+    @property
+    def y(self) -> Array:
+        """Labels -1 and 1."""
+
+    @property
+    def copies(self) -> Array:
+        """How many copies each row's term has."""
+
+    @property
+    def power(self) -> Array:
+        """The power of each copy."""
+
+    @property
+    def used(self) -> Mask:
+        """Whether the row has any weight."""
+
+    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
+        """Take one copy's site out of each marginal."""
+
+    def match(self, hole: Latent) -> Sites:
+        """Return the sites whose product with the cavity has the tilted mean and variance."""
+
+    def log_normaliser(self, hole: Latent) -> Array:
+        """Return the log probability of each label under its cavity, shape (n,)."""
+
+    def of_rows(self, rows: slice) -> "SiteTerms":
+        """Return the terms of some rows."""
+
+
 def propagated(
     prior: LatentPrior,
-    terms: "Terms",
+    terms: SiteTerms,
     *,
     start: Sites | None = None,
     updates: Literal["auto", "parallel", "sequential"] = "auto",
@@ -258,6 +293,10 @@ class Terms:
         scale = self.copies / (1.0 - hole.variance * curvature)
         return Sites(scale * curvature, scale * (slope + hole.mean * curvature))
 
+    def of_rows(self, rows: slice) -> "Terms":
+        """Return the terms of some rows."""
+        return Terms(*(part[rows] for part in vars(self).values()))
+
     def log_normaliser(self, hole: Latent) -> Array:
         logs = probit_log_normaliser(hole, self.y)
         if self.partial.any():
@@ -279,7 +318,7 @@ class _SitesAt:
     change: float
 
     @classmethod
-    def of(cls, prior: LatentPrior, sites: Sites, terms: Terms) -> "_SitesAt":
+    def of(cls, prior: LatentPrior, sites: Sites, terms: SiteTerms) -> "_SitesAt":
         conditioned = prior.condition(sites.precision)
         marginal = Latent(conditioned.mean(sites.shift), conditioned.variance)
         target = terms.match(terms.cavity(marginal, sites))
@@ -297,7 +336,7 @@ class _SitesAt:
 
 
 def _parallel(
-    prior: LatentPrior, state: _SitesAt, terms: Terms, tol: float, max_iterations: int
+    prior: LatentPrior, state: _SitesAt, terms: SiteTerms, tol: float, max_iterations: int
 ) -> tuple[_SitesAt, int]:
     """Update all sites at once until they agree with their targets."""
     stepper = _Stepper(terms)
@@ -316,7 +355,7 @@ class _Stepper:
     122 steps became 21 on a prior of variance 800).
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: SiteTerms) -> None:
         self.terms = terms
         self.accelerator: Anderson | None = None
         self.before = self.least = np.inf
@@ -371,7 +410,7 @@ class _Stepper:
 
 
 def _sequential(
-    prior: LatentPrior, state: _SitesAt, terms: Terms, tol: float, max_iterations: int
+    prior: LatentPrior, state: _SitesAt, terms: SiteTerms, tol: float, max_iterations: int
 ) -> tuple[_SitesAt, int]:
     """Update one site after another, with a rank-one change of the covariance for each."""
     for sweep in range(max_iterations):
@@ -383,7 +422,7 @@ def _sequential(
             here = Sites(precision[one], shift[one])
             column = core @ basis[row]
             marginal = Latent(basis[one] @ coefficients, basis[one] @ column)
-            single = Terms(*(part[one] for part in vars(terms).values()))
+            single = terms.of_rows(one)
             target = single.match(single.cavity(marginal, here))
             more = target.precision - here.precision
             scale = 1.0 + more * marginal.variance
@@ -396,7 +435,7 @@ def _sequential(
     return state, max_iterations
 
 
-def _log_evidence(state: _SitesAt, terms: Terms) -> float:
+def _log_evidence(state: _SitesAt, terms: SiteTerms) -> float:
     """Return log Z_EP: Rasmussen and Williams (2006), equation 3.65, with copies.
 
     Each copy contributes its log normaliser and the log ratio of the normalisers of cavity and

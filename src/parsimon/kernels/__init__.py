@@ -4,8 +4,8 @@ Read `Kernel` first. The leaves (`SquaredExponential` to `Multiquadric`) each ac
 and combine with ``+`` and ``*``. `canonical`, `simplify`, `sum_of_products` and `structure` bring
 expressions to a common form, `expand` lists the neighbours of one in a search; `plain`, `latex`,
 `spoken` and `kind` put it into words; `sample_prior` and `plot` show which functions it believes
-in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn, and `FunctionKernel` is one of
-your own.
+in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn, `FunctionKernel` is one of your
+own, and `Spectrum` compares strings.
 """
 
 from parsimon.kernels.adapters import FunctionKernel, from_sklearn, to_sklearn
@@ -23,6 +23,7 @@ from parsimon.kernels.radial import (
     RationalQuadratic,
     SquaredExponential,
 )
+from parsimon.kernels.strings import Spectrum
 from parsimon.kernels.words import kind, plain, spoken
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Product",
     "RationalQuadratic",
     "Sigmoid",
+    "Spectrum",
     "SquaredExponential",
     "Sum",
     "canonical",

@@ -164,6 +164,8 @@ class VariableFinding:
     in_model: Whether the best structure uses it.
     judged_between: The part of the range in which a turn was looked for: from the quantile of
         5 % of the rows to that of 95 %.
+    line: Over how many rows a straight line stays within the drawn band; where the claim is one
+        it is drawn too. Empty if nothing is drawn.
     """
 
     variable: Variable
@@ -179,6 +181,7 @@ class VariableFinding:
     slope: float | None = None
     in_model: bool = False
     judged_between: tuple[float, float] | None = None
+    line: Literal["", "all", "most", "few"] = ""
     picture: str = ""
 
 
@@ -543,6 +546,23 @@ class ModelComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecommendedModel:
+    """The model to use and its file, where it is not the one that the studies describe.
+
+    columns: Of the table, those that it uses.
+    honest: How it does on the outer folds, for each study; the claims of the folds are the study's.
+    checks, explained: Of a table with one question.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    honest: tuple[Honest | None, ...]
+    joint: Joint | None = None
+    checks: Checks | None = None
+    explained: tuple[RowExplanation, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Importance:
     """What a column of the table is worth: alone, and to the model that has the others too.
 
@@ -572,5 +592,6 @@ class Findings(ReportFindings):
     joint: Joint | None = None
     claims: tuple[Claim, ...] = ()
     comparison: ModelComparison | None = None
+    recommended: RecommendedModel | None = None
     importance: tuple[Importance, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

@@ -49,11 +49,13 @@ class RowPart:
 class RowExplanation:
     """A row, and what speaks for and against in it.
 
-    row, label, probability: As in `RowFinding`.
+    row, label: As in `RowFinding`.
     role: Why this row: "highest" is the one whose number is predicted highest.
-    level: What the model says of the average row: a score (below zero: the positive class is the
-        less probable), or the number.
+    probability: Of the positive class, or the number, as the model fitted to all rows has it.
+    level: What the model says of the row that this one is compared with: a score (below zero: the
+        positive class is the less probable), or the number.
     parts: What the columns of this row add to it, the most first.
+    compared_with: The average of all rows, or a typical row.
     """
 
     row: int
@@ -62,6 +64,8 @@ class RowExplanation:
     probability: float
     level: float
     parts: tuple[RowPart, ...]
+    compared_with: Literal["average", "typical"] = "average"
+    picture: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

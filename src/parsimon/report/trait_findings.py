@@ -3,7 +3,13 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from parsimon.report.findings import Interval, Picture, ReportFindings, RunFindings
+from parsimon.report.findings import (
+    Interval,
+    ModelComparison,
+    Picture,
+    ReportFindings,
+    RunFindings,
+)
 
 ModelName: TypeAlias = Literal["mean", "relatives", "ols", "rvm", "pgls", "phyrvm"]
 Reason: TypeAlias = Literal[
@@ -262,6 +268,7 @@ class TraitFindings(ReportFindings):
         empty if there is.
     ancestors: All inner nodes, the root first.
     predictions: Species without a target.
+    comparison: All models, and rivals without a tree, on the same unseen clades.
     """
 
     outline: ClassVar[str] = "traits"
@@ -281,6 +288,7 @@ class TraitFindings(ReportFindings):
     run: RunFindings
     pgls_failure: str = ""
     error_failure: str = ""
+    comparison: ModelComparison | None = None
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
 
 

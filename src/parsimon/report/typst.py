@@ -155,10 +155,10 @@ def _points(length: str | None) -> float | None:
     return None if match is None else float(match[1]) * _UNITS[match[2] or ""]
 
 
-# Points between the margins of the page, and of half of it.
-_WIDTH, _HALF = 453.0, 218.0
-# Three figures of the usual height and their captions share a page.
-_USUAL_HEIGHT, _MOST_HEIGHT = 185.0, 560.0
+# Points between the margins of the page, and in half and a third of it.
+_WIDTH, _HALF, _THIRD = 481.0, 232.0, 149.0
+# Four figures of the usual height and their captions share a page.
+_USUAL_HEIGHT, _MOST_HEIGHT = 140.0, 560.0
 # Figures are drawn with letters of 11 points; this makes them as large as a caption's.
 _SCALE = 0.8
 _LEAST_SCALE = 0.48
@@ -314,17 +314,21 @@ class _Setter:
         yield from self._drawn(waiting)
 
     def _drawn(self, figures: list[tuple[Figure, Drawing]]) -> Iterator[str]:
-        """Yield figures that follow each other, two beside each other where both stay legible."""
+        """Yield figures that follow each other, as many in a row as stay legible."""
         place = 0
         while place < len(figures):
-            pair = figures[place : place + 2]
-            if len(pair) == 2 and all(each.width * _LEAST_SCALE <= _HALF for _, each in pair):
-                shown = [f"({self._figure(*each, most=_HALF)})" for each in pair]
-                yield f"#side-by-side({', '.join(shown)})"
-                place += 2
+            for n, most in ((3, _THIRD), (2, _HALF), (1, _WIDTH)):
+                row = figures[place : place + n]
+                if len(row) == n and (n == 1 or _fits(row, most)):
+                    break
+            # The last of an odd number is as large as those before it.
+            most = _HALF if n == 1 and place and _fits(row, _HALF) else most
+            shown = [self._figure(*each, most=most) for each in row]
+            place += n
+            if n == 1:
+                yield f"#figure-block({shown[0]})"
             else:
-                yield f"#figure-block({self._figure(*figures[place], most=_WIDTH)})"
-                place += 1
+                yield f"#side-by-side({', '.join(f'({one})' for one in shown)})"
 
     def _figure(self, figure: Figure, drawn: Drawing, *, most: float) -> str:
         self._n_figures += 1
@@ -394,6 +398,11 @@ class _Setter:
             own += "+"
         self._labelled.add(own)
         return _string(own)
+
+
+def _fits(row: Iterable[tuple[Figure, Drawing]], most: float) -> bool:
+    """Return whether drawings stay legible at a width."""
+    return all(each.width * _LEAST_SCALE <= most for _, each in row)
 
 
 def _string(name: str) -> str:

@@ -15,6 +15,7 @@ from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
+    from parsimon.statistician.trait_model import TraitModel
     from parsimon.statistician.traits import TraitAnalysis, analyse_traits
     from parsimon.statistician.wide import WideAnalysis, is_wide, select_features
 
@@ -23,6 +24,7 @@ __all__ = [
     "FittedModel",
     "TableModel",
     "TraitAnalysis",
+    "TraitModel",
     "WideAnalysis",
     "analyse",
     "analyse_traits",
@@ -36,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("TraitAnalysis", "analyse_traits"):
+    if name in ("TraitAnalysis", "TraitModel", "analyse_traits"):
         from parsimon.statistician import traits
 
         return getattr(traits, name)

@@ -5,7 +5,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -20,7 +20,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
     Findings,
     Joint,
+    ModelComparison,
     Picture,
+    RecommendedModel,
     RunFindings,
     Study,
     TableFindings,
@@ -29,10 +31,11 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.analysis import Analysis, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.comparison import FoldAnswers, compare_on_folds
 from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contenders import (
     FAMILIES,
+    GUESSING,
     KERNEL_SEARCH,
     SEARCH,
     Contender,
@@ -55,13 +58,23 @@ from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.cells import count_missing
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
-from parsimon.statistician.study import data_picture, study_of
+from parsimon.statistician.study import (
+    data_picture,
+    folds_as_told,
+    recommended_findings,
+    study_of,
+)
+from parsimon.statistician.time_budget import TimeBudget
 from parsimon.structures import merged, steady
 
 if TYPE_CHECKING:
     import pandas as pd
 
 USUAL_DEPTH, FAST_DEPTH = 4, 2
+# Folds on which a fast report compares plain models, and cells of a table up to which it does.
+FAST_FOLDS, _FAST_CELLS = 3, 200_000
+# Of a time limit: for findings, figures and files, and for searches where models are compared too.
+_LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.08, 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +85,8 @@ class AnalysisOptions:
     beam, base, guide, choose: As in `KernelSearch`.
     outer: Outer folds that run the whole search again; 0 for none.
     n_jobs: Processes, as in joblib; the result does not depend on it.
-    time_limit: Seconds for the searches, divided among them.
-    fast: No outer folds, a shallow search, no comparison of interactions.
+    time_limit: Seconds for everything.
+    fast: A shallow search that no outer folds repeat; plain models alone are compared.
     lead: The family that the report is about.
     families, rivals: Who answers beside it, on the same outer folds.
     """
@@ -113,8 +126,14 @@ class AnalysisOptions:
 
     @cached_property
     def contenders(self) -> tuple[Contender, ...]:
-        """Who answers beside the family that leads."""
-        return chosen_contenders(self.families, self.rivals, lead=self.leader.key)
+        """Who answers beside the family that leads, by a plain fit."""
+        families = () if self.fast else self.families
+        return chosen_contenders(families, self.rivals, lead=self.leader.key)
+
+    @property
+    def kernels_join(self) -> bool:
+        """Whether kernels are searched beside another family that leads."""
+        return self.lead != SEARCH and SEARCH in self.families and not self.fast
 
     @property
     def leader(self) -> Contender:
@@ -215,17 +234,18 @@ def analyse(
     n_jobs : int, default -1
         Processes, as in joblib; -1 for all processors.
     time_limit : float, optional
-        Seconds for the searches; what was found by then is reported.
+        Seconds for everything; what was found by then is reported.
     fast : bool, default False
-        No outer folds, at most two base kernels, no test of interactions; the report says so.
+        A search for at most two base kernels that no outer folds repeat, no test of interactions,
+        and a comparison of plain models alone; the report says so.
     verbose : bool, default False
         Show progress.
     command : str, default ""
         The command that makes this report, to be printed in it.
     family : str, default "gp"
-        Who leads: "gp" for the search over kernels; "rvm", "svm", "plain-gp", "linear", "tree",
-        "forest" or "boosting" for one of the others, about which there is less to say.
-    families : "all" or sequence of {"gp", "rvm", "plain-gp", "svm"}
+        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "linear",
+        "tree", "forest" or "boosting" for one of the others, about which there is less to say.
+    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm"}
         Our models that answer on the same outer folds.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
@@ -287,23 +307,22 @@ def _analysed(
 ) -> Analysis:
     """Search, compare, describe, and put together what was found."""
     date = kept.first("date", today())
-    folding, searching, describing, comparing = np.random.SeedSequence(options.seed).spawn(4)
+    budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
+    folding, searching, describing, comparing, kernels = np.random.SeedSequence(options.seed).spawn(
+        5
+    )
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
-    answers, folds = _search(asked, parts, options, searching, kept)
+    family, share = options.family, _SEARCHING if parts else 1.0
+    answers, folds = _search(asked, parts, family, options, searching, kept, budget.left(share))
+    searched = {options.leader: folds} if parts else {}
+    if options.kernels_join and parts:
+        of_kernels = _kernel_folds(asked, parts, options, kernels, kept, budget.left(_SEARCHING))
+        searched[KERNEL_SEARCH] = of_kernels
+    comparison, drawing, told = _compared(
+        asked, parts, folding, searched, options, comparing, kept, budget
+    )
     studies, pictures = _studies(answers, folds, options, describing, kept)
     picture = _data_figure(asked.outcome, answers[0])
-    comparison, drawing = compare_on_folds(
-        options.contenders,
-        options.leader,
-        asked,
-        parts,
-        folds,
-        comparing,
-        n_jobs=options.n_jobs,
-        time_limit=options.time_limit,
-        verbose=options.verbose,
-        kept=kept,
-    )
     findings = Findings(
         table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
@@ -319,32 +338,132 @@ def _analysed(
         ),
         pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
     )
-    return Analysis(
+    analysis = Analysis(
         findings=findings,
         answers=tuple(answers),
         classes=asked.class_names,
         target=asked.target,
         contenders=options.contenders,
+        kernels=options.kernels if KERNEL_SEARCH in searched else None,
         seed=int(options.seed),
     )
+    return _with_recommended(analysis, asked, folds, told, options.leader.name)
 
 
-def _search(
+def _with_recommended(
+    analysis: Analysis,
+    asked: ReadTable,
+    folds: Sequence[FoldResult],
+    told: Sequence[FoldAnswers],
+    leader: str,
+) -> Analysis:
+    """Add what is known of the model to use, where it is neither the leader nor guessing."""
+    comparison = analysis.comparison
+    if comparison is None or comparison.recommended.name in (leader, GUESSING.name):
+        return analysis
+    model, name = analysis.recommended, comparison.recommended.name
+    measured = folds_as_told(asked.questions, folds, told, name)
+    questions = [answer.question for answer in analysis.answers]
+    found = RecommendedModel(
+        name=name,
+        columns=model.columns,
+        honest=tuple(
+            honest_findings(
+                np.asarray(one.y), [each for each in measured if each.question == place], one.task
+            )
+            for place, one in enumerate(questions)
+        ),
+        joint=_joint(asked, measured),
+    )
+    outside = outside_predictions(len(questions[0].y), measured)
+    found, pictures = recommended_findings(found, model, questions[0], outside)
+    findings = replace(
+        analysis.findings,
+        recommended=found,
+        pictures=(*analysis.findings.pictures, *pictures),
+    )
+    return replace(analysis, findings=findings, fitted_model=model)
+
+
+def _compared(
+    asked: ReadTable,
+    parts: Sequence[OuterPart],
+    folding: np.random.SeedSequence,
+    searched: Mapping[Contender, Sequence[FoldResult]],
+    options: AnalysisOptions,
+    seed: np.random.SeedSequence,
+    kept: FinishedWork,
+    budget: TimeBudget,
+) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
+    """Compare all models; in a fast report the plain ones alone, on folds of their own."""
+    # To start processes takes longer than so little work; several classes have started them.
+    n_jobs = 1 if options.fast and len(asked.questions) == 1 else options.n_jobs
+    if options.fast and options.outer and asked.columns.size <= _FAST_CELLS:
+        parts = plan_folds(asked.questions[0], FAST_FOLDS, folding.spawn(1)[0])
+    found, pictures, told = compare_on_folds(
+        options.contenders,
+        searched,
+        asked,
+        parts,
+        seed,
+        n_jobs=n_jobs,
+        time_limit=budget.left(),
+        verbose=options.verbose,
+        kept=kept,
+    )
+    if found is None or not options.fast:
+        return found, pictures, told
+    if found.recommended.family == GUESSING.family:
+        # That no plain model gains anything says nothing about the search.
+        return None, (), ()
+    reason = "a fast report does not measure it on new rows"
+    left_out = ((options.leader.name, reason), *found.left_out)
+    return replace(found, left_out=left_out), pictures, told
+
+
+def _kernel_folds(
     asked: ReadTable,
     parts: Sequence[OuterPart],
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
     kept: FinishedWork,
+    limit: float | None,
+) -> list[FoldResult]:
+    """Search kernels on the outer folds where another family leads."""
+    with Progress("Searching kernels", total=len(parts), verbose=options.verbose) as progress:
+        _, folds = run_searches(
+            options.kernels,
+            asked.questions,
+            parts,
+            seed,
+            whole=False,
+            n_jobs=options.n_jobs,
+            time_limit=limit,
+            done=lambda n_done, left: progress.update(n_done, note=left),
+            kept=kept,
+            stage="kernels",
+        )
+    return folds
+
+
+def _search(
+    asked: ReadTable,
+    parts: Sequence[OuterPart],
+    family: ModelFamily,
+    options: AnalysisOptions,
+    seed: np.random.SeedSequence,
+    kept: FinishedWork,
+    limit: float | None,
 ) -> tuple[list[Answer], list[FoldResult]]:
     total = len(asked.questions) * (1 + len(parts))
     with Progress("Searching", total=total, verbose=options.verbose) as progress:
         return run_searches(
-            options.family,
+            family,
             asked.questions,
             parts,
             seed,
             n_jobs=options.n_jobs,
-            time_limit=options.time_limit,
+            time_limit=limit,
             done=lambda n_done, left: progress.update(n_done, note=left),
             kept=kept,
         )

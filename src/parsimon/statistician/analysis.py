@@ -21,9 +21,10 @@ from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Findings, ModelComparison, RunFindings
 from parsimon.statistician.comparison import fitted_contender
-from parsimon.statistician.families.contenders import Contender
+from parsimon.statistician.families.contenders import SEARCH, Contender
+from parsimon.statistician.families.gp import GaussianProcesses, KernelResult
 from parsimon.statistician.measure import size_front
-from parsimon.statistician.question import Answer
+from parsimon.statistician.question import Answer, run_searches
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.claims import Claim
 
@@ -50,8 +51,12 @@ class Analysis(Readable):
         The column that is predicted.
     contenders : tuple of Contender
         Who answered beside the family that leads.
+    kernels : GaussianProcesses or None
+        The search over kernels where it is among the models that were compared.
     seed : int
         Of every random choice.
+    fitted_model : TableModel or None
+        The recommended model, if it was fitted already.
     """
 
     findings: Findings
@@ -59,7 +64,9 @@ class Analysis(Readable):
     classes: tuple[str, ...]
     target: str
     contenders: tuple[Contender, ...] = ()
+    kernels: GaussianProcesses | None = None
     seed: int = 0
+    fitted_model: TableModel | None = None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -112,6 +119,8 @@ class Analysis(Readable):
 
         Without a comparison it is what the search found.
         """
+        if self.fitted_model is not None:
+            return self.fitted_model
         if self.comparison is None:
             return self.model("best")
         return self.fitted(self.comparison.recommended.name)
@@ -131,7 +140,7 @@ class Analysis(Readable):
             raise InvalidInputError(f"No model is called {name!r}; there are {known}.")
         contender = next((one for one in self.contenders if one.name == found.name), None)
         if contender is None:
-            return self.model("best")
+            return self._searched_model(found.key)
         question = self.answers[0].question
         return fitted_contender(
             contender,
@@ -140,6 +149,21 @@ class Analysis(Readable):
             classes=self.classes,
             row=found,
         )
+
+    def _searched_model(self, key: str) -> TableModel:
+        """Return what the leading family found, or what a search over kernels beside it finds."""
+        leads = isinstance(self.answers[0].result, KernelResult)
+        if key != SEARCH or leads or self.kernels is None:
+            return self.model("best")
+        questions = [answer.question for answer in self.answers]
+        seed = np.random.SeedSequence([self.seed, _FITTING])
+        answers, _ = run_searches(self.kernels, questions, [], seed)
+        return self._table_model(answers, [answer.model for answer in answers])
+
+    def _table_model(self, answers: Sequence[Answer], models: Sequence[Any]) -> TableModel:
+        first = answers[0]
+        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
+        return made.having_seen(first.question.X)
 
     @property
     def targets(self) -> tuple[Array, ...]:
@@ -162,12 +186,10 @@ class Analysis(Readable):
         """
         if rule == "recommended":
             return self.recommended
-        first = self.answers[0]
         models = [answer.model for answer in self.answers]
         if rule != "best":
             models = [front.solution(choose(front, rule)) for front in self.fronts]
-        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
-        return made.having_seen(first.question.X)
+        return self._table_model(self.answers, models)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "recommended") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""

@@ -6,9 +6,8 @@ anew inside it; `compared` measures all of them, and the family that leads, on t
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,8 +54,9 @@ _COMMON = 0.8
 _SURE = 1e-6
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
-# What contenders may take of a time limit.
-_COMPARING = 0.15
+_NO_TIME = "there was no time left for it"
+# What a fit is taken to cost of the time for a fold before the first of its kind.
+_UNKNOWN_COST = 0.2
 
 
 class Told(NamedTuple):
@@ -129,25 +129,44 @@ def run_contenders(
 ) -> list[FoldAnswers]:
     """Fit all contenders to every training part, and predict the rows outside.
 
-    With a limit those that come too late say nothing in that fold. What an earlier run has `kept`
-    is not fitted again.
+    With a limit those that come too late say nothing in that fold, and are not asked in later
+    ones. What an earlier run has `kept` is not fitted again.
     """
     workers = min(n_workers(n_jobs), max(1, len(parts)))
-    rounds = ceil(len(parts) / workers)
-    limit = None if time_limit is None else _COMPARING * time_limit / max(1, rounds)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
     calls = {
-        (place,): (tuple(contenders), question, part, child, limit)
+        (place,): (question, part, child)
         for place, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True))
     }
     found: dict[tuple[int, ...], FoldAnswers] = kept.read("compare", calls)
     left = [place for place in calls if place not in found]
+    # With a limit one round of folds after another, since each teaches what the next can afford.
+    size = max(1, len(left) if deadline is None else workers)
+    rounds = [left[at : at + size] for at in range(0, len(left), size)]
     done(len(found))
     with Workers(workers) as pool:
-        for place, one in zip(left, pool.map(_ask, map(calls.__getitem__, left)), strict=True):
-            found[place] = one
-            kept.write("compare", place, one)
-            done(len(found))
+        for number, places in enumerate(rounds):
+            limit = None
+            if deadline is not None:
+                limit = max(0.0, deadline - time.monotonic()) / (len(rounds) - number)
+            late, costs = _learnt(found.values())
+            asked = ((tuple(contenders), *calls[place], limit, late, costs) for place in places)
+            for place, one in zip(places, pool.map(_ask, asked), strict=True):
+                found[place] = one
+                kept.write("compare", place, one)
+                done(len(found))
     return [found[place] for place in calls]
+
+
+def _learnt(answers: Iterable[FoldAnswers]) -> tuple[frozenset[str], dict[str, float]]:
+    """Return who came too late in a fold, and how many seconds the others took at most."""
+    late: set[str] = set()
+    costs: dict[str, float] = {}
+    for one in answers:
+        late |= {name for name, reason in one.failures.items() if reason == _NO_TIME}
+        for name, told in one.told.items():
+            costs[name] = max(told.seconds, costs.get(name, 0.0))
+    return frozenset(late), costs
 
 
 def _ask(
@@ -156,8 +175,14 @@ def _ask(
     part: OuterPart,
     seed: np.random.SeedSequence,
     limit: float | None,
+    late: frozenset[str],
+    costs: Mapping[str, float],
 ) -> FoldAnswers:
-    """Fit all contenders to one training part, and predict the rows outside it."""
+    """Fit contenders to one training part, and predict the rows outside it.
+
+    With a limit those that were `late` in another fold are left out, and those that would take
+    longer, by their `costs` there.
+    """
     started = time.monotonic()
     told: dict[str, Told] = {}
     failures: dict[str, str] = {}
@@ -168,13 +193,17 @@ def _ask(
     except Exception as error:  # noqa: BLE001 - whatever it is, the report goes on
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one in contenders})
     for contender, child in zip(contenders, seed.spawn(len(contenders)), strict=True):
-        if limit is not None and time.monotonic() - started > limit and told:
-            failures[contender.name] = "there was no time left for it"
-            continue
+        name = contender.name
+        # Guessing and one model are always asked: of fewer there is nothing to say.
+        if limit is not None and len(told) >= 2:
+            ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
+            if ready > limit or name in late:
+                failures[name] = _NO_TIME
+                continue
         try:
-            told[contender.name] = _told(contender, table, outside, question.task, n_classes, child)
+            told[name] = _told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
-            failures[contender.name] = _reason(error)
+            failures[name] = _reason(error)
     return FoldAnswers(part.test, told, failures)
 
 
@@ -281,8 +310,11 @@ def compared(
     question: Question,
     *,
     lead: Contender | None = None,
+    whole_folds: bool = False,
 ) -> ModelComparison | None:
     """Measure all models that answered in every fold; None with fewer than two of them.
+
+    With `whole_folds` the rows of a fold stand or fall together, as relatives do.
 
     The best has the least error, or the least log loss where one class is so common that hardly
     any answer is wrong. Level with it is what these rows cannot tell from it: the 95 % interval
@@ -295,7 +327,10 @@ def compared(
     if len(answers) < 2 or len(names) < 2:
         return None
     measured = [_losses(name, answers, question) for name in names]
-    yard = _Yardstick.of(measured, question)
+    units = None
+    if whole_folds:
+        units = np.repeat(np.arange(len(answers)), [len(one.test) for one in answers])
+    yard = _Yardstick.of(measured, question, units)
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
     near = [one for one in measured if yard.is_near(one, best)]
     fit = [one for one in near if yard.is_fit(one)] or [best]
@@ -341,14 +376,18 @@ class _Yardstick:
     metric: "error", "log loss" or "variance left".
     guess: What guessing costs; None if it could not be measured.
     beaten: Whether a model is surely better than guessing.
+    units (n,): Rows of one unit stand or fall together; None if each is one of its own.
     """
 
     metric: str
     guess: _Losses | None
     beaten: bool = False
+    units: Indices | None = None
 
     @classmethod
-    def of(cls, measured: Sequence[_Losses], question: Question) -> "_Yardstick":
+    def of(
+        cls, measured: Sequence[_Losses], question: Question, units: Indices | None = None
+    ) -> "_Yardstick":
         """Choose the metric, and ask whether anything beats guessing."""
         guess = next((one for one in measured if one.name == GUESSING.name), None)
         metric = "variance left" if question.is_number else "error"
@@ -356,10 +395,11 @@ class _Yardstick:
             counts = np.bincount(np.asarray(question.values, dtype=np.intp))
             metric = "log loss" if counts.max() > _COMMON * counts.sum() else "error"
         if guess is None:
-            return cls(metric, None)
-        by = cls("variance left" if question.is_number else "log loss", guess)
+            return cls(metric, None, units=units)
+        by = cls("variance left" if question.is_number else "log loss", guess, units=units)
         known = [one for one in measured if one is not guess and math.isfinite(by.loss(one))]
-        return cls(metric, guess, any(by.difference(guess, one).low > 0 for one in known))
+        beaten = any(by.difference(guess, one).low > 0 for one in known)
+        return cls(metric, guess, beaten, units)
 
     def rows(self, one: _Losses) -> Array:
         """Return the loss of each row, (n,); what gives no probabilities has no log loss."""
@@ -377,10 +417,14 @@ class _Yardstick:
             return Bounds(0.0, 0.0, 0.0)
         more = self.rows(one) - self.rows(other)
         if self.metric == "error":
-            return difference_bounds(more, confidence=confidence)
+            return difference_bounds(more, self.units, confidence=confidence)
         unit = self._unit
         scale = float(np.mean(self.rows(other))) / unit
-        return difference_bounds(more / unit, scale=scale, confidence=confidence)
+        if self.units is None:
+            return difference_bounds(more / unit, scale=scale, confidence=confidence)
+        # Of a few units of very different losses the ratio is far steadier than the difference.
+        ratio = ratio_bounds(self.rows(one), self.rows(other), self.units, confidence=confidence)
+        return Bounds(*(scale * (end - 1.0) for end in ratio))
 
     def is_near(self, one: _Losses, best: _Losses) -> bool:
         """Return whether a model is within one paired standard error of the best."""
@@ -396,8 +440,9 @@ class _Yardstick:
     def error(self, one: _Losses) -> Bounds:
         """Return the error of a model: a share of rows, or of what guessing leaves."""
         if self.metric != "variance left":
-            return share_bounds(one.wrong)
-        return ratio_bounds(one.wrong, None if self.guess is None else self.guess.wrong)
+            return share_bounds(one.wrong, self.units)
+        guess = None if self.guess is None else self.guess.wrong
+        return ratio_bounds(one.wrong, guess, self.units)
 
     def is_fit(self, one: _Losses) -> bool:
         """Return whether a model may be recommended, whatever its size."""
@@ -450,23 +495,22 @@ def _interval(bounds: Bounds) -> Interval:
 
 def compare_on_folds(
     contenders: Sequence[Contender],
-    leader: Contender | None,
+    searched: Mapping[Contender, Sequence[FoldResult]],
     asked: ReadTable,
     parts: Sequence[OuterPart],
-    folds: Sequence[FoldResult],
     seed: np.random.SeedSequence,
     *,
     n_jobs: int | None = 1,
     time_limit: float | None = None,
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
-) -> tuple[ModelComparison | None, tuple[Picture, ...]]:
-    """Ask everyone else on the folds of the family that leads, and compare; nothing without folds.
+) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
+    """Ask everyone on the outer folds, and compare; nothing without folds.
 
-    Without a leader there are no results of its own in `folds`.
+    Those that were `searched` have answered before, by searches of their own.
     """
     if len(parts) < 2 or not contenders:
-        return None, ()
+        return None, (), ()
     question = asked.questions[0]
     with Progress("Comparing", total=len(parts), verbose=verbose) as progress:
         answers = run_contenders(
@@ -479,19 +523,19 @@ def compare_on_folds(
             done=lambda done: progress.update(done, note="all models on the outer folds"),
             kept=kept,
         )
-    if leader is not None:
+    for one, folds in searched.items():
         answers = with_lead(
             answers,
             folds,
-            leader.name,
+            one.name,
             n_questions=len(asked.questions),
             is_number=question.is_number,
         )
-    found = compared(answers, contenders, question, lead=leader)
+    found = compared(answers, (*searched, *contenders), question)
     if found is None:
-        return None, ()
+        return None, (), answers
     picture = comparison_picture(found)
-    return replace(found, picture=picture.name), (picture,)
+    return replace(found, picture=picture.name), (picture,), answers
 
 
 def comparison_picture(comparison: ModelComparison) -> Picture:

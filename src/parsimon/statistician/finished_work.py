@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _FORMAT = "parsimon-finished-work-1"
 _ENDING = ".done"
 Place = tuple[int, ...]
-# The results do not depend on these options.
-_INDIFFERENT = frozenset({"n_jobs", "verbose"})
+# The results do not depend on these options; what was finished within a limit stays finished.
+_INDIFFERENT = frozenset({"n_jobs", "verbose", "time_limit"})
 
 
 class FinishedWork:

@@ -1,11 +1,13 @@
 """Compare all models of a table, or fit one of them: what a report does, without the page."""
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_count
+from parsimon._checks import check_count, check_seconds
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
@@ -23,11 +25,41 @@ from parsimon.statistician.families.contenders import (
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.table_model import TableModel
+from parsimon.statistician.time_budget import TimeBudget
 
 _USUAL_FOLDS = 5
+# What searches may take of a time limit; what a last fit, a table and a file need of it.
+_SEARCHING, _LAST_SECONDS, _LAST_SHARE = 0.6, 1.0, 0.03
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FitOptions:
+    """What models that are compared or fitted depend on, beside the table, and how they are run."""
+
+    family: str = "recommended"
+    families: tuple[str, ...] = ()
+    rivals: Rivals = "all"
+    choose: Choice = "supported"
+    outer: int
+    seed: int
+    n_jobs: int | None
+    time_limit: float | None
+    verbose: bool
+
+    def __post_init__(self) -> None:
+        check_seconds("time_limit", self.time_limit)
+
+    def kept(
+        self, checkpoint: str | os.PathLike[str] | None, asked: ReadTable, about: tuple[Any, ...]
+    ) -> FinishedWork:
+        """Return what an earlier run of the same has finished."""
+        if checkpoint is None:
+            return NOTHING_KEPT
+        return FinishedWork(checkpoint, work_key(asked.frame, about, self))
 
 
 class FittedModel(NamedTuple):
@@ -54,7 +86,9 @@ def compare_models(
     outer: int = _USUAL_FOLDS,
     seed: int = 0,
     n_jobs: int | None = -1,
+    time_limit: float | None = None,
     verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> ModelComparison:
     """Measure our models and plain rivals on the same outer folds, with the same preparation.
 
@@ -64,9 +98,9 @@ def compare_models(
         One row for each case.
     target : str
         Column to predict: classes or numbers.
-    positive, task, seed, n_jobs, verbose
+    positive, task, seed, n_jobs, time_limit, verbose, checkpoint
         As in `analyse`.
-    families : "all", "none" or sequence of {"gp", "rvm", "plain-gp", "svm"}
+    families : "all", "none" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm"}
         Our models; "gp" is the search over kernels, which takes longest.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         scikit-learn's "linear", "tree", "forest", "boosting", or your own.
@@ -87,23 +121,35 @@ def compare_models(
     'linear model'
     """
     names = as_families(families)
+    options = _FitOptions(
+        families=names,
+        rivals=rivals,
+        outer=outer,
+        seed=seed,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        verbose=verbose,
+    )
+    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     contenders = chosen_contenders(names, rivals)
     asked = read_question(table, target, positive=positive, task=task)
+    kept = options.kept(checkpoint, asked, (target, positive, task))
     folding, searching, _, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = _folds(asked, outer, folding)
-    leader = KERNEL_SEARCH if SEARCH in names else None
-    folds: Sequence[FoldResult] = ()
-    if leader is not None:
-        _, folds = _search(asked, parts, searching, "supported", n_jobs, verbose, whole=False)
-    found, _ = compare_on_folds(
+    searched: dict[Contender, Sequence[FoldResult]] = {}
+    if SEARCH in names:
+        _, folds = _search(asked, parts, searching, options, kept, budget, whole=False)
+        searched[KERNEL_SEARCH] = folds
+    found, *_ = compare_on_folds(
         contenders,
-        leader,
+        searched,
         asked,
         parts,
-        folds,
         comparing,
         n_jobs=n_jobs,
+        time_limit=budget.left(),
         verbose=verbose,
+        kept=kept,
     )
     if found is None:
         raise InvalidInputError("Fewer than two models answered on every fold; ask for others.")
@@ -121,7 +167,9 @@ def fit_model(
     outer: int = _USUAL_FOLDS,
     seed: int = 0,
     n_jobs: int | None = -1,
+    time_limit: float | None = None,
     verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> FittedModel:
     """Fit one model to a table as it is, and measure it on outer folds.
 
@@ -132,11 +180,11 @@ def fit_model(
     target : str
         Column to predict: classes or numbers.
     family : str, default "recommended"
-        "gp" (search over kernels), "rvm", "plain-gp", "svm", "linear", "tree", "forest",
+        "gp" (search over kernels), "rvm", "bpm", "plain-gp", "svm", "linear", "tree", "forest",
         "boosting"; "recommended" compares all of them first.
     choose : {"supported", "one_se", "least_error"}
         Which kernel the search takes.
-    positive, task, seed, n_jobs, verbose
+    positive, task, seed, n_jobs, time_limit, verbose, checkpoint
         As in `analyse`.
     outer : int, default 5
         Folds on which the model is measured beside guessing; 0 for none.
@@ -155,22 +203,35 @@ def fit_model(
     """
     key = family.strip().lower()
     contenders, is_search = _asked_for(key)
+    options = _FitOptions(
+        family=key,
+        choose=choose,
+        outer=outer,
+        seed=seed,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        verbose=verbose,
+    )
+    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     asked = read_question(table, target, positive=positive, task=task)
+    kept = options.kept(checkpoint, asked, (target, positive, task))
     folding, searching, fitting, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = _folds(asked, outer, folding) if outer else []
     answers: Sequence[Answer] = ()
-    folds: Sequence[FoldResult] = ()
+    searched: dict[Contender, Sequence[FoldResult]] = {}
     if is_search:
-        answers, folds = _search(asked, parts, searching, choose, n_jobs, verbose, whole=True)
-    found, _ = compare_on_folds(
+        answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
+        searched[KERNEL_SEARCH] = folds
+    found, *_ = compare_on_folds(
         contenders,
-        KERNEL_SEARCH if is_search else None,
+        searched,
         asked,
         parts,
-        folds,
         comparing,
         n_jobs=n_jobs,
+        time_limit=budget.left(),
         verbose=verbose,
+        kept=kept,
     )
     if key == "recommended" and found is None:
         raise InvalidInputError("Too few rows to compare models; name one with family.")
@@ -228,20 +289,22 @@ def _search(
     asked: ReadTable,
     parts: Sequence[OuterPart],
     seed: np.random.SeedSequence,
-    choose: Choice,
-    n_jobs: int | None,
-    verbose: bool,
+    options: _FitOptions,
+    kept: FinishedWork,
+    budget: TimeBudget,
     *,
     whole: bool,
 ) -> tuple[list[Answer], list[FoldResult]]:
     total = len(asked.questions) * (len(parts) + int(whole))
-    with Progress("Searching", total=total, verbose=verbose) as progress:
+    with Progress("Searching", total=total, verbose=options.verbose) as progress:
         return run_searches(
-            GaussianProcesses(choose=choose),
+            GaussianProcesses(choose=options.choose),
             asked.questions,
             parts,
             seed,
             whole=whole,
-            n_jobs=n_jobs,
+            n_jobs=options.n_jobs,
+            time_limit=budget.left(_SEARCHING if parts else 1.0),
             done=lambda done, left: progress.update(done, note=left),
+            kept=kept,
         )

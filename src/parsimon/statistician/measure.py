@@ -40,7 +40,7 @@ def surprising_rows(
     found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
     """Return the rows that the model expected least, the most surprising first."""
-    return _rows(found, own, surprise(found.question, own), most)
+    return _rows(found.question, found.chosen.variables, surprise(found.question, own), own, most)
 
 
 def influential_rows(
@@ -50,7 +50,7 @@ def influential_rows(
     changes = found.influence()
     if changes is None or len(changes) != len(found.question.y):
         return ()
-    return _rows(found, own, changes, most)
+    return _rows(found.question, found.chosen.variables, changes, own, most)
 
 
 def surprise(question: Question, own: OwnPredictions) -> Array:
@@ -66,10 +66,9 @@ def surprise(question: Question, own: OwnPredictions) -> Array:
 
 
 def _rows(
-    found: FamilyResult, own: OwnPredictions, scores: Array, most: int
+    question: Question, variables: Sequence[str], scores: Array, own: OwnPredictions, most: int
 ) -> tuple[RowFinding, ...]:
     """Return the rows of greatest score; among equals, in the order of the table."""
-    question, variables = found.question, found.chosen.variables
     order = np.argsort(-scores, kind="stable")[:most]
     return tuple(
         RowFinding(
@@ -149,6 +148,23 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
     if outside is not None and seen.any():
         y, probability = y[seen], outside.probability_or_value[seen]
         checks, ranked = replace(checks, source="outer folds"), probability
+    return _judged(checks, y, probability, ranked)
+
+
+def outside_checks(question: Question, own: OwnPredictions, columns: Sequence[str]) -> Checks:
+    """Judge predictions of all rows of a question by models that never saw them.
+
+    columns: Those whose cells are quoted from surprising rows.
+    """
+    rows = _rows(question, columns, surprise(question, own), own, MOST_ROWS)
+    checks = Checks(source="outer folds", surprising=rows)
+    if question.is_number:
+        return replace(checks, coverage=_coverage(question.y, own))
+    return _judged(checks, np.asarray(question.y, dtype=np.float64), own.value, own.value)
+
+
+def _judged(checks: Checks, y: Array, probability: Array, ranked: Array) -> Checks:
+    """Add calibration, curve and Brier score; shapes (n,)."""
     slope, intercept = calibration_line(y, probability)
     roc, hull = _ranking(y, ranked)
     if roc is not None and checks.source == "outer folds":
@@ -268,8 +284,8 @@ def _seen(outside: OutsidePredictions | None, n_rows: int) -> Mask:
 def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     """Return a ROC curve of few points, with the AUC and its interval.
 
-    The ends and the vertices of the convex hull always stay; the others are thinned evenly
-    along the curve.
+    The ends, the vertices of the convex hull and the thresholds that a report tells of always
+    stay; the others are thinned evenly along the curve.
 
     Shapes: y (n,), probability (n,).
     """
@@ -279,7 +295,7 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     fpr, tpr, _ = roc_points(y, scores, pos_label=1)
     # Each point calls one distinct score more positive than the one before, the first none.
     least = np.append(_beyond(scores), np.unique(scores)[::-1])
-    kept = _thinned(fpr, tpr, most_points)
+    kept = np.union1d(_thinned(fpr, tpr, most_points), _told_apart(least, np.asarray(y) == 1))
     area = auc_interval(y, scores, pos_label=1)
     n_positive = int(np.sum(np.asarray(y) == 1))
     return Roc(
@@ -292,6 +308,19 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
             estimate=area.auc, low=area.lower, high=area.upper, confidence=area.confidence
         ),
     )
+
+
+def _told_apart(least: Array, positive: Mask) -> Indices:
+    """Return the points at which a report calls rows: where a miss costs 1, 5 or 10 false alarms.
+
+    And where it costs as many as there are rows of the other class for each positive one.
+
+    Shapes: least (k,), positive (n,).
+    """
+    odds = float(np.sum(~positive)) / max(1, int(np.sum(positive)))
+    costs = np.array([1, 5, 10, float(f"{odds:.1g}")])
+    places: Indices = np.searchsorted(-least, -1 / (1 + costs), side="right") - 1
+    return np.maximum(places, 0)
 
 
 def _beyond(scores: Array) -> float:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 # A fit to this many rows still takes less than a second, and a search needs hundreds of them.
 SEARCHED_ROWS = 1500
 SEARCHED_VARIABLES = 20
-# What searches may take of a time limit; the rest is for findings, figures and pages.
-_SEARCHING = 0.8
 # What a search for nothing but the chosen model takes of a whole one, about.
 _BRIEF = 0.2
 _BROKEN = (ParsimonError, np.linalg.LinAlgError)
@@ -96,6 +94,7 @@ def search_for(
     time_limit: float | None = None,
 ) -> Answer:
     """Ask a family about one part of a table; what it chooses is not fitted to all rows yet."""
+    started = time.monotonic()
     if not family.suits(question):
         raise InvalidInputError(
             f"The family {family.name!r} cannot say what predicts {question.target!r}; ask another."
@@ -116,6 +115,8 @@ def search_for(
             structures=structures.at_columns(screener.kept_),
         )
     searched = question.at(rows)
+    if time_limit is not None:
+        time_limit = max(0.0, time_limit - (time.monotonic() - started))
     return Answer(
         question=question,
         result=family.search(searched, seed=searching, time_limit=time_limit),
@@ -200,11 +201,12 @@ def run_searches(
     time_limit: float | None = None,
     done: Callable[[int, str], object] = lambda _, __: None,
     kept: FinishedWork = NOTHING_KEPT,
+    stage: str = "search",
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    A fold that would begin after most of the time limit is left out, and says so. `done` is told
-    how many searches are over, and what is left. What an earlier run has `kept` is not searched
+    A fold that would begin after the time limit is left out, and says so. `done` is told how many
+    searches are over, and what is left. What an earlier run has `kept` of a `stage` is not searched
     again.
     """
     folds = range(-1 if whole else 0, len(parts))
@@ -215,9 +217,9 @@ def run_searches(
         _Job(family, questions[place], place, fold, None if fold < 0 else parts[fold], child, limit)
         for (fold, place), child in zip(places, seed.spawn(len(places)), strict=True)
     ]
-    found: dict[tuple[int, ...], Answer | FoldResult] = kept.read("search", places)
+    found: dict[tuple[int, ...], Answer | FoldResult] = kept.read(stage, places)
     timely = (
-        (job,)
+        (_in_time(job, deadline),)
         for job in jobs
         # Without the table itself there is no answer.
         if (job.fold, job.place) not in found and (job.part is None or time.monotonic() < deadline)
@@ -226,7 +228,7 @@ def run_searches(
     with Workers(workers, ahead=1, ordered=False) as pool:
         for place, one in pool.map(_run, timely):
             found[place] = one
-            kept.write("search", place, one)
+            kept.write(stage, place, one)
             done(len(found), _left([one for one in places if one not in found]))
     results = [found.get((job.fold, job.place)) or _not_begun(job) for job in jobs]
     return (
@@ -243,8 +245,14 @@ def _limits(
         return None, np.inf
     share = 1.0 if family.briefly() is family else _BRIEF
     rounds = ceil((n_whole + share * (n_jobs - n_whole)) / workers)
-    seconds = _SEARCHING * time_limit
-    return seconds / rounds, time.monotonic() + seconds
+    return time_limit / rounds, time.monotonic() + time_limit
+
+
+def _in_time(job: _Job, deadline: float) -> _Job:
+    """Return a job whose search ends with the time for all of them."""
+    if job.time_limit is None:
+        return job
+    return job._replace(time_limit=min(job.time_limit, max(0.0, deadline - time.monotonic())))
 
 
 def _left(places: Sequence[tuple[int, int]]) -> str:

@@ -2,31 +2,43 @@
 
 `study_of` puts findings together; below it are the figures that any report shows (the table, the
 front, checks) and the `Gallery` in which families hang their own. `explained_rows` takes a few rows
-apart, `category_findings` says what was observed at the levels of categories.
+apart, `category_findings` says what was observed at the levels of categories, and
+`recommended_findings` is about a model to use that is not the one of the studies.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from parsimon._style import figure_style, new_axes
-from parsimon._typing import Array, Mask
+from parsimon._typing import Array, Indices, Mask
 from parsimon.report.figures import (
     ClassRows,
+    RowBar,
     caption,
     data_figure,
     error_steps,
     label,
+    row_bars,
     svg,
 )
 from parsimon.report.figures.calibration import CalibrationBins, draw_calibration
 from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.figures.numeric import predicted_observed
-from parsimon.report.figures.search_figures import Step
-from parsimon.report.findings import Checks, Honest, Picture, Roc, Study, Task, Variable
+from parsimon.report.figures.search_figures import Step, words_by_column
+from parsimon.report.findings import (
+    Checks,
+    Honest,
+    Picture,
+    RecommendedModel,
+    Roc,
+    Study,
+    Task,
+    Variable,
+)
 from parsimon.report.row_findings import (
     CategoryFinding,
     Interval,
@@ -38,19 +50,28 @@ from parsimon.report.row_findings import (
 from parsimon.roc import AucInterval, RocDisplay
 from parsimon.roc.curve import RocPoints
 from parsimon.roc.intervals import wilson_bounds
-from parsimon.statistician.families import FamilyResult, OwnPredictions, Question
+from parsimon.statistician.families import FamilyResult, OwnPredictions, Question, predicted
 from parsimon.statistician.measure import (
     CONFIDENCE,
     OutsidePredictions,
     check_findings,
     front_models,
+    outside_checks,
     surprise,
     written,
 )
+from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.table_model import TableModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from parsimon.statistician.comparison import FoldAnswers
 
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
 _DATA_MARKS = 600
+_SURE = 1e-6
 
 
 def data_picture(
@@ -112,11 +133,21 @@ class Gallery:
 
 def draw_front(study: Study) -> Any:
     """Draw the error against size, with the knee and the chosen model."""
+    columns = {one.variable.name: one.variable.column for one in study.variables}
     steps = [
-        Step(model.words, model.size, model.error, model.standard_error) for model in study.front
+        Step(
+            words_by_column(
+                model.words, {name: columns.get(name, name) for name in model.variables}
+            ),
+            model.size,
+            model.error,
+            model.standard_error,
+        )
+        for model in study.front
     ]
-    unit = "share of rows" if study.task == "classification" else "share of the variance"
-    return error_steps(steps, knee=study.knee, chosen=study.chosen, unit=unit)
+    numbers = study.task == "regression"
+    unit = "share of the variance" if numbers else "share of rows"
+    return error_steps(steps, knee=study.knee, chosen=study.chosen, unit=unit, explained=numbers)
 
 
 def draw_bins(checks: Checks, positive: str) -> Any:
@@ -129,7 +160,7 @@ def draw_bins(checks: Checks, positive: str) -> Any:
         np.array([one.observed.high for one in table]),
         np.array([one.n_rows for one in table]),
     )
-    return draw_calibration(bins, interval="Wilson 95 %", positive=positive)
+    return draw_calibration(bins, interval="95 %", positive=positive)
 
 
 def draw_roc(roc: Roc, positive: str) -> Any:
@@ -143,8 +174,8 @@ def draw_roc(roc: Roc, positive: str) -> Any:
         ax = new_axes(figsize=(5.2, 5.2))
     RocDisplay(points, interval=interval, pos_label=label(positive, 18)).plot(ax)
     ax.set_label(
-        f"Share of {label(positive, 40)} found against the share of false alarms, at every "
-        "threshold (ROC curve). Dashed: its convex hull."
+        f"Share of {label(positive, 40)} found against false alarms, at every threshold (ROC "
+        "curve)."
     )
     return ax
 
@@ -204,8 +235,10 @@ def study_figures(found: FamilyResult, study: Study) -> tuple[Study, tuple[Pictu
     """Draw everything that a study shows."""
     gallery = Gallery(found.question.key)
     study = found.draw(study, gallery)
-    study = replace(study, checks=_draw_checks(found, study.checks, gallery))
+    own = found.own_predictions()
+    study = replace(study, checks=_draw_checks(found.question, own, study.checks, gallery))
     study = replace(study, categories=_draw_categories(found.question, study.categories, gallery))
+    study = replace(study, explained=_draw_rows(found.question, study.explained, gallery))
     if study.front and found.question.n_questions == 1:
         title = f"What each further {study.search.unit} buys"
         study = replace(study, front_picture=gallery.hang("front", draw_front(study), title))
@@ -244,12 +277,12 @@ def _draw_categories(
     return tuple(drawn)
 
 
-def _draw_checks(found: FamilyResult, checks: Checks, gallery: Gallery) -> Checks:
-    question = found.question
+def _draw_checks(
+    question: Question, own: OwnPredictions, checks: Checks, gallery: Gallery
+) -> Checks:
     if question.n_questions > 1:
         return checks
     if question.is_number:
-        own = found.own_predictions()
         axes = predicted_observed(
             question.y,
             own.value,
@@ -279,39 +312,48 @@ def explained_rows(
     own, question = found.own_predictions(), found.question
     sources = {one.name: one.column for one in variables}
     places = dict(_chosen(question, own))
-    shares = model.contributions(question.X.iloc[list(places)])
+    rows = question.X.iloc[list(places)]
+    shares, answers = model.contributions(rows), predicted(model, rows)
     return tuple(
         RowExplanation(
             row=int(question.rows[place]),
             role=role,
             label=_label(question, place),
-            probability=float(own.value[place]),
+            probability=float(answer),
             level=float(shares.level),
             parts=tuple(_parts(question, sources, shares.columns, values, place)),
         )
-        for (place, role), values in zip(places.items(), shares.values, strict=True)
+        for (place, role), answer, values in zip(
+            places.items(), answers, shares.values, strict=True
+        )
     )
 
 
 def _chosen(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
     """Yield places of rows with what they are; a later role of the same row wins."""
+    for role, places in _candidates(question, own):
+        yield int(places[0]), role
+
+
+def _candidates(question: Question, own: OwnPredictions) -> Iterator[tuple[RowRole, Indices]]:
+    """Yield places of rows for each role, the most fitting first."""
     y, value, odd = question.y, own.value, surprise(question, own)
     if question.is_number:
         usual = np.flatnonzero(odd <= np.median(odd))
-        yield _nearest(value, float(np.median(value)), usual), "typical"
-        yield int(np.argmax(value)), "highest"
+        yield "typical", _nearest(value, float(np.median(value)), usual)
+        yield "highest", np.argsort(-value, kind="stable")
     else:
         border = min(0.5, float(np.mean(y)))
         right = np.flatnonzero((y == 1) & (value >= border))
         if len(right):
-            yield _nearest(value, float(np.median(value[right])), right), "typical"
-        yield _nearest(value, border, np.arange(len(value))), "borderline"
-    yield int(np.argmax(odd)), "surprising"
+            yield "typical", _nearest(value, float(np.median(value[right])), right)
+        yield "borderline", _nearest(value, border, np.arange(len(value)))
+    yield "surprising", np.argsort(-odd, kind="stable")
 
 
-def _nearest(values: Array, aim: float, among: Any) -> int:
-    """Return the first place among some whose value is nearest to what is aimed at."""
-    return int(among[np.argmin(np.abs(values[among] - aim))])
+def _nearest(values: Array, aim: float, among: Indices) -> Indices:
+    """Return places among some by how near their value is to what is aimed at."""
+    return among[np.argsort(np.abs(values[among] - aim), kind="stable")]
 
 
 def _parts(
@@ -381,3 +423,152 @@ def _level(question: Question, level: str, rows: Mask) -> LevelFinding:
         low, high = (float(end[0]) for end in wilson_bounds(np.array([mean]), n, CONFIDENCE))
     value = Interval(estimate=mean, low=low, high=high, confidence=CONFIDENCE)
     return LevelFinding(level=level, n_rows=n, value=value)
+
+
+# Of the rows that would suit a role so many are looked at.
+_MOST_LOOKED_AT = 20
+# A model that has seen a row may say otherwise of it than one that has not by this much: a share,
+# or a part of the width of a number's interval, four standard deviations.
+_STEADY = 0.1
+_MOST_BARS = 6
+
+
+def folds_as_told(
+    questions: Sequence[Question],
+    folds: Sequence[FoldResult],
+    told: "Sequence[FoldAnswers]",
+    name: str,
+) -> list[FoldResult]:
+    """Return what outer folds found of every question with the predictions of another model.
+
+    A fast report has no folds of its search.
+    """
+    searched = {(one.fold, one.question): one for one in folds}
+    several = len(questions) > 1
+    found = []
+    for fold, answers in enumerate(told):
+        for place, question in enumerate(questions):
+            value = answers.told[name].value
+            if value.ndim > 1:
+                own = value[:, place if several else 1]
+                # As in the comparison, no model is taken to be surer than this.
+                value = np.clip(own, _SURE, 1 - _SURE)
+            train = np.setdiff1d(np.arange(len(question.y)), answers.test)
+            bare = FoldResult(
+                fold=fold,
+                question=place,
+                train=train,
+                test=answers.test,
+                prediction=value,
+                baseline=float(np.mean(question.y[train])),
+            )
+            known = searched.get((fold, place), bare)
+            found.append(replace(known, prediction=value, failure=""))
+    return found
+
+
+def recommended_findings(
+    found: RecommendedModel, model: TableModel, question: Question, outside: Array
+) -> tuple[RecommendedModel, tuple[Picture, ...]]:
+    """Add what can be said of a model's probabilities and rows where there is one question.
+
+    outside (n,): Predictions of all rows by fits that did not see them.
+    """
+    known = ~np.isnan(outside)
+    if question.n_questions > 1 or not known.any():
+        return found, ()
+    question = question.at(np.flatnonzero(known))
+    value = outside[known]
+    deviation = np.zeros(len(value))
+    if question.is_number:
+        deviation = np.full(len(value), model.deviation or float(np.std(question.y - value)))
+    own = OwnPredictions(value=value, deviation=deviation, source="leave-one-out")
+    gallery = Gallery("recommended")
+    checks = outside_checks(question, own, found.columns)
+    explained = _taken_apart(model, question, own)
+    made = replace(
+        found,
+        checks=_draw_checks(question, own, checks, gallery),
+        explained=_draw_rows(question, explained, gallery),
+    )
+    return made, tuple(gallery.pictures)
+
+
+def _taken_apart(
+    model: TableModel, question: Question, own: OwnPredictions
+) -> tuple[RowExplanation, ...]:
+    """Explain rows of which the model says the same whether it has seen them or not."""
+    places: dict[int, RowRole] = {}
+    for role, order in _candidates(question, own):
+        looked = order[:_MOST_LOOKED_AT]
+        answers = _answers(model, question.table.iloc[looked])
+        unit = 4 * own.deviation[looked] if question.is_number else 1.0
+        reach = _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)
+        fits = np.abs(answers - own.value[looked]) <= reach
+        if role == "borderline":
+            fits &= np.abs(answers - min(0.5, float(np.mean(question.y)))) <= 2 * _STEADY
+        places |= {int(place): role for place in looked[fits][:1]}
+    if not places:
+        return ()
+    rows = question.table.iloc[list(places)]
+    shares, answers = model.contributions(rows), _answers(model, rows)
+    return tuple(
+        RowExplanation(
+            row=int(question.rows[place]),
+            role=role,
+            label=_label(question, place),
+            probability=float(answer),
+            level=float(shares.base[at]),
+            parts=tuple(
+                RowPart(values=((name, _cell(question, name, place)),), contribution=value)
+                for name, value in sorted(
+                    zip(shares.columns, shares.values[at].tolist(), strict=True),
+                    key=lambda one: -abs(one[1]),
+                )
+            ),
+            compared_with="typical",
+        )
+        for at, ((place, role), answer) in enumerate(zip(places.items(), answers, strict=True))
+    )
+
+
+def _answers(model: TableModel, rows: "pd.DataFrame") -> Array:
+    """Return the probability of the second class, or the number, shape (m,)."""
+    if not len(model.classes):
+        return np.asarray(model.predict(rows), dtype=np.float64)
+    second: Array = model.predict_proba(rows)[:, 1]
+    return second
+
+
+def _draw_rows(
+    question: Question, found: Sequence[RowExplanation], gallery: Gallery
+) -> tuple[RowExplanation, ...]:
+    """Draw what speaks for and against in rows, where there is one question."""
+    if question.n_questions > 1:
+        return tuple(found)
+    every = [_bars(question, one) for one in found]
+    reach = max((abs(bar.value) for bars in every for bar in bars), default=1.0)
+    ends = ("lowers", "raises") if question.is_number else ("against", "for")
+    drawn = []
+    for place, (one, bars) in enumerate(zip(found, every, strict=True)):
+        axes = row_bars(bars, reach=reach, ends=ends)
+        name = gallery.hang(f"row-{place + 1}", axes, f"What speaks in row {one.row}")
+        drawn.append(replace(one, picture=name))
+    return tuple(drawn)
+
+
+def _bars(question: Question, found: RowExplanation) -> list[RowBar]:
+    """Return the bars of a row: of a class, from where a row starts to what it has in all."""
+    parts = found.parts if len(found.parts) <= _MOST_BARS else found.parts[: _MOST_BARS - 1]
+    bars = [
+        RowBar(", ".join(f"{name} = {cell}" for name, cell in part.values), part.contribution)
+        for part in parts
+    ]
+    rest = found.parts[len(parts) :]
+    if rest:
+        bars.append(RowBar(f"{len(rest)} others", sum(part.contribution for part in rest)))
+    if question.is_number:
+        return bars
+    total = found.level + sum(part.contribution for part in found.parts)
+    start = RowBar(f"{found.compared_with} row", found.level, plain=True)
+    return [start, *bars, RowBar("in all", total, plain=True)]

@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,6 +28,7 @@ from parsimon.report.figures.trait_figures import (
     draw_posterior,
     draw_predicted,
 )
+from parsimon.report.findings import ModelComparison, RunFindings
 from parsimon.report.trait_findings import (
     CALLED,
     LambdaCurve,
@@ -35,12 +38,15 @@ from parsimon.report.trait_findings import (
     TraitFindings,
 )
 from parsimon.statistician.analysis import run_findings
+from parsimon.statistician.comparison import comparison_picture, fitted_contender
+from parsimon.statistician.families.contenders import Contender, Rivals, chosen_contenders
 from parsimon.statistician.families.phylo import (
     CURVE_POINTS,
     FittedRegression,
     Judgement,
     Traits,
     check_folds,
+    compare_regressions,
     fit,
     interval,
     judge,
@@ -50,11 +56,14 @@ from parsimon.statistician.families.phylo import (
     phyrvm_finding,
     read_traits,
     reconstruct,
+    trait_question,
     try_squares,
     usual_folds,
 )
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.prepare.frames import as_frame
 from parsimon.statistician.study import picture_of
+from parsimon.statistician.trait_model import TraitModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +89,12 @@ class TraitAnalysis(Readable):
         The target of all species that have one, by tip name.
     X, y : DataFrame of shape (n, d), Series of shape (n,)
         Species with a target, by tip name: what the model was fitted to.
+    traits : Traits
+        All of that, and the columns that the features come from.
+    rivals : tuple of Contender
+        Who answered beside the regressions on the tree.
+    seed : int
+        Of every random choice.
     """
 
     findings: TraitFindings
@@ -89,6 +104,51 @@ class TraitAnalysis(Readable):
     measured: "pd.Series[float]"
     X: "pd.DataFrame"
     y: "pd.Series[float]"
+    traits: Traits
+    rivals: tuple[Contender, ...] = ()
+    seed: int = 0
+
+    @property
+    def comparison(self) -> ModelComparison | None:
+        """All models on the same unseen clades, the best first; None without folds."""
+        return self.findings.comparison
+
+    @cached_property
+    def recommended(self) -> TraitModel:
+        """The simplest model within one standard error of the best, fitted to all species.
+
+        Without a comparison it is the model that leads the page.
+        """
+        found, name = self.comparison, self.findings.model
+        if found is None:
+            return self._trait_model(fit(name, self.traits.clade, self.X, self.y))
+        row = found.recommended
+        if row.family == "phylo":
+            key: Any = row.key
+            return self._trait_model(fit(key, self.traits.clade, self.X, self.y))
+        contender = next(one for one in self.rivals if one.name == row.name)
+        seed = np.random.SeedSequence([self.seed, _FITTING])
+        question = trait_question(self.traits)
+        return self._trait_model(fitted_contender(contender, question, seed, classes=(), row=row))
+
+    def _trait_model(self, model: Any) -> TraitModel:
+        traits, table = self.traits, self.traits.table
+        return TraitModel(
+            model,
+            traits.clade,
+            traits.sources,
+            self.X.to_numpy(dtype=np.float64),
+            tuple(map(str, self.X.index)),
+            table.target,
+            table.tip if table.tip_found == "given" else None,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the recommended model for `parsimon predict` and `load_model`; return its path."""
+        from parsimon.statistician.saving import save_model
+
+        save_model(self.recommended, Path(path))
+        return Path(path)
 
     def __repr__(self) -> str:
         table = self.findings.table
@@ -98,6 +158,8 @@ class TraitAnalysis(Readable):
 def draw_figures(findings: TraitFindings, states: AncestralStates) -> TraitFindings:
     """Return the findings with their figures."""
     pictures = [picture_of(*drawn) for drawn in _drawn(findings, states)]
+    if findings.comparison is not None:
+        pictures.append(comparison_picture(findings.comparison))
     return replace(findings, pictures=tuple(pictures))
 
 
@@ -130,8 +192,23 @@ def _drawn(findings: TraitFindings, states: AncestralStates) -> "Iterator[tuple[
 
 
 _PERMUTATIONS = 999
-# Signal, regressions, ancestors and figures; then two sets of folds.
+# Signal, regressions, ancestors and figures; then two sets of folds, and rivals on one of them.
 _STEPS = 4
+# Keeps the seed of a final fit apart from those of an analysis.
+_FITTING = 4
+
+
+@dataclass(frozen=True)
+class _TraitOptions:
+    """What the findings about a trait depend on, beside its table and tree."""
+
+    model: Literal["phyrvm", "pgls"]
+    tip: str | None
+    features: tuple[str, ...] | None
+    drop: tuple[str, ...]
+    folds: int
+    seed: int
+    rivals: Rivals
 
 
 def analyse_traits(
@@ -149,12 +226,14 @@ def analyse_traits(
     n_jobs: int | None = -1,
     verbose: bool = False,
     command: str = "",
+    rivals: Rivals = "all",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> TraitAnalysis:
     """Explain a trait of related species, and collect everything worth saying.
 
     The phylogenetic signal of the target, sparse regression (`PhyRVM`) and least squares (`PGLS`)
-    with Pagel's lambda side by side, their errors on clades that they have not seen, and the
-    ancestors.
+    with Pagel's lambda side by side, their errors on clades that they have not seen beside those
+    of plain rivals, and the ancestors.
 
     Parameters
     ----------
@@ -187,6 +266,11 @@ def analyse_traits(
         Show progress.
     command : str, default ""
         The command that makes this report, to be printed in it.
+    rivals : "all", "none", or sequence of estimators, (name, estimator) and names
+        Models without a tree that answer on the same clades: "linear", "tree", "forest",
+        "boosting", or your own.
+    checkpoint : str or Path, optional
+        A folder of your own that keeps what is finished, as in `analyse`.
 
     Returns
     -------
@@ -204,36 +288,63 @@ def analyse_traits(
     """
     started = time.perf_counter()
     check_choice("model", model, ["phyrvm", "pgls"])
+    contenders = chosen_contenders((), rivals)
     full = tree if isinstance(tree, Tree) else read_tree(os.fspath(tree))
     traits = read_traits(table, full, target, name=name, tip=tip, features=features, drop=drop)
     n_folds = usual_folds(len(traits.y)) if folds is None else folds
     check_folds(n_folds, len(traits.y))
-    options = _options(traits, model, n_folds, seed, features)
-    with Progress("Analysing", total=_STEPS + 2 * n_folds, verbose=verbose) as progress:
+    options = _TraitOptions(
+        model,
+        tip,
+        None if features is None else tuple(features),
+        tuple(drop),
+        n_folds,
+        seed,
+        rivals,
+    )
+    kept = NOTHING_KEPT if checkpoint is None else _kept_work(checkpoint, table, full, options)
+    run = run_findings(
+        seed=seed,
+        seconds=0.0,
+        command=command,
+        options=_said(traits, options),
+        skipped=() if n_folds else ("folds",),
+        cells=as_frame(table).to_csv(index=True) + full.write(),
+    )
+    run = replace(run, date=kept.first("date", run.date))
+    with Progress("Analysing", total=_STEPS + 3 * n_folds, verbose=verbose) as progress:
         step = _ProgressSteps(progress)
-        fits = _fits(traits, model)
-        step("models")
-        states, root = reconstruct(traits, fits.leading)
-        step("ancestors")
-        found = _found(traits, fits, n_folds, seed, n_jobs, step)
-        findings = TraitFindings(
-            table=traits.table,
-            model=fits.leading.name,
-            root=root,
-            ancestors=list_ancestors(states),
-            predictions=_predictions(traits, fits.leading),
-            run=run_findings(
-                seed=seed,
-                seconds=time.perf_counter() - started,
-                command=command,
-                options=options,
-                skipped=() if n_folds else ("folds",),
-                cells=as_frame(table).to_csv(index=True) + full.write(),
-            ),
-            **found,
-        )
-        findings = draw_figures(findings, states)
+        analysis = _analysed(traits, options, contenders, run, n_jobs, step, kept)
+        run = replace(run, seconds=time.perf_counter() - started)
+        findings = replace(analysis.findings, run=run)
+        findings = draw_figures(findings, analysis.ancestors)
         step("figures")
+    return replace(analysis, findings=findings)
+
+
+def _analysed(
+    traits: Traits,
+    options: _TraitOptions,
+    contenders: tuple[Contender, ...],
+    run: RunFindings,
+    n_jobs: int | None,
+    step: "_ProgressSteps",
+    kept: FinishedWork,
+) -> TraitAnalysis:
+    """Fit, reconstruct, judge and compare; nothing is drawn."""
+    fits = _fits(traits, options.model)
+    step("models")
+    states, root = reconstruct(traits, fits.leading)
+    step("ancestors")
+    findings = TraitFindings(
+        table=traits.table,
+        model=fits.leading.name,
+        root=root,
+        ancestors=list_ancestors(states),
+        predictions=_predictions(traits, fits.leading),
+        run=run,
+        **_found(traits, fits, options, contenders[1:], n_jobs, step, kept),
+    )
     return TraitAnalysis(
         findings=findings,
         model=fits.leading.pipeline,
@@ -242,7 +353,17 @@ def analyse_traits(
         measured=traits.measured,
         X=traits.X,
         y=traits.y,
+        traits=traits,
+        rivals=contenders,
+        seed=options.seed,
     )
+
+
+def _kept_work(
+    folder: str | os.PathLike[str], table: Any, tree: Tree, options: _TraitOptions
+) -> FinishedWork:
+    frame = as_frame(table)
+    return FinishedWork(folder, work_key(frame, (list(frame.index), tree.write()), options))
 
 
 class _ProgressSteps:
@@ -301,15 +422,31 @@ def _signal(traits: Traits, seed: np.random.SeedSequence) -> tuple[SignalFinding
 
 
 def _found(
-    traits: Traits, fits: _Fits, folds: int, seed: int, n_jobs: int | None, step: _ProgressSteps
+    traits: Traits,
+    fits: _Fits,
+    options: _TraitOptions,
+    rivals: Sequence[Contender],
+    n_jobs: int | None,
+    step: _ProgressSteps,
+    kept: FinishedWork,
 ) -> dict[str, Any]:
-    """Return the findings about signal, errors and both regressions."""
-    permuting, folding = np.random.SeedSequence(seed).spawn(2)
+    """Return the findings about signal, errors, all models and both regressions."""
+    permuting, folding, comparing = np.random.SeedSequence(options.seed).spawn(3)
     signal, curve = _signal(traits, permuting)
     step("signal")
-    judged = Judgement(None, "", {})
-    if folds:
-        judged = judge(traits, fits.leading.name, folds, folding, step, n_jobs=n_jobs)
+    judged, comparison = Judgement(None, "", {}), None
+    if options.folds:
+        name = fits.leading.name
+        judged = judge(traits, name, options.folds, folding, step, n_jobs=n_jobs, finished=kept)
+        comparison = compare_regressions(
+            traits,
+            judged,
+            rivals if traits.X.shape[1] else (),
+            comparing,
+            n_jobs=n_jobs,
+            done=lambda n_done: step("rivals") if n_done else None,
+            finished=kept,
+        )
     curves, pgls, phyrvm = [curve], None, None
     if fits.pgls is not None:
         pgls, curve = pgls_finding(fits.pgls)
@@ -325,6 +462,7 @@ def _found(
         "pgls_failure": fits.pgls_failure,
         "error": judged.error,
         "error_failure": judged.failure,
+        "comparison": None if comparison is None else replace(comparison, picture="models"),
     }
 
 
@@ -342,16 +480,14 @@ def _predictions(traits: Traits, leading: FittedRegression) -> tuple[SpeciesFind
     )
 
 
-def _options(
-    traits: Traits, model: str, folds: int, seed: int, features: Sequence[str] | None
-) -> tuple[tuple[str, str], ...]:
+def _said(traits: Traits, options: _TraitOptions) -> tuple[tuple[str, str], ...]:
     """Return what was asked for, as the page says it."""
-    table = traits.table
-    options = [("model", model), ("folds", str(folds)), ("seed", str(seed))]
+    table, said = traits.table, []
+    said += [("model", options.model), ("folds", str(options.folds)), ("seed", str(options.seed))]
     if table.tip_found == "given":
-        options.append(("tip", table.tip))
-    if features is not None:
-        options.append(("features", ", ".join(features) or "none"))
+        said.append(("tip", table.tip))
+    if options.features is not None:
+        said.append(("features", ", ".join(options.features) or "none"))
     if table.dropped:
-        options.append(("drop", ", ".join(table.dropped)))
-    return tuple(options)
+        said.append(("drop", ", ".join(table.dropped)))
+    return tuple(said)

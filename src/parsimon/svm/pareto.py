@@ -5,6 +5,7 @@ comes after, from choosing to pictures, is that of every `FrontEstimator`.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Real
 from pathlib import Path
@@ -26,7 +27,7 @@ from parsimon._data import Rows, merged_rows, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import EmptyFrontError, InvalidInputError
+from parsimon.exceptions import EmptyFrontError, InvalidInputError, ScalingWarning
 from parsimon.pareto import Checkpoint, SearchResult, choose
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
@@ -373,7 +374,10 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         if not self.refit or self._given is None or not has_price:
             return self._machines(index)
         X, y, sample_weight = self._given
-        again = self._machines.unfitted(index).fit(X, y, sample_weight)
+        with warnings.catch_warnings():
+            # The search has warned of the same rows.
+            warnings.simplefilter("ignore", ScalingWarning)
+            again = self._machines.unfitted(index).fit(X, y, sample_weight)
         if hasattr(self, "feature_names_in_"):
             again.feature_names_in_ = self.feature_names_in_
         return again if self._still_meets(again, index, rule) else self._machines(index)

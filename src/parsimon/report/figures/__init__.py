@@ -8,7 +8,13 @@ that maps rows to the mean and variance of the latent function. Each returns mat
 from parsimon.report.figures.calibration import calibration_curve
 from parsimon.report.figures.numeric import NumberRows, regression_1d, regression_2d
 from parsimon.report.figures.one_column import monotonicity, posterior_1d, slices
-from parsimon.report.figures.parts import DrawnPart, component_panels, component_reach
+from parsimon.report.figures.parts import (
+    DrawnPart,
+    RowBar,
+    component_panels,
+    component_reach,
+    row_bars,
+)
 from parsimon.report.figures.points import ClassRows, label
 from parsimon.report.figures.search_figures import error_against_size, error_steps, search_tree
 from parsimon.report.figures.svg_text import caption, svg
@@ -19,6 +25,7 @@ __all__ = [
     "ClassRows",
     "DrawnPart",
     "NumberRows",
+    "RowBar",
     "calibration_curve",
     "caption",
     "component_panels",
@@ -32,6 +39,7 @@ __all__ = [
     "posterior_2d",
     "regression_1d",
     "regression_2d",
+    "row_bars",
     "search_tree",
     "slices",
     "svg",

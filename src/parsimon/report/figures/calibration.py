@@ -117,19 +117,11 @@ def draw_calibration(
         ax.set_ylabel(f"observed share of {name}")
         if title is not None:
             ax.set_title(label(title, 60))
-    inside = int(np.sum((bins.low <= bins.predicted) & (bins.predicted <= bins.high)))
     ax.set_label(
-        f"Observed share of {label(positive, 40)} against its predicted probability in "
-        f"{len(bins.counts)} groups of {_count_words(bins.counts)} rows, with "
-        f"{interval} intervals, of which {inside} hold the mean prediction."
-        + (" Ticks below: the predictions." if chances is not None else "")
+        f"Observed share of {label(positive, 40)} against its predicted probability, with "
+        f"{interval} intervals." + (" Ticks below: the predictions." if chances is not None else "")
     )
     return ax
-
-
-def _count_words(counts: Indices) -> str:
-    least, most = int(counts.min()), int(counts.max())
-    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _draw_bins(ax: "Axes", bins: CalibrationBins) -> None:

@@ -125,7 +125,7 @@ def line_words(averaged: bool) -> str:
     return "the probability, averaged over all curves" if averaged else "the probability"
 
 
-BAND_WORDS = "about 95 % of the curves that the rows allow"
+BAND_WORDS = "about 95 % of the curves that fit"
 
 
 def held_words(points: ClassRows, columns: Sequence[int], held: Array, most: int = 6) -> str:
@@ -138,7 +138,7 @@ def held_words(points: ClassRows, columns: Sequence[int], held: Array, most: int
     values = [_held(points.title(c), held[c]) for c in everything[:most]]
     more = f" and {points.n_columns - most} more" if points.n_columns > most else ""
     which = "a typical" if np.array_equal(held, held_row(points)) else "this"
-    return f" What is not drawn is held as in {which} row: {', '.join(values)}{more}."
+    return f" What is not drawn is as in {which} row: {', '.join(values)}{more}."
 
 
 def _held(name: str, value: float) -> str:

@@ -118,8 +118,8 @@ def _draw_two(ax: "Axes", posterior: Posterior, rows: NumberRows, place: int, he
     draw_levels(ax, (mean, mean - reach, mean + reach))
     name_levels(ax, points, place)
     return (
-        f"{label(rows.target, 40)} at both values of {points.title(place, 60)}. Points: predicted "
-        f"mean; bars: {_BAND}. Rings: the rows, spread sideways."
+        f"Predicted {label(rows.target, 40)} at both values of {points.title(place, 60)}. Points: "
+        f"mean; bars: {_BAND}. Rings: the rows."
     )
 
 

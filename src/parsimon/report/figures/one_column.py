@@ -77,8 +77,7 @@ def posterior_1d(
     ax.set_label(
         f"Probability of {points.class_title(1, 40)} along {points.title(place, 60)}. "
         f"Line: {line_words(averaged)}, dashed beyond the rows; band: {BAND_WORDS}. "
-        f"Marks above are rows of {points.class_title(1, 40)}, marks below of "
-        f"{points.class_title(0, 40)}."
+        f"Marks: rows of {points.class_title(1, 40)} above, of {points.class_title(0, 40)} below."
         f"{points.marks_words()}{held_words(points, [place], held)}"
     )
     return ax

@@ -1,11 +1,11 @@
-"""The additive parts of a latent function, one panel each."""
+"""The additive parts of a latent function, one panel each; and what columns add to one row."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parsimon._style import BLUE, GREY, VERMILION, figure_style
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.latent_grid import (
@@ -216,3 +216,48 @@ def _draw_map(ax: Any, picture: _Picture, points: ClassRows, levels: Array) -> N
     ax.grid(visible=False)
     ax.set_xlabel(points.title(picture.places[0]))
     ax.set_ylabel(points.title(picture.places[1]))
+
+
+class RowBar(NamedTuple):
+    """One bar: what it stands for and what it adds; `plain` if it is a sum, not a column's part."""
+
+    name: str
+    value: float
+    plain: bool = False
+
+
+def row_bars(bars: Sequence[RowBar], *, reach: float, ends: tuple[str, str]) -> "Axes":
+    """Draw what speaks for and against in a row, one bar below the other.
+
+    reach: Of the longest bar of all rows, so that their pictures can be compared.
+    ends: What bars to the left and to the right say.
+    """
+    reach = reach or 1.0
+    with figure_style():
+        ax = new_axes(figsize=(3.7, 0.5 + 0.29 * len(bars)))
+        for place, bar in enumerate(bars):
+            tint = GREY if bar.plain else VERMILION if bar.value > 0 else BLUE
+            alpha = 0.45 if bar.plain else 0.9
+            ax.barh(place, bar.value, height=0.62, color=tint, alpha=alpha, linewidth=0)
+            inside = reach * 0.05
+            ax.text(
+                bar.value + (inside if bar.value >= 0 else -inside), place, _signed(bar.value),
+                va="center", ha="left" if bar.value >= 0 else "right", fontsize=10.5,
+            )  # fmt: skip
+        ax.axvline(0, color=GREY, linewidth=1.2)
+        ax.set_yticks(range(len(bars)), [label(bar.name, 22) for bar in bars], fontsize=12)
+        ax.set_ylim(len(bars) - 0.4, -0.6)
+        ax.set_xlim(-2 * reach, 2 * reach)
+        ax.set_xticks([-0.8 * reach, 0.8 * reach], ends, fontsize=11)
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+        for side in ("left", "bottom"):
+            ax.spines[side].set_visible(False)
+    return ax
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.2f}" if abs(value) < 10 else f"{value:+.3g}"
+    if abs(value) >= 1000:
+        text = f"{value:+,.0f}"
+    return text.replace("-", "−")

@@ -162,7 +162,7 @@ class ClassRows:
         n_drawn, n_rows = len(self.marked), len(self.y)
         if n_drawn == n_rows:
             return ""
-        return f" Marks: a sample of {n_drawn:,} of {n_rows:,} rows."
+        return f" {n_drawn:,} of {n_rows:,} rows are drawn."
 
 
 def sampled_rows(y: Indices, most: int, random_state: Seed = 0) -> Indices:

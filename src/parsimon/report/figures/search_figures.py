@@ -1,8 +1,8 @@
 """A search drawn as a tree of what was tried, and what size buys: in one search, of all models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -228,6 +228,17 @@ _LINE_LETTERS = 34
 _MOST_LINES = 3
 
 
+def words_by_column(words: str, columns: Mapping[str, str]) -> str:
+    """Return a structure in words with the columns of its variables, each part once.
+
+    columns: Of the variables, as a category has one for each level.
+    """
+    for name in sorted(columns, key=len, reverse=True):
+        if columns[name] != name:
+            words = words.replace(name, columns[name])
+    return ", plus ".join(dict.fromkeys(words.split(", plus ")))
+
+
 class Step(NamedTuple):
     """A model among models of increasing size.
 
@@ -248,10 +259,14 @@ def error_steps(
     knee: int | None = None,
     chosen: int | None = None,
     unit: str = "of rows",
+    explained: bool = False,
     title: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the error of models of increasing size, one below the other, with standard errors."""
+    """Draw the error of models of increasing size, one below the other, with standard errors.
+
+    explained: Draw what the error, a share of the variance, leaves: the share that is explained.
+    """
     from matplotlib.ticker import MaxNLocator
 
     known = [step for step in steps if np.isfinite(step.error)]
@@ -260,6 +275,8 @@ def error_steps(
     for place in (knee, chosen):
         if place is not None and not 0 <= place < len(steps):
             raise InvalidInputError(f"There is no model {place}; there are {len(steps)}.")
+    if explained:
+        steps = [step._replace(error=1 - step.error) for step in steps]
     names = ["\n".join(_wrapped(step.words)) for step in steps]
     heights = _heights(names)
     with figure_style():
@@ -275,19 +292,23 @@ def error_steps(
         ax.grid(axis="y", visible=False)
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel(f"error in the search's own folds, {unit}")
+        what = "explained" if explained else "error"
+        ax.set_xlabel(f"{what} in the search's own folds, {unit}")
         if title is not None:
             ax.set_title(label(title, 60))
-    ax.set_label(_caption(knee, chosen))
+    shown = "What the best model of each size explains" if explained else _ERRORS
+    ax.set_label(shown + _caption(knee, chosen))
     return ax
+
+
+_ERRORS = "Error of the best model of each size"
 
 
 def _caption(knee: int | None, chosen: int | None) -> str:
     return (
-        "Error of the best model of each size on the folds of the search, hence optimistic; bars: "
-        "one standard error."
+        "; bars: one standard error."
         + (" Ring: after it size buys less." if knee is not None else "")
-        + (" Vermilion: the model of this report." if chosen is not None else "")
+        + (" Vermilion: the model drawn here." if chosen is not None else "")
     )
 
 
@@ -351,7 +372,7 @@ def _mark(
                 markeredgewidth=1.8,
                 color=GREY,
             )
-        said = [word for word, where in (("knee", knee), ("chosen", chosen)) if where == place]
+        said = ["drawn here"] * (place == chosen)
         text = ", ".join([percent(step.error), *said])
         bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
         ax.annotate(
@@ -367,61 +388,74 @@ def _mark(
         )
 
 
-# Where a name may stand beside its point, in points of type: right, left, above, below.
-_PLACES = ((9, 7), (9, -11), (-9, 7), (-9, -11), (9, 20), (-9, 20), (9, -24), (-9, -24))
-_LETTER, _LINE = 5.6, 12.0
-
-
 def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the honest error of each model, with its interval, against its size in bits."""
+    """Draw the honest error of each model, with its interval, the smallest model on top."""
     known = [model for model in comparison.models if np.isfinite(model.size)]
-    # Guessing is far above what has learnt something, which would be squeezed together.
+    # Guessing is far off what has learnt something, which would be squeezed together.
     models = [model for model in known if model.is_level or model.family != "guessing"]
     if not models:
         raise InvalidInputError("There is no model with a size to draw.")
+    models = sorted(models, key=lambda model: model.size)
+    rare = comparison.metric == "log loss"
+    if rare:
+        models = [model for model in models if np.isfinite(model.log_loss)] or models
     with figure_style():
-        ax = new_axes(ax, figsize=(7.6, 4.6))
-        ax.set_xscale("log")
-        for model in models:
-            _draw_model(ax, model)
-        sizes = [max(1.0, model.size) for model in models]
-        ax.set_xlim(min(sizes) / 6, max(sizes) * 4)
-        low = min(model.error.low for model in models)
-        high = max(model.error.high for model in models)
-        room = 0.08 * (high - low or 0.1)
-        ax.set_ylim(max(0.0, low - room), high + room)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        ax.xaxis.set_minor_formatter(lambda _, __: "")
-        ax.set_xlabel("bits that it takes to write the model down")
-        numbers = comparison.metric == "variance left"
-        ax.set_ylabel("variance left unexplained" if numbers else "wrong answers on new rows")
-        _write_names(ax, models)
+        ax = new_axes(ax, figsize=(5.6, 0.8 + 0.31 * len(models)))
+        for place, model in enumerate(models):
+            _draw_model(ax, model, place, _measured(model, comparison))
+        names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
+        ax.set_yticks(range(len(models)), names)
+        for text, model in zip(ax.get_yticklabels(), models, strict=True):
+            text.set_color(_model_tint(model))
+            text.set_fontweight("bold" if model.recommended else "normal")
+        ax.set_ylim(len(models) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="y", visible=False)
+        if not rare:
+            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.set_xlabel(_MEASURES[comparison.metric])
     ax.set_label(
-        "Honest error of each model against its size; bars: 95 % intervals. Vermilion: the model "
-        "that is recommended; blue: those that cannot be told from the best; grey rings: the "
-        "others. Small and low is good." + _beyond(known, models)
+        f"{_CAPTIONS[comparison.metric]}, the smallest model first, with 95 % intervals"
+        f"{' of the distance from the best' if rare else ''}. Vermilion: the model to use; blue: "
+        "cannot be told from the best; grey: worse."
     )
     return ax
 
 
-def _beyond(known: Sequence[ComparedModel], drawn: Sequence[ComparedModel]) -> str:
-    left = [one for one in known if one not in drawn]
-    said = [f"{one.name}, {percent(one.error.estimate)} with {one.size:.0f} bits" for one in left]
-    return f" Not drawn: {'; '.join(said)}." if said else ""
+_MEASURES = {
+    "error": "wrong answers on new rows",
+    "log loss": "log loss on new rows",
+    "variance left": "variance explained",
+}
+_CAPTIONS = {
+    "error": "Honest error",
+    "log loss": "Honest log loss",
+    "variance left": "What each model explains",
+}
 
 
-def _draw_model(ax: "Axes", model: ComparedModel) -> None:
-    tint = _model_tint(model)
-    below = max(0.0, model.error.estimate - model.error.low)
-    above = max(0.0, model.error.high - model.error.estimate)
+def _measured(model: ComparedModel, comparison: ModelComparison) -> tuple[float, float, float]:
+    """Return what is drawn of a model, with the ends of its interval."""
+    error, gap = model.error, model.difference
+    if comparison.metric == "variance left":
+        return 1 - error.estimate, 1 - error.high, 1 - error.low
+    if comparison.metric == "log loss" and np.isfinite(model.log_loss):
+        best = comparison.best.log_loss
+        return model.log_loss, best + gap.low, best + gap.high
+    return error.estimate, error.low, error.high
+
+
+def _draw_model(
+    ax: "Axes", model: ComparedModel, place: int, measured: tuple[float, float, float]
+) -> None:
+    tint, (middle, low, high) = _model_tint(model), measured
     ax.errorbar(
-        [max(1.0, model.size)],
-        [model.error.estimate],
-        yerr=[[below], [above]],
+        [middle],
+        [place],
+        xerr=[[max(0.0, middle - low)], [max(0.0, high - middle)]],
         color=tint,
         marker="D" if model.recommended else "o",
-        markersize=10 if model.recommended else 7,
+        markersize=9 if model.recommended else 7,
         # A ring is told from a disc without colour.
         markerfacecolor=tint if model.is_level else "none",
         elinewidth=1.4,
@@ -434,45 +468,3 @@ def _model_tint(model: ComparedModel) -> str:
     if model.recommended:
         return VERMILION
     return BLUE if model.is_level else GREY
-
-
-def _write_names(ax: "Axes", models: Sequence[ComparedModel]) -> None:
-    """Write each name beside its point, where it covers no other."""
-    to_points: Any = ax.transData.transform
-    scale = 72 / ax.figure.dpi
-    spots = [to_points((max(1.0, one.size), one.error.estimate)) * scale for one in models]
-    taken = [(x - 6, x + 6, y - 6, y + 6) for x, y in spots]
-    for model, (x, y) in sorted(zip(models, spots, strict=True), key=lambda one: -one[1][1]):
-        text = label(model.name, 26)
-        width = _LETTER * len(text)
-        boxes = [_name_box(x + dx, y + dy, width, left=dx < 0) for dx, dy in _PLACES]
-        place = min(range(len(boxes)), key=lambda k: (_shared_area(boxes[k], taken), k))
-        taken.append(boxes[place])
-        dx, dy = _PLACES[place]
-        ax.annotate(
-            text,
-            (max(1.0, model.size), model.error.estimate),
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha="right" if dx < 0 else "left",
-            va="baseline",
-            fontsize=9.5,
-            color=_model_tint(model),
-            fontweight="bold" if model.recommended else "normal",
-        )
-
-
-def _name_box(x: float, y: float, width: float, *, left: bool) -> tuple[float, float, float, float]:
-    return (x - width, x, y, y + _LINE) if left else (x, x + width, y, y + _LINE)
-
-
-def _shared_area(
-    box: tuple[float, float, float, float], taken: Sequence[tuple[float, float, float, float]]
-) -> float:
-    """Return the area that a box shares with others."""
-    shared = 0.0
-    for x0, x1, y0, y1 in taken:
-        across = min(box[1], x1) - max(box[0], x0)
-        along = min(box[3], y1) - max(box[2], y0)
-        shared += max(0.0, across) * max(0.0, along)
-    return shared

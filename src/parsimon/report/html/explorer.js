@@ -18,18 +18,28 @@ function sizeInWords(view, model) {
   return plural(sizeOf(view, model), view.axis === "size" ? view.study.unit : "variable");
 }
 
-/** "baseline", "knee", "chosen", or several of them. */
+/** What is special about a model, in words. */
 function marksOf(study, place) {
   const names = [];
-  if (!study.models[place].variables.length) names.push("baseline");
-  if (place === study.knee) names.push("knee");
-  if (place === study.chosen) names.push("chosen");
+  if (!study.models[place].variables.length) names.push("guessing");
+  if (place === study.knee) names.push("after it size buys less");
+  if (place === study.chosen) names.push("drawn here");
   return names.join(", ");
+}
+
+/** An error in percent; of a number, what it leaves: the share of the variance that is explained. */
+function errorShown(study, error) {
+  if (study.task !== "regression" || error === null) return percent(error, 2);
+  return percent(Math.max(0, 1 - error), 2);
+}
+
+function errorWords(study, error) {
+  return `${study.task === "regression" ? "explained" : "error"} ${errorShown(study, error)}`;
 }
 
 function spokenPoint(view, place) {
   const model = view.study.models[place];
-  const error = `error ${percent(model.error, 2)}`;
+  const error = errorWords(view.study, model.error);
   const mark = marksOf(view.study, place);
   return [sizeInWords(view, model), error, mark, model.words].filter(Boolean).join(", ");
 }
@@ -44,7 +54,7 @@ function drawFront(view) {
   const layout = frontLayout(box, models, sizes, study.baseline);
   const x = { ...layout.x, label: `number of ${view.axis === "size" ? `${view.study.unit}s` : "variables"}` };
   const numeric = study.task === "regression";
-  const y = { ...layout.y, label: numeric ? "error, share of variance" : "cross-validated error" };
+  const y = { ...layout.y, label: numeric ? "variance left" : "cross-validated error" };
   const drawn = [axes(box, x, y)];
   if (study.baseline !== null) {
     const height = y.scale(study.baseline);
@@ -68,7 +78,7 @@ function showModel(view, model) {
   const texts = {
     mark: sizeInWords(view, model) + (mark ? ` \u00b7 ${mark}` : ""),
     words: model.words,
-    error: percent(model.error, 2) + (spread === null ? "" : ` \u00b1 ${percent(spread, 2)}`),
+    error: errorShown(view.study, model.error) + (spread === null ? "" : ` \u00b1 ${percent(spread, 2)}`),
     loss: fixed(model.log_loss, 3),
   };
   for (const [name, text] of Object.entries(texts)) {

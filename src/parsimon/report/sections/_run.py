@@ -31,8 +31,7 @@ def options(run: RunFindings) -> str:
 def software(run: RunFindings) -> str:
     """Return what computed the findings."""
     versions = [f"{clean(name)} {clean(version)}" for name, version in run.libraries]
-    said = f"It was computed by Parsimon {run.version}"
-    return f"{said} with {joined(versions)}." if versions else f"{said}."
+    return f"{joined([f'Parsimon {run.version}', *versions])}."
 
 
 def again(run: RunFindings, given: str = "table", cells: str = "the table") -> tuple[Block, ...]:
@@ -42,6 +41,6 @@ def again(run: RunFindings, given: str = "table", cells: str = "the table") -> t
     return (
         paragraph(
             (f"The same {given}, seed and version give the same report: ", Code(run.command), "."),
-            f"The cells of {cells} have the SHA-256 fingerprint {run.fingerprint}.",
+            f"SHA-256 of {cells}: {run.fingerprint}.",
         ),
     )

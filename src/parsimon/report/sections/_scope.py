@@ -2,13 +2,22 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parsimon.report.document import Figure, Reference
+from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import (
+    Checks,
+    ComparedModel,
     Findings,
+    Honest,
+    Interval,
+    Joint,
+    KernelSearchFindings,
     ModelFinding,
+    RecommendedModel,
     ReportFindings,
+    RowExplanation,
     Study,
     Treatment,
     Variable,
@@ -65,6 +74,50 @@ class Scope:
     def study(self) -> Study:
         """The question's study."""
         return self.findings.studies[self.place]
+
+    @property
+    def recommended(self) -> RecommendedModel | None:
+        """The model to use, where it is not the one that the study describes."""
+        return self.findings.recommended
+
+    @property
+    def honest(self) -> Honest | None:
+        """How the model to use does on rows that it never saw."""
+        found = self.recommended
+        return self.study.honest if found is None else found.honest[self.place]
+
+    @property
+    def checks(self) -> Checks:
+        """How far the model to use may be trusted."""
+        found = self.recommended
+        return self.study.checks if found is None or found.checks is None else found.checks
+
+    @property
+    def explained(self) -> tuple[RowExplanation, ...]:
+        """A few rows as the model to use sees them."""
+        return self.study.explained if self.recommended is None else self.recommended.explained
+
+    @property
+    def joint(self) -> Joint | None:
+        """All classes together, by the model to use."""
+        return self.findings.joint if self.recommended is None else self.recommended.joint
+
+    @property
+    def guesses(self) -> bool:
+        """Whether the model to use predicts the same for every row."""
+        found = self.findings.comparison
+        if self.recommended is not None:
+            return False
+        if found is not None and found.recommended.family == "guessing":
+            return True
+        return not any(study.structure_found for study in self.findings.studies)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns that the model to use takes."""
+        if self.recommended is not None:
+            return self.recommended.columns
+        return tuple(dict.fromkeys(map(self.column, self.study.model.variables)))
 
     @property
     def several(self) -> bool:
@@ -220,9 +273,47 @@ class Scope:
         return _day(done.value, value)
 
 
-def words_of(model: ModelFinding) -> str:
-    """Return a structure in words, on one line."""
-    return clean(model.words)
+def explained(error: Interval) -> Interval:
+    """Return the share of the variance that is explained, from the share that is not."""
+    return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
+
+
+def misses(honest: Honest, error: Interval) -> Interval:
+    """Return a share of the variance as a root mean squared error in the unit of the target."""
+    if not honest.error.estimate > 0:
+        return replace(error, estimate=math.nan, low=math.nan, high=math.nan)
+    scale = honest.root_mean_square / math.sqrt(honest.error.estimate)
+    low, middle, high = (
+        scale * math.sqrt(max(0.0, share)) for share in (error.low, error.estimate, error.high)
+    )
+    return replace(error, estimate=middle, low=low, high=high)
+
+
+def described_name(findings: Findings) -> str:
+    """Return who the rest of the report is about, as the table of models has it."""
+    family = findings.studies[0].search.family
+    models = () if findings.comparison is None else findings.comparison.models
+    own = [one.name for one in models if one.name == family]
+    searched = [one.name for one in models if one.key == "gp"]
+    is_search = isinstance(findings.studies[0].search, KernelSearchFindings)
+    return [*own, *searched, "kernel search" if is_search else family][0]
+
+
+# Names that take no article.
+_BARE = ("boosting", "PGLS", "PhyRVM", "least squares without tree")
+
+
+def the(model: ComparedModel) -> str:
+    """Return a model's name as a sentence has it."""
+    name = clean(model.name)
+    bare = model.family in ("own", "guessing") or name.endswith(_BARE)
+    return name if bare else f"the {name}"
+
+
+def words_of(scope: Scope, model: ModelFinding) -> str:
+    """Return a structure in words, on one line, with columns for their levels."""
+    columns = {name: scope.column(name) for name in model.variables}
+    return clean(words_by_column(model.words, columns))
 
 
 def _day(first: str, days: float) -> str:

@@ -14,7 +14,13 @@ from parsimon.statistician.families._family import (
     Question,
     predicted,
 )
-from parsimon.statistician.families._size import ModelSize, columns_of, model_size, together
+from parsimon.statistician.families._size import (
+    ModelSize,
+    columns_of,
+    model_size,
+    size_of_numbers,
+    together,
+)
 
 __all__ = [
     "Description",
@@ -28,5 +34,6 @@ __all__ = [
     "columns_of",
     "model_size",
     "predicted",
+    "size_of_numbers",
     "together",
 ]

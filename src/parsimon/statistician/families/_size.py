@@ -88,6 +88,14 @@ def model_size(
     return _stored(model, table)
 
 
+def size_of_numbers(
+    numbers: float, used: Sequence[int], *, n_rows: int, n_columns: int
+) -> ModelSize:
+    """Return the size of so many numbers that rows determine, and of the columns they are for."""
+    table = _Table(n_rows, n_columns, tuple(used))
+    return _of_numbers(table.all_used, table.chosen(used) + table.numbers(numbers), numbers)
+
+
 def together(sizes: Iterable[ModelSize]) -> ModelSize:
     """Return the size of several models that answer together, such as one for each class."""
     parts = list(sizes)
@@ -130,7 +138,9 @@ def _process(model: Any, table: _Table) -> ModelSize:
 
     kernels = model.kernel_ if isinstance(model.kernel_, tuple) else (model.kernel_,)
     hyperparameters = sum(len(kernel.theta) for kernel in kernels)
-    freedom = degrees_of_freedom(model)
+    freedom = float(getattr(model, "degrees_of_freedom_", math.nan))
+    if math.isnan(freedom):
+        freedom = degrees_of_freedom(model)
     if math.isnan(freedom):
         freedom = float(len(getattr(model, "inducing_points_", ())) or table.n_rows)
     used = table.all_used
@@ -166,6 +176,16 @@ def _support(model: Any, table: _Table) -> ModelSize:
     bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
     words = f"{_counted(m, 'row')} of the table, {_counted(numbers, 'number')}"
     return ModelSize(used, bits + table.numbers(numbers), words)
+
+
+def _class_by_class(model: Any, table: _Table) -> ModelSize:
+    """Add up the machines of each class against the rest."""
+    machines = [_last(one) for one in model.estimators_]
+    rows = {int(row) for one in machines for row in one.support_}
+    whole = together(_support(one, table) for one in machines)
+    return whole._replace(
+        words=f"{len(machines)} functions, {_counted(len(rows), 'row')} of the table"
+    )
 
 
 def _linear(model: Any, table: _Table) -> ModelSize:
@@ -250,8 +270,16 @@ def _is_forest(model: Any) -> bool:
     )
 
 
+def _is_class_by_class(model: Any) -> bool:
+    parts = getattr(model, "estimators_", ())
+    return hasattr(model, "label_binarizer_") and all(
+        hasattr(_last(one), "support_") for one in parts
+    )
+
+
 def _is_process(model: Any) -> bool:
-    return type(model).__name__ in ("GPClassifier", "GPRegressor", "SparseGPClassifier")
+    names = ("GPClassifier", "GPRegressor", "SparseGPClassifier", "PivotRegressor")
+    return type(model).__name__ in names
 
 
 _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]], ...] = (
@@ -260,6 +288,7 @@ _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]
     (lambda model: type(model).__name__.startswith("Dummy"), _constant),
     (_has("coef_"), _linear),
     (_has("support_"), _support),
+    (_is_class_by_class, _class_by_class),
     (_has("tree_"), _tree),
     (_is_forest, _trees),
     (_has("_predictors"), _boosted),

@@ -91,7 +91,7 @@ class Contender:
 
     name: As a reader has it.
     key: As options have it.
-    family: "gp", "rvm", "svm"; "rival" for scikit-learn's, "own" for a user's; "guessing".
+    family: "gp", "rvm", "bpm", "svm"; "rival" for scikit-learn's, "own" for a user's; "guessing".
     words: What it is.
     make: Returns an estimator for a setting.
     most_rows: Beyond that many rows it is fitted to a sample.
@@ -175,13 +175,29 @@ def _relevance(setting: Setting) -> Any:
     return made(centres=centres, random_state=setting.seed)
 
 
+def _bayes_point(setting: Setting) -> Any:
+    from parsimon.bpm import BayesPointClassifier
+
+    del setting
+    return BayesPointClassifier()
+
+
+def _no_classes(setting: Setting) -> str:
+    return "it answers questions of classes only" if setting.is_number else ""
+
+
 def _margin(setting: Setting) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     from parsimon.svm import ParetoSVC
 
-    search = ParetoSVC(n_points=20, max_iter=5, random_state=setting.seed)
+    search: Any = ParetoSVC(n_points=20, max_iter=5, random_state=setting.seed)
+    if setting.n_classes > 2:
+        from sklearn.multiclass import OneVsRestClassifier
+
+        # A front belongs to two classes: one for each class against the rest.
+        search = OneVsRestClassifier(search)
     return make_pipeline(StandardScaler(), search)
 
 
@@ -192,11 +208,11 @@ def _too_wide(setting: Setting) -> str:
 
 
 def _no_margin(setting: Setting) -> str:
-    if setting.n_classes != 2:
-        return "it answers questions of two classes only"
     if setting.n_rows > _MARGIN_ROWS:
         return f"it takes too long with more than {_MARGIN_ROWS:,} rows"
-    return ""
+    if setting.n_classes > 2 and setting.n_rows * setting.n_classes > 2 * _MARGIN_ROWS:
+        return f"it takes too long with {setting.n_rows:,} rows of {setting.n_classes} classes"
+    return _no_classes(setting)
 
 
 def _linear(setting: Setting) -> Any:
@@ -300,6 +316,14 @@ OURS = (
         make=_relevance,
         most_rows=_RELEVANCE_ROWS,
         refuses=_too_wide,
+    ),
+    Contender(
+        name="Bayes point machine",
+        key="bpm",
+        family="bpm",
+        words="the average of all straight borders",
+        make=_bayes_point,
+        refuses=_no_classes,
     ),
     Contender(
         name="plain Gaussian process",

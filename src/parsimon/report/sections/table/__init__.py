@@ -26,7 +26,7 @@ from parsimon.report.sections.table.classes import (
     each_class,
     joint_sentences,
 )
-from parsimon.report.sections.table.families import recommended_line, which_model
+from parsimon.report.sections.table.families import guess_miss, recommended_line, which_model
 from parsimon.report.sections.table.front_page import facts, subtitle, the_table, title
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
@@ -62,6 +62,8 @@ def sections(findings: Findings) -> Iterator[Section]:
     else:
         yield each_class(scopes)
     yield how_to_use(scopes)
+    if len(scopes) == 1:
+        yield trade_off(scopes[0])
     yield the_table(scopes[0])
     yield methods(scopes)
 
@@ -73,7 +75,6 @@ def _study(scope: Scope) -> Iterator[Section]:
     if rows is not None:
         yield rows
     yield trust(scope)
-    yield trade_off(scope)
 
 
 def summary_lines(findings: Findings) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def summary_lines(findings: Findings) -> tuple[str, ...]:
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     lines = [_table(findings)]
     lines += _several(scopes) if len(scopes) > 1 else _one(scopes[0])
-    lines.append(recommended_line(findings))
+    lines.append(recommended_line(findings.comparison, guess_miss(findings)))
     lines.append(_end(findings))
     return tuple(line for line in lines if line)[:_MOST_LINES]
 
@@ -123,11 +124,11 @@ def _structure(scope: Scope) -> str:
         tried = count(study.search.n_candidates, study.search.noun)
         return f"The search tried {tried} on {scope.searched}; a constant does as well."
     chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
-    return f"Structure{chosen}: {words_of(study.model)}."
+    return f"Structure{chosen}: {words_of(scope, study.model)}."
 
 
 def _measured(scope: Scope) -> list[str]:
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is not None:
         said = [one for one in honest_sentences(scope, honest) if one]
         half = (len(said) + 1) // 2
@@ -144,8 +145,8 @@ def _measured(scope: Scope) -> list[str]:
 
 
 def _trust(scope: Scope) -> str:
-    checks = scope.study.checks
-    if not scope.study.structure_found:
+    checks = scope.checks
+    if scope.guesses:
         return ""
     if scope.numeric:
         return "" if checks.coverage is None else coverage_sentence(checks.coverage)
@@ -153,16 +154,16 @@ def _trust(scope: Scope) -> str:
 
 
 def _several(scopes: tuple[Scope, ...]) -> list[str]:
-    findings = scopes[0].findings
     nothing = f"These rows do not show that any column predicts {scopes[0].target}."
     lines = list(claim_lines(all_claims(scopes), nothing))
-    if findings.joint is not None:
-        lines.append(" ".join(one for one in joint_sentences(findings.joint)[:3] if one))
+    joint = scopes[0].joint
+    if joint is not None:
+        lines.append(" ".join(one for one in joint_sentences(scopes[0], joint)[:3] if one))
     else:
         lines.append("No honest error was measured for all classes together.")
     for one in scopes[:_MOST_CLASSES]:
         sure = brief(certain(one.study.claims), "nothing")
-        honest = one.study.honest
+        honest = one.honest
         error = "" if honest is None else f"; honest error {percent(honest.error.estimate)}"
         lines.append(f"{one.positive} against all others: {sure} beyond doubt{error}.")
     more = len(scopes) - _MOST_CLASSES

@@ -23,12 +23,10 @@ from parsimon.report.sections.table.honesty import (
 )
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
-from parsimon.report.sections.table.treatments import treatment_sentences
+from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
 from parsimon.structures import Claim
 
 _MOST_DOUBTS = 6
-# Of what was done to the table, what makes a reader careful.
-_DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
 # A slope of calibration between these is right enough.
 _TOO_BOLD, _TOO_TIMID = 0.9, 1.1
 
@@ -70,7 +68,7 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
         one for one in claims if one.kind != "shape" or (one.certain and not scope.several)
     )
     sure = certainties(claims) or ("Nothing.",)
-    perhaps = suggestions(claims, parts=scope.study.honest is not None) or ("Nothing further.",)
+    perhaps = suggestions(claims, parts=scope.honest is not None) or ("Nothing further.",)
     doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
     return Listings(
         (
@@ -83,13 +81,13 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
 
 def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
     """Yield what keeps a reader careful, the gravest first."""
-    findings, honest = scope.findings, scope.study.honest
+    findings, honest = scope.findings, scope.honest
     if honest is None:
         first, more = optimistic_sentences(scope)
         yield (*first, *((" ", *more) if more else ()))
     elif not scope.several:
         yield _unproved(scope)
-    found = [one for one in findings.table.treatments if one.kind in _DOUBTFUL]
+    found = [one for one in findings.table.treatments if one.kind in DOUBTFUL]
     yield from treatment_sentences(found)
     if not scope.several:
         yield _calibration(scope)
@@ -102,7 +100,7 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
 
 
 def _unproved(scope: Scope) -> str:
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is None or honest.gain.low > 0:
         return ""
     if leads_with_balance(scope):
@@ -115,8 +113,8 @@ def _unproved(scope: Scope) -> str:
 
 
 def _calibration(scope: Scope) -> str:
-    slope = scope.study.checks.calibration_slope
-    if slope is None or not scope.study.structure_found or _TOO_BOLD <= slope <= _TOO_TIMID:
+    slope = scope.checks.calibration_slope
+    if slope is None or scope.guesses or _TOO_BOLD <= slope <= _TOO_TIMID:
         return ""
     if slope <= 0:
         return "The probabilities point the wrong way."
@@ -125,9 +123,18 @@ def _calibration(scope: Scope) -> str:
 
 
 def _unshown(scope: Scope) -> str:
-    """Say which columns these rows do not show to matter."""
+    """Say which columns these rows do not show to matter, though the model may use them."""
     claimed = claimed_columns(scope.claimed)
     others = [name for name in scope.columns if name not in claimed]
     if not others or not claimed:
         return ""
-    return f"{opened(count(len(others), 'other column'))}: not shown to matter beside these."
+    used = [name for name in others if name in scope.used and not scope.guesses]
+    also = "" if not used else f", though the model uses {_some(used, others)}"
+    return f"{opened(count(len(others), 'other column'))}: not shown to matter beside these{also}."
+
+
+def _some(used: list[str], others: list[str]) -> str:
+    """Return which of some columns are used: all, or their names."""
+    if used == others:
+        return "them" if len(used) > 1 else "it"
+    return named(used)

@@ -3,12 +3,10 @@
 Trust has new rows, probabilities and parts of the table; using it has commands and thresholds.
 """
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsimon.report.document import Block, Cell, Code, Heading, Reference, Section, Table
+from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.findings import Honest, OuterFold, Roc
 from parsimon.report.sections._blocks import (
     Sentence,
@@ -16,16 +14,14 @@ from parsimon.report.sections._blocks import (
     note,
     number_cell,
     paragraph,
-    share_cell,
 )
 from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, percent
-from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
-from parsimon.report.sections.table.claims import certain, claimed_columns, suggested
+from parsimon.report.sections._scope import Scope, why_no_outer_folds
+from parsimon.report.sections.table.claims import certain, suggested
 from parsimon.report.sections.table.honesty import gain_sentence
 from parsimon.report.sections.table.rare_class import (
     leads_with_balance,
     rare_sentences,
-    usual_threshold,
 )
 from parsimon.structures import Claim
 
@@ -47,12 +43,13 @@ class ThresholdChoice:
 
 
 def operating_point(roc: Roc, threshold: float) -> ThresholdChoice:
-    """Return the point of a curve whose threshold is nearest."""
-    place = min(range(len(roc.thresholds)), key=lambda k: abs(roc.thresholds[k] - threshold))
+    """Return the point of a curve that calls most rows among those from a threshold on."""
+    reached = [k for k, least in enumerate(roc.thresholds) if least >= threshold]
+    place = max(reached, default=0)
     found = round(roc.tpr[place] * roc.n_positive)
     alarms = round(roc.fpr[place] * roc.n_negative)
     return ThresholdChoice(
-        threshold=roc.thresholds[place],
+        threshold=threshold,
         found=found,
         missed=roc.n_positive - found,
         false_alarms=alarms,
@@ -70,11 +67,11 @@ def cheapest_threshold(miss_costs: float) -> float:
 
 
 _SOURCES = {
-    "outer folds": "These checks rest on rows that were new: each was predicted by a search that "
-    "had not seen it.",
-    "leave-one-out": "These checks predict each row from the others, but the model was chosen with "
-    "all rows in view. They flatter it a little.",
-    "training rows": "These checks rest on the rows that the model was fitted to. They flatter it.",
+    "outer folds": "",
+    "leave-one-out": "Each row was predicted from the others, but the model was chosen with all "
+    "rows in view, which flatters it a little.",
+    "training rows": "These checks rest on the rows that the model was fitted to, which flatters "
+    "it.",
 }
 _NOMINAL = 0.95
 
@@ -82,12 +79,14 @@ _NOMINAL = 0.95
 def trust(scope: Scope) -> Section:
     """Return the section that says how far the model may be trusted."""
     blocks: list[Block] = []
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is not None:
-        rare = leads_with_balance(scope)
-        gain = rare_sentences(scope, honest) if rare else (gain_sentence(scope, honest),)
-        blocks.append(paragraph(*gain))
-    if not scope.study.structure_found:
+        gain: tuple[str, ...] = (_doubtful_gain(scope, honest),)
+        if leads_with_balance(scope):
+            gain = rare_sentences(scope, honest)
+        if any(gain):
+            blocks.append(paragraph(*gain))
+    if scope.guesses:
         same = "number" if scope.numeric else "probability"
         blocks.append(
             paragraph(
@@ -106,27 +105,31 @@ def trust(scope: Scope) -> Section:
     return Section(scope.anchor("checking"), "How far to trust it", tuple(blocks))
 
 
+def _doubtful_gain(scope: Scope, honest: Honest) -> str:
+    """Return what is gained over guessing, where the first screen leaves that open."""
+    if honest.gain.low > 0 and certain(scope.study.claims):
+        return ""
+    return gain_sentence(scope, honest)
+
+
 def _probabilities(scope: Scope) -> list[Block]:
-    checks = scope.study.checks
+    checks = scope.checks
     said: list[Sentence] = [_SOURCES[checks.source]]
     if checks.calibration or checks.calibration_slope is not None:
-        said += [*calibration_sentences(scope), _brier(scope)]
-    if checks.roc is not None:
-        said += _at_threshold(scope, operating_point(checks.roc, usual_threshold(scope)))
+        said += calibration_sentences(scope)
     return [paragraph(*said), *scope.figures(checks.calibration_picture, checks.roc_picture)]
 
 
 def calibration_sentences(scope: Scope) -> tuple[str, ...]:
     """Return whether probabilities can be taken at their word."""
-    checks = scope.study.checks
-    slope, intercept = checks.calibration_slope, checks.calibration_intercept
-    if slope is None or intercept is None:
+    checks = scope.checks
+    slope = checks.calibration_slope
+    if slope is None:
         return ("Too little varies here to judge the probabilities.",)
-    middle = 1 / (1 + math.exp(-intercept))
-    return (
-        f"{_slope_words(slope)} (calibration slope {decimal(slope, 2)}, where 1 is right).",
-        f"Where the model says 50{NARROW}%, {scope.positive} occurs in {percent(middle)} of cases.",
-    )
+    words = _slope_words(slope)
+    if checks.source == "outer folds":
+        words = f"On rows never seen {words[0].lower()}{words[1:]}"
+    return (f"{words} (calibration slope {decimal(slope, 2)}, where 1 is right).",)
 
 
 def _slope_words(slope: float) -> str:
@@ -137,36 +140,6 @@ def _slope_words(slope: float) -> str:
     if slope > 1.1:
         return "The probabilities are too timid: high ones could be higher and low ones lower"
     return "The probabilities are neither too bold nor too timid"
-
-
-def _brier(scope: Scope) -> str:
-    brier = scope.study.checks.brier
-    if brier is None:
-        return ""
-    share = scope.share
-    return (
-        f"The mean squared distance between probability and outcome (Brier score) is "
-        f"{decimal(brier, 3)}; guessing has {decimal(share * (1 - share), 3)}."
-    )
-
-
-def _at_threshold(scope: Scope, point: ThresholdChoice) -> tuple[Sentence, ...]:
-    n_positive, n_negative = point.found + point.missed, point.false_alarms + point.passed
-    called = point.found + point.false_alarms
-    precision = ""
-    if scope.rare and called:
-        precision = (
-            f"Of the {count(called, 'row')} that are called so, {percent(point.found / called)} "
-            f"are {scope.positive}."
-        )
-    return (
-        f"Called {scope.positive} from a probability of {decimal(point.threshold, 2)} on, "
-        f"{point.found:,} of {count(n_positive, 'such row')} are found "
-        f"({percent(point.found / max(1, n_positive))}), and {point.false_alarms:,} of "
-        f"{count(n_negative, 'other row')} are false alarms "
-        f"({percent(point.false_alarms / max(1, n_negative))}).",
-        precision,
-    )
 
 
 def coverage_sentence(coverage: float) -> str:
@@ -184,7 +157,7 @@ def coverage_sentence(coverage: float) -> str:
 
 def _numbers(scope: Scope) -> list[Block]:
     """Return the checks of a predicted number."""
-    checks = scope.study.checks
+    checks = scope.checks
     said = "The coverage of the intervals was not measured."
     if checks.coverage is not None:
         said = coverage_sentence(checks.coverage)
@@ -197,18 +170,18 @@ _MOST_NAMED = 8
 
 def stability(scope: Scope) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     """Return what came back on parts of the table, and what of them failed."""
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is None:
         return (
             (f"Parts of the table were not looked at, because {why_no_outer_folds(scope)}.",),
             (),
         )
-    said = (
+    said: tuple[Sentence, ...] = (
         _introduction(scope, honest),
         *again_sentences(scope, shapes=False),
-        _unclaimed(scope, honest),
-        _again(scope, honest),
     )
+    if scope.recommended is None:
+        said = (*said, _again(scope, honest))
     return said, _failures(honest)
 
 
@@ -270,35 +243,18 @@ def _parts(times: int, n: int) -> str:
     return f"{times or 'none'} of {n} parts"
 
 
-def _unclaimed(scope: Scope, honest: Honest) -> str:
-    """Say what else was used on parts of the table."""
-    n, claimed = len(honest.folds), set(claimed_columns(scope.claimed))
-    uses = Counter(name for fold in honest.folds for name in _columns(scope, fold))
-    others = [
-        f"{clean(name)} ({times} of {n})"
-        for name, times in sorted(uses.items(), key=lambda one: (-one[1], one[0]))
-        if name not in claimed
-    ]
-    if not others:
-        return ""
-    verb = "was" if len(others) == 1 else "were"
-    return f"Not claimed, but used on some parts, {verb} {joined(others, _MOST_NAMED)}."
-
-
 def _introduction(scope: Scope, honest: Honest) -> str:
     errors = [fold.error for fold in honest.folds]
     least, most = percent(min(errors)), percent(max(errors))
     ranged = f"wrong in {least if least == most else f'{least} to {most}'} of the rest"
     if scope.numeric:
         least, most = (percent(max(0.0, 1 - error)) for error in (max(errors), min(errors)))
-        ranged = f"explaining {least} to {most} of the variance of the rest"
-    return (
-        f"The whole search was run again on {_parts_of(len(honest.folds))} of the table, {ranged}."
-    )
-
-
-def _parts_of(n: int) -> str:
-    return f"{n} part" if n == 1 else f"{n} parts"
+        return (
+            f"Fitted again to {count(len(errors), 'part')} of the table, it explained {least} to "
+            f"{most} of the variance of the rest."
+        )
+    n = len(honest.folds)
+    return f"Fitted again to {count(n, 'part')} of the table, it was {ranged}."
 
 
 def _all(n: int) -> str:
@@ -308,18 +264,15 @@ def _all(n: int) -> str:
 def _again(scope: Scope, honest: Honest) -> str:
     """Say how often the structure of the whole table was found again."""
     n = len(honest.folds)
-    words = words_of(scope.study.model)
+    words = clean(scope.study.model.words)
     same = sum(clean(fold.words) == words for fold in honest.folds)
     if not scope.study.structure_found:
         return _nothing_again(same, n)
     if same == n:
         return "The same model was found on every part."
     if same == 0:
-        return (
-            "The very model of this report was found on no part: rely on what came back, not on "
-            "its form."
-        )
-    return f"The very model of this report was found on {same} of {n} parts."
+        return "The very model was found on no part: rely on what came back, not on its form."
+    return f"The very model was found on {same} of {n} parts."
 
 
 def _nothing_again(same: int, n: int) -> str:
@@ -354,29 +307,21 @@ _COSTS = (1.0, 5.0, 10.0)
 def how_to_use(scopes: tuple[Scope, ...]) -> Section:
     """Return the section about predicting new rows."""
     first = scopes[0]
-    found = [one for one in scopes if one.study.structure_found]
     blocks: list[Block] = []
-    if not found:
+    if first.guesses:
         blocks.append(note("caution", _constant(first)))
-    beyond: Sentence = ""
-    if found and len(scopes) == 1 and first.study.variables:
-        beyond = (
-            "Beyond the ranges in ",
-            Reference(first.anchor("table-variables")),
-            " its predictions are guesses.",
-        )
-    blocks.append(paragraph(*_commands(first), beyond))
-    if found and not first.numeric and len(scopes) == 1:
+    blocks.append(paragraph(*_commands(first)))
+    if not first.guesses and not first.numeric and len(scopes) == 1:
         blocks += _thresholds(first)
     return Section("use", "How to use the model", tuple(blocks))
 
 
 def _constant(scope: Scope) -> str:
     says = "the mean" if scope.numeric else "the shares of the classes"
-    return (
-        "These rows do not show that any column predicts it, so that the saved model is a "
-        f"constant: for every row it predicts {says}."
-    )
+    why = "These rows do not show that any column predicts it"
+    if any(study.structure_found for study in scope.findings.studies):
+        why = "No model is shown to predict better than guessing"
+    return f"{why}, so that the saved model is a constant: for every row it predicts {says}."
 
 
 def _commands(scope: Scope) -> tuple[Sentence, ...]:
@@ -385,19 +330,18 @@ def _commands(scope: Scope) -> tuple[Sentence, ...]:
     return (
         (
             Code("parsimon predict MODEL.skops TABLE"),
-            f" predicts {what} for a table of new rows, with the model that was saved beside this "
-            "report. In Python: ",
-            Code(
-                "from parsimon.statistician import load_model; "
-                f'load_model("MODEL.skops").{predict}(table)'
-            ),
+            f" predicts {what} of new rows with the saved model and warns of values beyond those "
+            "seen; ",
+            Code("--explain"),
+            " says why. In Python: ",
+            Code(f'parsimon.statistician.load_model("MODEL.skops").{predict}(table)'),
             ".",
         ),
     )
 
 
 def _thresholds(scope: Scope) -> list[Block]:
-    roc = scope.study.checks.roc
+    roc = scope.checks.roc
     if roc is None:
         return []
     anchor = scope.anchor("table-costs")
@@ -405,9 +349,8 @@ def _thresholds(scope: Scope) -> list[Block]:
         paragraph(
             f"It calls a row {scope.positive} from a probability of one half on.",
             _rare_threshold(scope),
-            f"If missing one row of {scope.positive} costs as much as c false alarms, call rows so "
-            "from 1/(1 + c) on:",
-            (Reference(anchor), " shows what that does."),
+            f"If missing one row of {scope.positive} costs as much as several false alarms, call "
+            "rows so earlier.",
         ),
         _cost_table(scope, roc, anchor),
     ]
@@ -440,14 +383,17 @@ def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
             (
                 Cell(_ratio(cost), order=cost),
                 number_cell(threshold),
-                share_cell(point.found / max(1, roc.n_positive)),
+                Cell(percent(point.found / max(1, roc.n_positive)), order=point.found),
                 count_cell(point.missed),
                 count_cell(point.false_alarms),
             )
         )
     return Table(
         anchor=anchor,
-        caption="Thresholds for different costs of errors.",
+        caption=f"What thresholds do on new rows: {count(roc.n_positive, 'row')} of "
+        f"{scope.positive}, {roc.n_negative:,} of {scope.negative}."
+        if scope.checks.source == "outer folds"
+        else "What thresholds do.",
         headings=(
             Heading("One miss costs", numeric=True),
             Heading("Threshold", numeric=True),

@@ -100,7 +100,7 @@ def brief(claims: Claims, nothing: str = DASH) -> str:
 
 def held_back(scope: Scope, claim: Claim) -> str:
     """Return what keeps a probable suggestion from being certain; empty for any other."""
-    if claim.certain or claim.probability < CERTAIN or scope.study.honest is None:
+    if claim.certain or claim.probability < CERTAIN or scope.honest is None:
         return ""
     return "; parts of the table do not bear it out"
 
@@ -174,14 +174,13 @@ def pairs_sentence(scope: Scope) -> str:
 
 
 def beyond_claims(scope: Scope) -> tuple[str, ...]:
-    """Say where the structure and the claims are not about the same columns."""
-    used = tuple(dict.fromkeys(map(scope.column, scope.study.model.variables)))
+    """Say where the model to use and the claims are not about the same columns."""
     claimed = claimed_columns(scope.claimed)
-    more = [name for name in used if name not in claimed]
-    less = [name for name in claimed if name not in used]
-    if not scope.study.structure_found:
+    if scope.guesses:
         return ()
+    more = [name for name in scope.used if name not in claimed]
+    less = [name for name in claimed if name not in scope.used]
     return (
-        f"The model also uses {named(more)}, not shown to matter." if more else "",
+        f"The model uses {named(more)}, not shown to matter." if more and not claimed else "",
         f"The model does without {named(less)}." if less else "",
     )

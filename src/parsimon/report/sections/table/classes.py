@@ -14,8 +14,9 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import Joint
-from parsimon.report.sections._blocks import bullets, count_cell, paragraph, share_cell
+from parsimon.report.sections._blocks import count_cell, paragraph
 from parsimon.report.sections._phrases import (
+    DASH,
     clean,
     count,
     named,
@@ -29,11 +30,9 @@ from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import (
     brief,
     certain,
-    certainties,
     claimed_columns,
-    nothing_shown,
+    listed,
     suggested,
-    suggestions,
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
 from parsimon.report.sections.table.pictures import column_figures
@@ -44,7 +43,7 @@ _MOST_PICTURES = 2
 
 def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
     """Return the joint answer: what predicts, how well, and who is mistaken for whom."""
-    joint = scopes[0].findings.joint
+    joint = scopes[0].joint
     if joint is None:
         why = why_no_outer_folds(scopes[0])
         missed = f"How well it does on new rows was not measured, because {why}."
@@ -52,7 +51,7 @@ def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
             paragraph((Strong(_headline(scopes)), f" {missed}")),
             KeyFigures((_n_classes(joint, scopes), size_figure(scopes[0]))),
         )
-    said = " ".join(one for one in joint_sentences(joint) if one)
+    said = " ".join(one for one in joint_sentences(scopes[0], joint) if one)
     return (
         paragraph((Strong(_headline(scopes)), f" {said}"), rival_sentence(scopes[0])),
         _key_figures(scopes, joint),
@@ -79,46 +78,39 @@ def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
 
 def each_class(scopes: tuple[Scope, ...]) -> Section:
     """Return the section with a short part on each class."""
-    said = "Each class was asked for against all others."
     return Section(
         "classes",
         "Class by class",
-        (paragraph(said), _overview(scopes)),
-        tuple(_class(one) for one in scopes),
+        (_overview(scopes),),
+        tuple(found for one in scopes if (found := _class(one)) is not None),
     )
 
 
-def _class(scope: Scope) -> Section:
-    """Return the part on one class: what tells it from the others, with a picture."""
-    blocks: list[Block] = []
-    claims = tuple(one for one in scope.study.claims if one.kind != "shape" or one.certain)
-    sure = certainties(claims)
-    perhaps = suggestions(claims, parts=scope.study.honest is not None)
-    if not sure and not perhaps:
-        blocks.append(paragraph(nothing_shown(scope)))
-    if sure:
-        blocks += [paragraph("Beyond doubt:"), bullets(*sure)]
-    if perhaps:
-        blocks += [paragraph("Suggested, not certain:"), bullets(*perhaps)]
-    columns = claimed_columns([one for one in scope.claimed if one.kind == "variable"])
+def _class(scope: Scope) -> Section | None:
+    """Return the part on one class, with pictures; None if nothing tells it from the others."""
+    claims = [one for one in scope.claimed if one.kind != "shape"]
+    if not claims:
+        return None
+    columns = claimed_columns([one for one in claims if one.kind == "variable"])
     shown = [figure for name in columns for figure in column_figures(scope, name)]
     return Section(
         scope.anchor("class"),
         f"{scope.positive} against all others",
-        (*blocks, *shown[:_MOST_PICTURES]),
+        (paragraph(f"{listed(claims)}."), *shown[:_MOST_PICTURES]),
     )
 
 
-def joint_sentences(joint: Joint) -> tuple[str, ...]:
+def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     """Return how often the most probable class is wrong."""
     rows, honesty = "On rows never seen", ""
     if joint.source == "leave-one-out":
         rows = "With each row left out in turn"
         honesty = "This is a little optimistic, since the models were chosen with all rows."
+    whose = "" if scope.recommended is None else f" by the {clean(scope.recommended.name)}"
     return (
-        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')} was wrong "
-        f"in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-        f"{share_range(joint.error)}); calling every row by the commonest class is wrong in "
+        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')}{whose} is "
+        f"wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
+        f"{share_range(joint.error)}); guessing is wrong in "
         f"{percent(joint.baseline_error.estimate)}.",
         honesty,
         _commonest_slip(joint),
@@ -143,7 +135,7 @@ def _commonest_slip(joint: Joint) -> str:
 
 
 def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
-    where = "on rows never seen" if joint.source == "outer folds" else "leave-one-out"
+    where = "on new rows" if joint.source == "outer folds" else "leave-one-out"
     label = "honest error" if joint.source == "outer folds" else "optimistic error"
     error, guess = joint.error, percent(joint.baseline_error.estimate)
     return KeyFigures(
@@ -191,24 +183,20 @@ def _overview(scopes: tuple[Scope, ...]) -> Table:
         headings=(
             Heading("Class"),
             Heading("Rows", numeric=True),
-            Heading("Honest error", numeric=True, help="On rows that the search never saw."),
+            Heading("Wrong", numeric=True, help="Honest error of telling it from the others."),
             Heading("Guessing", numeric=True),
-            Heading(
-                "Beyond doubt", help="Columns that matter with near certainty; pairs interact."
-            ),
-            Heading("Suggested", help="Columns that probably matter; pairs that may interact."),
+            Heading("Beyond doubt", help="Columns that matter; pairs interact."),
+            Heading("Suggested"),
         ),
         rows=tuple(
             (
                 Cell(clean(one.study.positive)),
                 count_cell(one.study.n_positive),
-                share_cell(
-                    math.nan if one.study.honest is None else one.study.honest.error.estimate
-                ),
-                share_cell(
+                _share(math.nan if one.honest is None else one.honest.error.estimate),
+                _share(
                     one.study.baseline.error
-                    if one.study.honest is None
-                    else one.study.honest.baseline_error.estimate
+                    if one.honest is None
+                    else one.honest.baseline_error.estimate
                 ),
                 Cell(brief(certain(one.study.claims))),
                 Cell(brief(suggested(one.study.claims))),
@@ -216,3 +204,7 @@ def _overview(scopes: tuple[Scope, ...]) -> Table:
             for one in scopes
         ),
     )
+
+
+def _share(share: float) -> Cell:
+    return Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)

@@ -4,8 +4,14 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import ComparedModel, Findings, ModelComparison
-from parsimon.report.sections._blocks import Sentence, count_cell, number_cell, paragraph
+from parsimon.report.findings import (
+    ComparedModel,
+    Findings,
+    Interval,
+    ModelComparison,
+    ReportFindings,
+)
+from parsimon.report.sections._blocks import Sentence, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
     clean,
@@ -15,77 +21,82 @@ from parsimon.report.sections._phrases import (
     percent,
     percent_range,
     points,
-    share_range,
+    short,
     spelled,
 )
-from parsimon.report.sections._scope import figures, shown
+from parsimon.report.sections._scope import Scope, described_name, figures, misses, the
 
 _ANCHOR, _TABLE = "models", "table-models"
-# The column of the table that numbers do not have.
-_LOG_LOSS = 2
 _FEW = 3
 
 
 def which_model(findings: Findings) -> Iterator[Section]:
     """Yield the section about all models; nothing if they were not compared."""
     found = findings.comparison
-    if found is None:
-        return
+    if found is not None:
+        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+
+
+def models_section(
+    findings: ReportFindings, found: ModelComparison, saved: Sequence[str], unit: float
+) -> Section:
+    """Return the section about all models.
+
+    saved: Sentences on which one the file holds.
+    unit: What guessing misses numbers by, in the unit of the target.
+    """
     blocks: list[Block] = [
-        paragraph(*choice_sentences(found)),
-        paragraph(_saved(findings, found), shown(findings, found.picture, _shows(found))),
+        paragraph(*choice_sentences(found, unit), *saved),
         *figures(findings, found.picture),
-        _table(found),
+        _table(found, unit),
     ]
     if found.left_out:
         blocks.append(paragraph(*_left_out(found)))
-    yield Section(_ANCHOR, "Which model to use", tuple(blocks))
+    return Section(_ANCHOR, "Which model to use", tuple(blocks))
 
 
-def choice_sentences(found: ModelComparison) -> tuple[Sentence, ...]:
+def guess_miss(findings: Findings) -> float:
+    """Return the root mean squared error of guessing, in the unit of the target."""
+    honest = Scope(findings=findings).honest
+    whole = Interval(estimate=1.0, low=1.0, high=1.0)
+    return math.nan if honest is None else misses(honest, whole).estimate
+
+
+def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
     best, chosen = found.best, found.recommended
     level = [one for one in found.models if one.is_level and one is not best]
-    asked = _opened(f"{spelled(len(found.models), 'model')} answered on rows that none had seen.")
+    asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
     if best is chosen:
         alone = (
             "no other can be told to be as good"
             if not level
             else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
         )
-        return (
-            asked,
-            (
-                "The best is also the one to use: ",
-                Strong(_the(chosen)),
-                f" ({_does(found, chosen)}, {_size(chosen)}); {alone}.",
-            ),
-        )
+        return (asked, ("the best is also the one to use: ", Strong(the(chosen)), f"; {alone}."))
     return (
         asked,
-        f"The best is {_the(best)}: {_does(found, best)}, {_size(best)}.",
-        f"{_opened(_named(level))} cannot be told from it by these rows.",
+        f"the best is {the(best)}; {_named(level)} cannot be told from it.",
         (
-            "Within one standard error of the best, the simplest is ",
-            Strong(_the(chosen)),
-            f" ({_does(found, chosen)}, {_size(chosen)}): ",
+            "The simplest within one standard error of the best is ",
+            Strong(the(chosen)),
+            ": ",
             Strong("use that one."),
         ),
-        _price(found, best, chosen),
+        _price(found, best, chosen, unit),
     )
 
 
-def recommended_line(findings: Findings) -> str:
+def recommended_line(found: ModelComparison | None, unit: float) -> str:
     """Return in one sentence which model to use; nothing if none were compared."""
-    found = findings.comparison
     if found is None:
         return ""
     best, chosen = found.best, found.recommended
-    said = f"Use {_the(chosen)} ({_does(found, chosen)}, {count(round(chosen.size), 'bit')})"
+    said = f"Use {the(chosen)} ({_does(found, chosen, unit)}, {count(round(chosen.size), 'bit')})"
     if best is chosen:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
-    return f"{said}: the simplest within one standard error of the best, {_the(best)} " + (
-        f"({_does(found, best)}, {count(round(best.size), 'bit')})."
+    return f"{said}: the simplest within one standard error of the best, {the(best)} " + (
+        f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
     )
 
 
@@ -96,116 +107,115 @@ def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str
     return "what is simpler among them is more than one standard error worse"
 
 
-def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel) -> str:
+def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, unit: float) -> str:
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
+    bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
+    if found.metric == "variance left":
+        off, least = _off(chosen, unit), _off(best, unit)
+        return f"It is off by {off} instead of {least} on average, but {bits}."
+    worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
     if found.metric == "log loss":
         worse = f"{decimal(gap.estimate, 3)} in log loss (at most {decimal(gap.high, 3)})"
-    else:
-        worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
-    times = best.size / chosen.size if chosen.size > 0 else math.inf
-    smaller = f"{times:,.0f} times" if times >= 2 else f"{percent(1 - 1 / max(times, 1e-9))}"
-    return f"It may be worse by {worse}, and it is {smaller} smaller."
+    return f"It may be worse by {worse}, but {bits}."
 
 
-def _the(model: ComparedModel) -> str:
-    name = clean(model.name)
-    bare = model.family in ("own", "guessing") or name.endswith("boosting")
-    return name if bare else f"the {name}"
+def _off(model: ComparedModel, unit: float) -> str:
+    """Return by how much a model misses numbers, in the unit of the target."""
+    miss = unit * math.sqrt(max(0.0, model.error.estimate))
+    return DASH if math.isnan(miss) else short(miss)
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
     """Return a few models by name, many by their number."""
     if len(models) > _FEW:
         return spelled(len(models), "other")
-    return joined([_the(one) for one in models])
+    return joined([the(one) for one in models])
 
 
 def _opened(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _does(found: ModelComparison, model: ComparedModel) -> str:
+def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
     if found.metric == "variance left":
-        return f"{percent(model.error.estimate)} of the variance left unexplained"
+        return f"off by {_off(model, unit)} on average"
     said = f"wrong in {percent(model.error.estimate)}"
     if found.metric == "log loss" and not math.isnan(model.log_loss):
         said += f", log loss {decimal(model.log_loss, 3)}"
     return said
 
 
-def _size(model: ComparedModel) -> str:
-    return f"{clean(model.size_words)}, {count(round(model.size), 'bit')}"
-
-
-def _saved(findings: Findings, found: ModelComparison) -> str:
-    """Say which model the file holds, where it is not the one that the page describes."""
+def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
+    """Say which model the file holds, and what of the page is about another."""
     chosen = found.recommended
-    said = f"The saved model is {_the(chosen)}, fitted to all rows."
     if chosen.name == described_name(findings):
-        return said
+        return ("It is saved beside this report.",)
     if chosen.family == "guessing":
-        return f"{said} It predicts the same for every row."
+        return (
+            "It is saved beside this report, and predicts the same for every row; the curves are "
+            f"those of the {clean(described_name(findings))}.",
+        )
+    own = "errors"
+    if len(findings.studies) == 1:
+        own = (
+            "errors and rows"
+            if findings.table.task == "regression"
+            else f"{own}, rows and thresholds"
+        )
     return (
-        f"{said} What follows describes the {clean(described_name(findings))}, which can be drawn."
+        f"It is saved beside this report; {own} on this page are its own. What matters, and the "
+        f"curves, are told by the {clean(described_name(findings))}.",
     )
 
 
-def described_name(findings: Findings) -> str:
-    """Return who the rest of the report is about, as the table of models has it."""
-    family = findings.studies[0].search.family
-    models = () if findings.comparison is None else findings.comparison.models
-    named = [one.name for one in models if one.key == "gp" or one.name == family]
-    return named[0] if named else family
-
-
-def _shows(found: ModelComparison) -> str:
-    del found
-    return "shows what each model costs to write down and what that buys"
-
-
-def _table(found: ModelComparison) -> Table:
-    numbers = found.metric == "variance left"
-    error = "Variance left" if numbers else "Wrong answers"
-    headings: tuple[Heading, ...] = (
-        Heading("Model", help="Rivals are scikit-learn's, tuned on the training rows."),
-        Heading(error, numeric=True, help="On rows that no model had seen, with 95 % interval."),
-        Heading("Log loss", numeric=True, help="How good the probabilities are; less is better."),
-        Heading("Worse than the best by", numeric=True, help="On the same rows, with interval."),
-        Heading("Columns", numeric=True, help="Columns of the table that it uses."),
-        Heading("Made of"),
-        Heading("Bits", numeric=True, help="To write the model down, if one has the columns."),
-    )
-    rows = tuple(_row(found, one) for one in found.models)
+def _table(found: ModelComparison, unit: float) -> Table:
+    numbers, rare = found.metric == "variance left", found.metric == "log loss"
+    error = Heading("Wrong", numeric=True, help="Share of rows that no model had seen.")
+    also: tuple[Heading, ...] = ()
     if numbers:
-        headings = (*headings[:_LOG_LOSS], *headings[_LOG_LOSS + 1 :])
-        rows = tuple((*row[:_LOG_LOSS], *row[_LOG_LOSS + 1 :]) for row in rows)
+        error = Heading("Typical miss", numeric=True, help="Root mean square, on new rows.")
+        also = (Heading("Explains", numeric=True, help="Share of the variance."),)
+    if rare:
+        also = (Heading("Log loss", numeric=True, help="Of probabilities; less is better."),)
+    behind = "95 % interval, on the same rows"
     return Table(
         anchor=_TABLE,
-        caption="All models on the same new rows, the best first; the recommended one in bold.",
-        headings=headings,
-        rows=rows,
+        caption="All models, the best first.",
+        headings=(
+            Heading("Model"),
+            error,
+            *also,
+            Heading(
+                "Worse than the best by",
+                numeric=True,
+                help=f"{behind}; share of the variance." if numbers else f"{behind}.",
+            ),
+            Heading("Made of"),
+            Heading("Bits", numeric=True, help="To write the model down."),
+        ),
+        rows=tuple(_row(found, one, unit) for one in found.models),
         emphasised=tuple(k for k, one in enumerate(found.models) if one.family == "guessing"),
     )
 
 
-def _row(found: ModelComparison, model: ComparedModel) -> tuple[Cell, ...]:
-    strong = model.recommended
-    marks = [word for word, is_so in (("recommended", strong), ("best", model.is_best)) if is_so]
-    name = clean(model.name) + (f" ({', '.join(marks)})" if marks else "")
-    ends = percent_range(model.error)
-    if found.metric != "variance left":
-        ends = share_range(model.error)
-    made = clean(model.size_words).partition(", ")[2]
+def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cell, ...]:
+    strong, error = model.recommended, model.error.estimate
+    name = clean(model.name) + (" (use this)" if strong else "")
+    made = clean(model.size_words).replace("variable", "column").replace(" of the table", "")
     finite = math.isfinite(model.size)
+    figure = Cell(percent(error), order=error, strong=strong)
+    also: tuple[Cell, ...] = ()
+    if found.metric == "variance left":
+        figure = Cell(_off(model, unit), order=error, strong=strong)
+        also = (Cell(percent(max(0.0, 1 - error)), order=1 - error),)
+    if found.metric == "log loss":
+        also = (number_cell(model.log_loss, 3),)
     return (
         Cell(name, strong=strong),
-        Cell(
-            f"{percent(model.error.estimate)} ({ends})", order=model.error.estimate, strong=strong
-        ),
-        number_cell(model.log_loss, 3),
+        figure,
+        *also,
         Cell(_difference(found, model), order=model.difference.estimate),
-        count_cell(model.variables),
         Cell(made),
         Cell(f"{model.size:,.0f}" if finite else DASH, order=model.size if finite else None),
     )
@@ -216,8 +226,8 @@ def _difference(found: ModelComparison, model: ComparedModel) -> str:
         return DASH
     gap = model.difference
     if found.metric == "log loss":
-        return f"{decimal(gap.estimate, 3)} ({decimal(gap.low, 3)} to {decimal(gap.high, 3)})"
-    return f"{decimal(100 * gap.estimate, 1)} ({percent_range(gap)})"
+        return f"{decimal(gap.low, 3)} to {decimal(gap.high, 3)}"
+    return percent_range(gap)
 
 
 def _left_out(found: ModelComparison) -> Iterator[str]:

@@ -12,9 +12,8 @@ from parsimon.report.sections._phrases import (
     quoted,
     spelled,
 )
-from parsimon.report.sections._run import run_facts
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.treatments import treatment_sentences
+from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
 
 _MOST_CLASSES = 12
 
@@ -31,9 +30,9 @@ def subtitle(findings: Findings) -> str:
 
 
 def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
-    """Return the lines about the run: what is said, and its value."""
-    said = ("Date", "Time taken", "Seed", "Version")
-    return tuple((name, value) for name, value in run_facts(findings.run) if name in said)
+    """Return no lines about the run: Methods ends with them."""
+    del findings
+    return ()
 
 
 def the_table(scope: Scope) -> Section:
@@ -41,13 +40,13 @@ def the_table(scope: Scope) -> Section:
     table = scope.findings.table
     n = table.n_missing
     missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
-    done = treatment_sentences(table.treatments)
+    done = treatment_sentences([one for one in table.treatments if one.kind not in DOUBTFUL])
     blocks: list[Block] = [
         paragraph(
             _size(table),
             _question(scope),
             missing if n else "No cell is missing.",
-            "" if n or done else "Nothing had to be done to the table.",
+            "" if n or table.treatments else "Nothing had to be done to the table.",
         ),
         *((bullets(*done),) if done else ()),
         *scope.figures(table.picture),
@@ -83,8 +82,7 @@ def _question(scope: Scope) -> str:
         )
     study = scope.study
     return (
-        f"The question is what tells {scope.positive} ({count(study.n_positive, 'row')}, "
-        f"{percent(study.n_positive / total)}) from {scope.negative} "
-        f"({count(study.n_negative, 'row')}, {percent(study.n_negative / total)}) in the column "
-        f"{scope.target}."
+        f"In the column {scope.target}, {count(study.n_positive, 'row')} "
+        f"({percent(study.n_positive / total)}) are {scope.positive} and {study.n_negative:,} "
+        f"({percent(study.n_negative / total)}) {scope.negative}."
     )

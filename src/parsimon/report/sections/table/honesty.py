@@ -14,6 +14,7 @@ from parsimon.report.sections._phrases import (
     NARROW,
     clean,
     count,
+    decimal,
     ends,
     named,
     number_range,
@@ -25,9 +26,15 @@ from parsimon.report.sections._phrases import (
     short,
     sureness,
 )
-from parsimon.report.sections._scope import Scope, why_no_outer_folds
+from parsimon.report.sections._scope import (
+    Scope,
+    described_name,
+    explained,
+    misses,
+    the,
+    why_no_outer_folds,
+)
 from parsimon.report.sections.table.claims import certain, claimed_columns
-from parsimon.report.sections.table.families import described_name
 from parsimon.report.sections.table.rare_class import (
     better_log_loss,
     leads_with_balance,
@@ -37,32 +44,16 @@ from parsimon.report.sections.table.rare_class import (
 )
 
 
-def explained(error: Interval) -> Interval:
-    """Return the share of the variance that is explained, from the share that is not."""
-    return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
-
-
-def misses(honest: Honest, error: Interval) -> Interval:
-    """Return a share of the variance as a root mean squared error in the unit of the target."""
-    if not honest.error.estimate > 0:
-        return replace(error, estimate=math.nan, low=math.nan, high=math.nan)
-    scale = honest.root_mean_square / math.sqrt(honest.error.estimate)
-    low, middle, high = (
-        scale * math.sqrt(max(0.0, share)) for share in (error.low, error.estimate, error.high)
-    )
-    return replace(error, estimate=middle, low=low, high=high)
-
-
 def key_figures(scope: Scope) -> KeyFigures:
     """Return four numbers: the error, guessing's, the AUC or the share explained, and the size."""
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is not None and leads_with_balance(scope):
         return KeyFigures(rare_key_figures(scope, honest))
     if honest is None:
         return KeyFigures((*_optimistic(scope), *_area(scope), size_figure(scope)))
     if scope.numeric:
         return KeyFigures((*_number_figures(honest), size_figure(scope)))
-    seen = f"{share_range(honest.error)}, on rows never seen"
+    seen = f"{share_range(honest.error)}, on new rows"
     return KeyFigures(
         (
             KeyFigure(percent(honest.error.estimate), "honest error", seen),
@@ -81,16 +72,16 @@ def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
     ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
     share, own = explained(honest.error), short(honest.root_mean_square)
     return (
-        KeyFigure(own, "typical miss", f"root mean square; {ends(ours)}, on rows never seen"),
+        KeyFigure(own, "typical miss", f"root mean square; {ends(ours)}, on new rows"),
         KeyFigure(
             DASH if math.isnan(guess.estimate) else short(guess.estimate),
             "guessing’s miss",
-            "predicting the mean for every row",
+            "always the mean",
         ),
         KeyFigure(
             percent(max(0.0, share.estimate)),
             "of the variance explained",
-            f"{percent_range(share)}, on rows never seen",
+            percent_range(share),
         ),
     )
 
@@ -104,30 +95,27 @@ def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
     else:
         label, value = "optimistic error", own
         others = () if math.isnan(guess) else (_guessing(scope, guess),)
-    if math.isnan(own) or not scope.study.structure_found:
+    if math.isnan(own) or scope.guesses:
         return others
     return (KeyFigure(percent(value), label, "no honest error was measured"), *others)
 
 
 def _area(scope: Scope) -> tuple[KeyFigure, ...]:
-    honest, roc = scope.study.honest, scope.study.checks.roc
+    honest, roc = scope.honest, scope.checks.roc
     if honest is not None and honest.auc is not None:
-        auc, where = honest.auc, "on rows never seen"
+        auc, where = honest.auc, ""
     elif roc is not None and scope.study.structure_found:
-        auc, where = roc.auc, scope.study.checks.source
+        auc, where = roc.auc, f", {scope.checks.source}"
     else:
         return ()
-    return (
-        KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{number_range(auc)}, {where}"),
-    )
+    return (KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{number_range(auc)}{where}"),)
 
 
 def size_figure(scope: Scope) -> KeyFigure:
     """Return how large the table is, and how many of its columns are used."""
     table = scope.findings.table
-    used = {
-        scope.column(name) for study in scope.findings.studies for name in study.model.variables
-    }
+    places = range(len(scope.findings.studies))
+    used = {name for place in places for name in replace(scope, place=place).used}
     n = table.n_columns - 1
     detail = f"{len(used)} of {count(n, 'column')} used" if used else "no column is used"
     return KeyFigure(f"{table.n_rows_used:,}{NARROW}×{NARROW}{n:,}", "rows × columns", detail)
@@ -141,13 +129,13 @@ def _commoner(scope: Scope) -> str:
 
 def how_well(scope: Scope) -> str:
     """Return in a sentence how good the answer is on new rows, how surely, beside guessing."""
-    honest = scope.study.honest
+    honest = scope.honest
     if honest is None:
         return _unmeasured(scope)
     if leads_with_balance(scope) and honest.auc is not None:
         return (
             f"{opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and one "
-            f"of {scope.negative}, the first gets the higher probability in "
+            f"of {scope.negative}, {_subject(scope)} gives the first the higher probability in "
             f"{percent(honest.auc.estimate)} of cases ({sureness(honest.auc)} "
             f"{percent_range(honest.auc)}), where guessing has 50{NARROW}%."
         )
@@ -156,7 +144,7 @@ def how_well(scope: Scope) -> str:
         off = short(honest.root_mean_square)
         known = not math.isnan(guess.estimate)
         return (
-            f"On rows never seen, predictions of {scope.target} are off by {off} on average (root "
+            f"On rows never seen {_subject(scope)} is off by {off} on average (root "
             f"mean square{f', {sureness(ours)} {ends(ours)}' if known else ''}); "
             f"{_share_words(explained(honest.error))}."
             + (f" Predicting the mean is off by {short(guess.estimate)}" if known else "")
@@ -164,10 +152,16 @@ def how_well(scope: Scope) -> str:
         )
     error = honest.error
     return (
-        f"On rows never seen the model is wrong in {percent(error.estimate)} of cases "
+        f"On rows never seen {_subject(scope)} is wrong in {percent(error.estimate)} of cases "
         f"({sureness(error)} {share_range(error)}); guessing is wrong in "
         f"{percent(honest.baseline_error.estimate)}{_doubt(honest)}."
     )
+
+
+def _subject(scope: Scope) -> str:
+    """Return whose figures these are."""
+    found = scope.recommended
+    return "the model" if found is None else f"the {clean(found.name)}, the model to use,"
 
 
 def _share_words(share: Interval) -> str:
@@ -194,24 +188,27 @@ def _unmeasured(scope: Scope) -> str:
 
 
 def rival_sentence(scope: Scope) -> str:
-    """Return how the best rival does on the same rows; nothing if none was asked."""
-    found, honest = scope.findings.comparison, scope.study.honest
+    """Return how the best of the other models does on the same rows; nothing if none was asked."""
+    found, honest = scope.findings.comparison, scope.honest
+    name = described_name(scope.findings) if scope.recommended is None else scope.recommended.name
     models = () if found is None else found.models
-    rivals = [one for one in models if one.is_rival]
-    ours = [one for one in models if one.name == described_name(scope.findings)]
-    if not rivals or not ours or honest is None:
+    ours = next((one for one in models if one.name == name), None)
+    others = [one for one in models if one.name != name and one.family != "guessing"]
+    if not others or ours is None or honest is None:
         return ""
-    rival = rivals[0]
-    if rival.is_level and ours[0].is_level:
+    rival = others[0]
+    if rival.is_level and ours.is_level:
         beside = "which cannot be told apart"
-    elif rival.error.estimate < ours[0].error.estimate:
+    elif rival.error.estimate < ours.error.estimate:
         beside = "which is better"
     else:
         beside = "which is worse"
     size = f"is wrong in {percent(rival.error.estimate)}"
+    if leads_with_balance(scope) and not math.isnan(rival.log_loss + honest.log_loss):
+        size = f"has a log loss of {decimal(rival.log_loss, 3)}, not {decimal(honest.log_loss, 3)}"
     if scope.numeric:
         size = f"is off by {short(misses(honest, rival.error).estimate)}"
-    return f"The best rival, {clean(rival.name)}, {size}, {beside}."
+    return f"Its best rival, {the(rival)}, {size}, {beside}."
 
 
 def honest_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
@@ -276,7 +273,7 @@ def _better_probabilities(scope: Scope, honest: Honest) -> str:
 
 def _believed(scope: Scope, honest: Honest) -> str:
     error = scope.study.model.error
-    if math.isnan(error) or not scope.study.structure_found:
+    if math.isnan(error) or not scope.study.structure_found or scope.recommended is not None:
         return ""
     own = percent(1 - error) if scope.numeric and error < 1 else percent(error)
     what = " explained" if scope.numeric else ""
@@ -293,7 +290,10 @@ def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:
     why = why_no_outer_folds(scope)
     worse = "expect worse on new rows" if scope.numeric else "expect more errors on new rows"
     return (
-        (Strong("No honest error was measured"), f", because {why}: {worse}."),
+        (
+            Strong("No honest error was measured"),
+            f" and no other model asked, because {why}: {worse}.",
+        ),
         ("Run it with ", Code("--outer 5"), " and without ", Code("--fast"), " to measure one.")
         if skipped
         else "",

@@ -3,10 +3,18 @@
 import math
 
 from parsimon.report.document import Block, Code, Section
-from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
+from parsimon.report.findings import Findings, KernelSearchFindings, RunFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
-from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, spelled
-from parsimon.report.sections._run import again, options, software
+from parsimon.report.sections._phrases import (
+    NARROW,
+    clean,
+    count,
+    decimal,
+    duration,
+    joined,
+    spelled,
+)
+from parsimon.report.sections._run import again, software
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections._works import in_full
 from parsimon.structures.claims import CERTAIN
@@ -29,8 +37,6 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Hensman et al. 2015"] * is_sparse(findings)
     short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
-    if findings.table.task == "classification":
-        short += ["DeLong et al. 1988"]
     return tuple(short)
 
 
@@ -59,13 +65,7 @@ _BASES = {
     "matern": "rougher functions (Matérn)",
     "rq": "functions with several scales (RQ)",
 }
-_ENDINGS = {
-    "depth": "the greatest number of terms was reached",
-    "no_improvement": "no larger structure was better",
-    "exhausted": "there was nothing left to try",
-    "time_limit": "the time was up",
-    "interrupt": "it was interrupted",
-}
+_CUT_SHORT = {"time_limit": "the time was up", "interrupt": "it was interrupted"}
 _SKIPPED = {
     "outer folds": "the outer folds (hence no honest error and nothing about stability)",
     "interactions": "the comparison of interactions with sums",
@@ -80,10 +80,8 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
         *_kernels(first),
         paragraph(*_measures(first), *(_classes(first) if len(scopes) > 1 else ())),
     ]
-    if len(scopes) == 1:
-        blocks.append(paragraph(*_chosen(first), *_course(first)))
-        blocks += first.figures(first.study.search.picture)
-    blocks.append(paragraph(options(run), _skipped(first.findings), software(run)))
+    course = _course(first) if len(scopes) == 1 else ()
+    blocks.append(paragraph(*course, _skipped(first.findings), _made(run)))
     blocks += again(run)
     return Section("methods", "Methods", tuple(blocks), folded=True)
 
@@ -97,7 +95,7 @@ def _chosen(scope: Scope) -> tuple[Sentence, ...]:
     evidence = ""
     if math.isfinite(gain):
         evidence = f"; its log Bayes factor against a constant is {decimal(gain, 1)}"
-    return (("The model is ", Code(clean(model.expression)), f"{evidence}."),)
+    return (("Its model is ", Code(clean(model.expression)), f"{evidence}."),)
 
 
 def _kernels(scope: Scope) -> tuple[Block, ...]:
@@ -106,8 +104,11 @@ def _kernels(scope: Scope) -> tuple[Block, ...]:
     if not isinstance(search, KernelSearchFindings):
         return ()
     return (
-        paragraph(*_model(scope, search)),
-        paragraph(*_search(scope, search)),
+        paragraph(
+            *_model(scope, search),
+            *_search(scope, search),
+            *(() if scope.several else _chosen(scope)),
+        ),
         paragraph(*_claims(scope)),
     )
 
@@ -116,8 +117,8 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     inference = clean(search.inference)
     if scope.numeric:
         model = (
-            f"A Gaussian process (Rasmussen and Williams 2006) models {scope.target} as an unknown "
-            "function of the columns plus noise; the posterior is exact."
+            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006): an unknown "
+            "function of the columns plus noise."
         )
     else:
         work = ""
@@ -126,9 +127,8 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
         elif "laplace" in inference.lower():
             work = " (Williams and Barber 1998)"
         model = (
-            "A Gaussian process (Rasmussen and Williams 2006) gives each row a score, and a probit "
-            f"function turns it into a probability; the posterior is approximated by "
-            f"{inference}{work}."
+            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006) by "
+            f"{inference}{work}: a score, turned into a probability by a probit function."
         )
     sparse = ""
     if is_sparse(scope.findings):
@@ -138,31 +138,36 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
+    joins = f"joins (Duvenaud et al. 2013; He 2016) {bases} of single columns"
+    by = f"by {scope.guide} on {count(search.n_folds, 'fold')}"
+    if search.depth < 2:
+        return (f"It {joins} that are more probable than not, judged {by}.",)
     return (
-        "Its kernel was found by a search (Duvenaud et al. 2013; He 2016) that joins "
-        f"{bases} of single columns by sum or product, at most {spelled(search.depth)}, keeping "
-        f"the best {spelled(search.beam)} of each size, by {scope.guide} on "
-        f"{count(search.n_folds, 'fold')}; hyperparameters have the greatest marginal likelihood.",
+        f"It {joins} by sum or product, at most {spelled(search.depth)}, keeping the best "
+        f"{spelled(search.beam)} of each size, {by}.",
     )
 
 
 _RULES = {
-    "supported": "The model holds what is more probable than not.",
-    "one_se": "The model is the simplest within one standard error of the least {guide} (Breiman "
+    "one_se": "Its model is the simplest within one standard error of the least {guide} (Breiman "
     "et al. 1984), and is not a claim in itself.",
-    "least_error": "The model is that of the least {guide}, and is not a claim in itself.",
+    "least_error": "Its model is that of the least {guide}, and is not a claim in itself.",
 }
 
 
 def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
-    if scope.study.honest is not None:
+    if scope.honest is not None:
         folds = "What the outer folds do not bear out is only suggested."
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
         f"and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, from one "
-        "half on suggested.",
+        "half on suggested. A line is straight in the score, not in the probability."
+        if not scope.numeric
+        else "A claim’s probability is that of all structures tried which hold it, weighed by "
+        f"evidence and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, "
+        "from one half on suggested.",
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
@@ -170,21 +175,17 @@ def _claims(scope: Scope) -> tuple[str, ...]:
 
 def _measures(scope: Scope) -> tuple[str, ...]:
     honest = ""
-    if scope.study.honest is not None:
+    if scope.honest is not None:
         honest = (
-            "For the honest error everything, from filling cells to the search, is done again "
-            "without the rows that are then predicted; its interval allows for their dependence "
-            "(Bates et al. 2023)."
+            "For the honest error everything, from filling cells on, is done again without the "
+            "rows that are then predicted (Bates et al. 2023)."
         )
     sure = ""
     if isinstance(scope.study.search, KernelSearchFindings):
-        sure = (
-            "How sure a rise or fall is, is the posterior probability of the average slope’s sign."
-        )
+        sure = "A rise or fall is as sure as the sign of the average slope."
     if scope.numeric:
         return (honest, sure)
-    curves = "The interval of the AUC follows DeLong et al. (1988)."
-    return (honest, sure, curves)
+    return (honest, sure)
 
 
 def _classes(scope: Scope) -> tuple[str, ...]:
@@ -197,11 +198,16 @@ def _classes(scope: Scope) -> tuple[str, ...]:
 
 def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
-    why = _ENDINGS.get(search.stopped_by, f"of this: {clean(search.stopped_by)}")
-    return (
-        f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}, "
-        f"cross-validated {search.n_cross_validated:,} of them, and ended because {why}.",
-    )
+    judged = f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}"
+    why = _CUT_SHORT.get(search.stopped_by)
+    if why is not None:
+        return (f"{judged} until {why}.",)
+    return (f"{judged}.",) if scope.n_rows < scope.findings.table.n_rows_used else ()
+
+
+def _made(run: RunFindings) -> str:
+    """Return the seed, the versions and the time."""
+    return f"Seed {run.seed}; {software(run).removesuffix('.')}; {duration(run.seconds)}."
 
 
 def _skipped(findings: Findings) -> str:

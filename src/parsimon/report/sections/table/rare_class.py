@@ -21,17 +21,12 @@ from parsimon.report.sections._phrases import (
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import certain, claimed_columns
 
-_NEVER_SEEN = "on rows never seen"
-
-
-def usual_threshold(scope: Scope) -> float:
-    """Return the probability from which rows are called positive: one half, or a rare share."""
-    return scope.share if scope.rare else 0.5
+_NEVER_SEEN = "on new rows"
 
 
 def leads_with_balance(scope: Scope) -> bool:
     """Return whether a class is rare and was measured in a way that suits it."""
-    honest = scope.study.honest
+    honest = scope.honest
     return scope.rare and honest is not None and honest.at_base_rate is not None
 
 

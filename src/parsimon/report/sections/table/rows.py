@@ -1,18 +1,18 @@
 """Single rows: a few taken apart by what speaks for and against, and those worth a look."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
+from parsimon.report.document import Block, Cell, Figure, Heading, Section, Table
 from parsimon.report.findings import RowExplanation, RowFinding
 from parsimon.report.row_findings import RowRole
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
-    NARROW,
     clean,
     decimal,
     joined,
-    number,
+    opened,
     percent,
     quoted,
     short,
@@ -25,39 +25,52 @@ _ROLES: dict[RowRole, str] = {
     "typical": "typical",
     "borderline": "borderline",
     "highest": "predicted highest",
-    "surprising": "most surprising",
+    "surprising": "surprising",
 }
 
 
 def rows_explained(scope: Scope) -> Section | None:
     """Return the section about single rows; None if there is none to speak of."""
-    found, checks = scope.study.explained, scope.study.checks
-    if not scope.study.structure_found:
+    found, checks = scope.explained, scope.checks
+    if scope.guesses:
         return None
     blocks: list[Block] = []
     if found:
-        blocks += [paragraph(*_introduction(scope, found)), _table(scope, found)]
+        drawn = [_figure(scope, one) for one in found if scope.figures(one.picture)]
+        blocks.append(paragraph(*_introduction(scope, found, drawn=bool(drawn))))
+        blocks += drawn or [_table(scope, found)]
     if checks.surprising:
-        said = _surprising(scope, checks.surprising)
-        blocks.append(paragraph(said, _influential(checks.influential)))
+        blocks.append(paragraph(_surprising(scope, checks.surprising)))
+    if checks.influential:
+        blocks.append(paragraph(_influential(checks.influential)))
     if not blocks:
         return None
     title = "What speaks for and against, row by row" if found else "Rows worth a look"
     return Section(scope.anchor("rows"), title, tuple(blocks))
 
 
-def _introduction(scope: Scope, found: Sequence[RowExplanation]) -> tuple[Sentence, ...]:
-    what = f"{scope.target}, in its unit"
-    if not scope.numeric:
-        scale = f"0: even chances; 1: about 84{NARROW}%; 2: about 98{NARROW}%"
-        what = f"the score of {scope.positive} ({scale})"
+def _introduction(
+    scope: Scope, found: Sequence[RowExplanation], *, drawn: bool
+) -> tuple[Sentence, ...]:
+    n = spelled(len(found), "row")
+    start = f"the {found[0].compared_with} row"
+    if not drawn:
+        what = f"{scope.target}, in its unit" if scope.numeric else f"the score of {scope.positive}"
+        return (f"What the columns of {n} add to {what}, beginning with {start}.",)
+    if scope.numeric:
+        level = short(found[0].level)
+        said = f"{start} has {level}; bars say what the cells of a row add to it"
+        return (f"{opened(said)}, in the unit of {scope.target}.",)
     return (
-        "The model adds up what its columns say.",
-        (
-            Reference(scope.anchor("table-rows")),
-            f" has the cells of {spelled(len(found), 'row')} and what each adds to {what}.",
-        ),
+        f"Bars to the right speak for {scope.positive}, to the left against; they add up, from "
+        f"{start} on, and below zero in all {scope.positive} is the less probable.",
     )
+
+
+def _figure(scope: Scope, one: RowExplanation) -> Figure:
+    (figure,) = scope.figures(one.picture)
+    said = replace(figure.picture, caption=f"{_row_title(scope, one)}.")
+    return replace(figure, picture=said)
 
 
 def _table(scope: Scope, found: Sequence[RowExplanation]) -> Table:
@@ -74,7 +87,7 @@ def _table(scope: Scope, found: Sequence[RowExplanation]) -> Table:
         caption="What speaks for (+) and against (−).",
         headings=(Heading(""), *(Heading(_row_title(scope, one)) for one in found)),
         rows=(
-            (Cell("the average row"), *map(Cell, average)),
+            (Cell(f"the {found[0].compared_with} row"), *map(Cell, average)),
             *rows,
             (Cell("in all"), *(Cell(total, strong=True) for total in totals)),
         ),
@@ -86,7 +99,9 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
     predicted = f"predicted {short(one.probability)}"
     if not scope.numeric:
         predicted = percent(one.probability)
-    truth = clean(one.label) if scope.numeric else quoted(one.label)
+    truth = f"{clean(one.label)} in truth" if scope.numeric else f"truly {quoted(one.label)}"
+    if not scope.numeric:
+        predicted = f"{predicted} predicted for {scope.positive}"
     return f"Row {one.row:,}, {_ROLES[one.role]}: {truth}, {predicted}"
 
 
@@ -112,29 +127,19 @@ def _score(scope: Scope, value: float) -> str:
 
 
 def _surprising(scope: Scope, rows: Sequence[RowFinding]) -> str:
-    """Return which rows the model expects least, with what it expects instead."""
-    told = [
-        f"{one.row:,} ({clean(one.label)}, predicted {number(one.probability)})"
-        if scope.numeric
-        else f"{one.row:,} ({quoted(one.label)}, {percent(one.probability)})"
-        for one in rows[:_MOST_ROWS]
-    ]
+    """Return which rows the model expects least."""
+    told = [f"{one.row:,}" for one in rows[:_MOST_ROWS]]
     many = len(told) > 1
-    left = "" if scope.study.checks.source == "training rows" else ", without the row"
-    what = "predicted without the row" if left else "predicted with the row"
-    if not scope.numeric:
-        what = f"percentages are the probability of {scope.positive}{left}"
+    left = "" if scope.checks.source == "training rows" else ", predicted without them,"
+    if not many:
+        left = left.replace("them", "it")
     return (
-        f"{'Rows' if many else 'Row'} {joined(told)} surprise{'' if many else 's'} the model most "
-        f"({what}): slips of entry, or cases that the columns do not explain. Rows are counted "
-        "from 1, below the header."
+        f"{'Rows' if many else 'Row'} {joined(told)}{left} surprise{'' if many else 's'} the model "
+        "most: slips of entry, or cases that the columns do not explain. Rows are counted from 1, "
+        "below the header."
     )
 
 
 def _influential(rows: Sequence[RowFinding]) -> str:
-    if not rows:
-        return ""
     which = joined([f"{one.row:,}" for one in rows[:_MOST_ROWS]])
-    if len(rows) == 1:
-        return f"The model leans most on row {which}."
-    return f"The model leans most on rows {which}."
+    return f"The model leans most on {'row' if len(rows) == 1 else 'rows'} {which}."

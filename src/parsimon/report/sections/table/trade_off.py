@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from parsimon.report.document import Block, Explorer, Section
 from parsimon.report.findings import ModelFinding
 from parsimon.report.sections._blocks import paragraph
-from parsimon.report.sections._phrases import amount, joined, percent, points, spelled
+from parsimon.report.sections._phrases import amount
 from parsimon.report.sections._scope import Scope, words_of
 
 
@@ -14,10 +14,10 @@ def trade_off(scope: Scope) -> Section:
     """Return the section about the front of errors and sizes."""
     figures = scope.figures(scope.study.front_picture)
     blocks: tuple[Block, ...] = (
-        paragraph(_steps(scope), knee_sentence(scope), _warning(scope)),
+        paragraph(_steps(scope), knee_sentence(scope)),
         Explorer(scope.place, figures[0] if figures else None),
     )
-    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks)
+    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks, folded=True)
 
 
 def _steps(scope: Scope) -> str:
@@ -25,18 +25,10 @@ def _steps(scope: Scope) -> str:
     baseline, front = scope.study.baseline.error, scope.study.front
     if math.isnan(baseline):
         return "The sizes of models were not compared: none was cross-validated here."
-    falling = _falling(front, baseline)
-    told = [percent(1 - one.error if scope.numeric else one.error) for one in falling]
-    first = scope.does(falling[0].error) if falling else ""
-    steps = [
-        f"{amount(one.size, scope.unit)} {value if place else first}"
-        for place, (one, value) in enumerate(zip(falling, told, strict=True))
-    ]
-    steps = _told_once(steps)
-    guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
-    if not steps:
+    if not _falling(front, baseline):
+        guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
         return f"No model of any size does better{guessing}, on the folds of the search."
-    said = f"On the folds of the search, the best model with {joined(steps)}.{_above(scope)}"
+    said = f"What each further {scope.unit} buys on the folds of the search, too good to be quoted."
     if not scope.claimed:
         return f"{said} These rows do not show that this is more than chance."
     if scope.rare:
@@ -54,26 +46,6 @@ def _falling(front: Sequence[ModelFinding], baseline: float) -> list[ModelFindin
     return kept
 
 
-def _told_once(steps: list[str]) -> list[str]:
-    """Return steps in order; those that say the same, as structures that tie do, as one."""
-    return [
-        step if (n := steps.count(step)) == 1 else f"{step} ({spelled(n)} models tie)"
-        for step in dict.fromkeys(steps)
-    ]
-
-
-def _above(scope: Scope) -> str:
-    """Say so where the model of this report is not the best of its size."""
-    study = scope.study
-    if not study.structure_found or math.isnan(study.model.error):
-        return ""
-    falling = _falling(study.front, study.baseline.error)
-    if any(one.expression == study.model.expression for one in falling):
-        return ""
-    size = amount(study.model.size, scope.unit)
-    return f" The model of this report, with {size}, {scope.does(study.model.error)}."
-
-
 def knee_sentence(scope: Scope) -> str:
     """Return where further terms begin to buy little; empty if there is no such place."""
     study = scope.study
@@ -83,31 +55,14 @@ def knee_sentence(scope: Scope) -> str:
     if math.isnan(knee.error):
         return ""
     if study.knee == study.chosen:
-        return "Larger models than that of this report buy less."
+        return "Larger models than the one drawn here buy less."
     if knee.size > chosen.size:
         return (
             f"Up to {amount(knee.size, scope.unit)} the error still falls, but these rows do not "
-            "show that more than this report’s model matters."
+            "show that more matters."
         )
     if study.knee == 0:
         return f"No {scope.unit} buys much for its size."
-    where = f"{amount(knee.size, scope.unit)} ({words_of(knee)})"
-    return f"After {where} a further {scope.unit} buys less. {_rest(scope, knee, chosen)}"
-
-
-def _rest(scope: Scope, knee: ModelFinding, chosen: ModelFinding) -> str:
-    """Say what lies between that place and the model of this report."""
-    more, fall = chosen.size - knee.size, knee.error - chosen.error
-    if more <= 0 or math.isnan(fall):
-        return f"The model of this report has {amount(chosen.size, scope.unit)}."
-    verb = "lowers" if more == 1 else "lower"
-    further = f"The {amount(more, f'further {scope.unit}')}"
-    if round(fall, 3) <= 0:
-        return f"{further} of this report’s model {verb} the error no further on these folds."
-    return f"{further} of this report’s model {verb} the error by {points(fall)} more."
-
-
-def _warning(scope: Scope) -> str:
-    if len(scope.study.front) < 2:
-        return ""
-    return "Compare these figures only with each other."
+    return (
+        f"After {amount(knee.size, scope.unit)} ({words_of(scope, knee)}) a further one buys less."
+    )

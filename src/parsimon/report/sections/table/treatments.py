@@ -8,6 +8,8 @@ from parsimon.report.sections._phrases import clean, count, joined, named, opene
 
 _MOST = 8
 Group = Sequence[Treatment]
+# What makes a reader careful; the first screen says it.
+DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
 
 
 def treatment_sentences(treatments: Sequence[Treatment]) -> tuple[str, ...]:

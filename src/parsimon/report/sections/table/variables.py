@@ -12,12 +12,11 @@ from parsimon.report.findings import (
     Shape,
     VariableFinding,
 )
-from parsimon.report.sections._blocks import Sentence, bullets, paragraph, share_cell
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
     clean,
     count,
-    decimal,
     joined,
     named,
     number,
@@ -37,7 +36,6 @@ from parsimon.report.sections.table.claims import (
     is_refuted,
     listed,
     pairs_sentence,
-    said,
     shape_claim,
     variable_claim,
 )
@@ -57,7 +55,7 @@ _MOST_ROWS = 30
 def what_matters(scope: Scope) -> Section:
     """Return the section about the columns: those of the answer one by one, all in a table."""
     shown = described_columns(scope)
-    blocks: list[Block] = [paragraph("No column is claimed to matter, and none is used.")]
+    blocks: list[Block] = [paragraph("No column is claimed to matter.")]
     if shown:
         blocks = [bullets(*(_told(scope, name) for name in shown))]
         blocks += [figure for name in shown for figure in column_figures(scope, name)]
@@ -77,16 +75,21 @@ def described_columns(scope: Scope) -> tuple[str, ...]:
 
 
 def _told(scope: Scope, column: str) -> Sentence:
-    """Return what is said of a column: the verdict, which way it acts, how it is used."""
+    """Return what is said of a column: which way it acts, in what shape, how it is used.
+
+    That it matters stands on the first screen.
+    """
     found = findings_of(scope, column)
-    said = paragraph(
-        variable_verdict(scope, column),
-        _shape_verdict(scope, column),
+    told = [
         *_way(scope, column, found),
+        _shape_verdict(scope, column, found),
         _beside(scope, column, found) if found else "",
         _use(scope, column),
-    )
-    return said.parts
+    ]
+    if not is_claimed(column_claim(scope, column)):
+        return paragraph(variable_verdict(scope, column), *told).parts
+    first, *others = [one for one in told if one] or ["nothing more is known."]
+    return paragraph((Strong(clean(column)), f": {first[:1].lower()}{first[1:]}"), *others).parts
 
 
 def findings_of(scope: Scope, column: str) -> VariableFinding | None:
@@ -115,11 +118,26 @@ def variable_verdict(scope: Scope, column: str) -> Sentence:
     return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
 
 
-def _shape_verdict(scope: Scope, column: str) -> str:
+_FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
+
+
+_DRAWN_LINE = {
+    "all": ", dotted",
+    "most": ", dotted where most rows lie",
+    "few": ", though the curve that is drawn may bend",
+}
+
+
+def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> str:
+    """Return the shape that is claimed, and whether the picture has it."""
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    return f"{'Beyond doubt' if claim.certain else 'Suggested'}: {said(claim)}."
+    line = "" if found is None or claim.shape != "linear" else found.line
+    drawn = _DRAWN_LINE.get(line, "")
+    form = _FORMS.get(claim.shape, clean(claim.words))
+    sure = "Beyond doubt" if claim.certain else "Suggested"
+    return f"{sure}: {form} ({chance(claim)}){drawn}."
 
 
 def _way(scope: Scope, column: str, found: VariableFinding | None) -> tuple[str, ...]:
@@ -162,7 +180,9 @@ def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
 
 def _use(scope: Scope, column: str) -> str:
     """Say so where the model and the claims part."""
-    used = column in map(scope.column, scope.study.model.variables)
+    if scope.guesses:
+        return ""
+    used = column in scope.used
     claimed = is_claimed(column_claim(scope, column))
     if used and not claimed:
         return "The model uses it all the same."
@@ -178,11 +198,14 @@ def _beside_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     name = found.variable.name
     parts = (one for one in scope.study.components if one.alone.variables == (name,))
     inside = next((one.direction for one in parts), "unclear")
+    claimed = is_claimed(variable_claim(scope, found.variable))
+    if found.shape == "flat" and inside in _WAYS and claimed:
+        return (f"Beside the others {scope.outcome} {_WAYS[inside]} with it.",)
     if not told or inside == found.shape or scope.variable(found.variable).kind == "indicator":
         return told
     if inside in _WAYS and found.shape in _WAYS:
         return (
-            f"Beside the others {scope.outcome} {_WAYS[inside]} with {clean(name)}; alone it "
+            f"Beside the others {scope.outcome} {_WAYS[inside]} with it; alone it "
             f"{_WAYS[found.shape]}.",
         )
     first, *others = told
@@ -220,7 +243,7 @@ def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
     if found.shape in ("rising", "falling"):
-        return (f"{outcome} {way} with {name} ({sureness_of(sure)} sure).",)
+        return (f"{outcome} {way} with it ({sureness_of(sure)} sure).",)
     if found.shape == "periodic":
         return (_periodic(scope, found),)
     if found.shape == "linear":
@@ -283,30 +306,26 @@ def column_table(scope: Scope) -> Table:
         key=lambda name: _column_order(scope, name),
     )
     more = len(columns) - _MOST_ROWS
-    alone = Heading("Explains", numeric=True, help="Share of the variance, alone.")
+    alone = Heading("Explains alone", numeric=True, help="Share of the variance.")
     if not scope.numeric:
-        guess = scope.study.baseline.error
-        beside = "" if math.isnan(guess) else f"Guessing: {percent(guess)}."
-        alone = Heading("Wrong alone", numeric=True, help=beside)
+        alone = Heading("Wrong alone", numeric=True)
     worth: tuple[Heading, ...] = ()
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
-        meaning = f"Rise of the {what} on new rows if the column is shuffled, with 95 % interval."
+        meaning = f"Rise of the {what} on new rows if the column is shuffled: 95 % interval."
         worth = (Heading("Worse without", numeric=True, help=meaning),)
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption="All columns, alone and beside each other.",
+        caption="All columns, the surest first.",
         headings=(
             Heading("Column"),
             Heading(
                 "Matters",
                 numeric=True,
-                help="Probability that it matters beside the others; a dash: below one half.",
+                help="Probability, beside the others; a dash: below one half.",
             ),
             alone,
             *worth,
-            Heading("From", numeric=True),
-            Heading("To", numeric=True),
         ),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
         note=f"{count(more, 'further column')} left out." if more > 0 else "",
@@ -327,13 +346,13 @@ def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
         text = chance(claim).replace("more than", ">")
         matters = Cell(text, order=claim.probability, strong=claim.certain)
     error = math.nan if found is None else found.model.error
-    alone = share_cell(max(0.0, 1 - error) if scope.numeric else error)
+    share = max(0.0, 1 - error) if scope.numeric else error
+    alone = Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)
     return (
         Cell(clean(column)),
         matters,
         alone,
         *_worth_cells(scope, column),
-        *_range_cells(scope, column),
     )
 
 
@@ -345,21 +364,7 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
     found = next((one.in_company for one in every if one.name == column), None)
     if found is None or math.isnan(found.estimate):
         return (Cell(DASH),)
-    text = f"{decimal(100 * found.estimate, 1)} ({percent_range(found)})"
-    return (Cell(text, order=found.estimate),)
-
-
-def _range_cells(scope: Scope, column: str) -> tuple[Cell, Cell]:
-    own = [one for one in scope.findings.table.variables if one.column == column]
-    numbers = [one for one in own if one.kind != "indicator" or one.name == one.column]
-    if not numbers:
-        n = max(2, len(own))
-        return (Cell(count(n, "level")), Cell(DASH))
-    one = numbers[0]
-    return (
-        Cell(scope.value(one, one.minimum), order=one.minimum),
-        Cell(scope.value(one, one.maximum), order=one.maximum),
-    )
+    return (Cell(percent_range(found), order=found.estimate),)
 
 
 def interactions(scope: Scope) -> tuple[Block, ...]:

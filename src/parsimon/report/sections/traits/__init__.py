@@ -3,9 +3,11 @@
 Its parts are those of an outline, as `parsimon.report.sections` asks for them.
 """
 
+import math
 from collections.abc import Iterator
 
 from parsimon.report.document import Block, KeyFigure, KeyFigures, Section, Strong
+from parsimon.report.findings import ModelComparison
 from parsimon.report.sections._blocks import bullets, paragraph
 from parsimon.report.sections._phrases import (
     clean,
@@ -21,6 +23,7 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._run import run_facts
 from parsimon.report.sections._scope import target_of
+from parsimon.report.sections.table.families import models_section, recommended_line
 from parsimon.report.sections.traits.ancestry import (
     ancestors_section,
     follows,
@@ -287,7 +290,11 @@ def summary(findings: TraitFindings) -> Section:
     ]
     if findings.phyrvm is not None:
         blocks.append(paragraph(*sparse_sentences(findings), *squares_sentences(findings)))
-    blocks.append(paragraph(*error_sentences(findings)))
+    blocks.append(
+        paragraph(
+            *error_sentences(findings), recommended_line(findings.comparison, _guess_miss(findings))
+        )
+    )
     blocks.append(paragraph(*root_sentences(findings)))
     return Section("summary", "Executive summary", tuple(blocks))
 
@@ -347,6 +354,7 @@ def summary_lines(findings: TraitFindings) -> tuple[str, ...]:
         lines += [" ".join(filter(None, sparse_sentences(findings)))]
         lines += squares_sentences(findings)
     lines += [sentence for sentence in error_sentences(findings) if sentence]
+    lines += filter(None, [recommended_line(findings.comparison, _guess_miss(findings))])
     lines += root_sentences(findings)
     return (*lines, *_predicted(findings))
 
@@ -361,6 +369,24 @@ def _predicted(findings: TraitFindings) -> tuple[str, ...]:
     return (f"{n:,} of {n + lacking:,} {without} {'was' if n == 1 else 'were'} predicted.",)
 
 
+def _guess_miss(findings: TraitFindings) -> float:
+    """Return by how much the mean of the others misses, in the unit of the trait."""
+    guess = None if findings.error is None else findings.error.of("mean")
+    return math.nan if guess is None else guess.rmse.estimate
+
+
+def _saved(findings: TraitFindings, found: ModelComparison) -> str:
+    """Say which model the file holds, where it is not the one that the page describes."""
+    name, leading = found.recommended.name, CALLED[findings.model]
+    said = "All got the same features; rivals and guessing know no tree."
+    if name == leading:
+        return f"{said} The saved model is {leading}, fitted to all species."
+    return (
+        f"{said} The saved model is the recommended one, fitted to all species; the rest of this "
+        f"page is about {leading}."
+    )
+
+
 def sections(findings: TraitFindings) -> Iterator[Section]:
     """Yield all sections."""
     yield summary(findings)
@@ -368,6 +394,13 @@ def sections(findings: TraitFindings) -> Iterator[Section]:
     if findings.phyrvm is not None:
         yield features_section(findings)
     yield error_section(findings)
+    if findings.comparison is not None:
+        yield models_section(
+            findings,
+            findings.comparison,
+            (_saved(findings, findings.comparison),),
+            _guess_miss(findings),
+        )
     yield ancestors_section(findings)
     if findings.predictions:
         yield predictions_section(findings)

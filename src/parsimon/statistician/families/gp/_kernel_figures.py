@@ -8,12 +8,16 @@ import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
+from scipy.optimize import linprog
 
+from parsimon._style import VERMILION
 from parsimon._typing import Array
 from parsimon.gp import Candidate, SearchHistory, training_posterior
+from parsimon.inference.likelihoods import positive_probability
+from parsimon.inference.posterior import Latent
 from parsimon.kernels import Kernel, plain, structure
 from parsimon.report.figures import (
     ClassRows,
@@ -26,7 +30,7 @@ from parsimon.report.figures import (
     search_tree,
     slices,
 )
-from parsimon.report.figures.latent_grid import two_values
+from parsimon.report.figures.latent_grid import held_row, latent, rows_on, two_values
 from parsimon.report.figures.levels import posterior_by_level, posterior_levels
 from parsimon.report.figures.numeric import regression_slices
 from parsimon.report.figures.search_figures import SearchNode
@@ -161,6 +165,8 @@ def _draw_number(
     return regression_2d(function, rows, columns=places)
 
 
+# Places at which a band is asked whether it holds a line.
+_GRID = 41
 MOST_CHILDREN = 4
 _NAME_LETTERS = 16
 # Longer kernels are written with x1, x2, ..., which the caption explains.
@@ -307,6 +313,43 @@ def _view(result: KernelResult, study: Study) -> KernelView:
     return KernelView(result, {name: f"{label(name, 18)} (days since the first)" for name in dates})
 
 
+class LineInBand(NamedTuple):
+    """A straight line near a curve: where it runs, its heights there, and over how many rows.
+
+    grid, heights: Shape (m,).
+    """
+
+    grid: Array
+    heights: Array
+    rows: Literal["all", "most", "few"]
+
+
+def line_in_band(function: Function, points: ClassRows, place: int) -> LineInBand | None:
+    """Return the line that leaves a curve's band least, over all rows or where most of them lie.
+
+    It minimises the greatest distance from the curve in units of the band's half width; at most one
+    such unit is within the band. None for a column of two values, which has no curve.
+    """
+    values = points.X[:, place]
+    if two_values(values) is not None:
+        return None
+    low, high = np.quantile(values, [0.05, 0.95])
+    for ends, rows in (((values.min(), values.max()), "all"), ((low, high), "most")):
+        grid = np.linspace(*ends, _GRID)
+        mean, variance = latent(function, rows_on([grid], [place], held_row(points)))
+        reach = 2 * np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
+        design = np.column_stack([np.ones(_GRID), (grid - ends[0]) / ((ends[1] - ends[0]) or 1.0)])
+        found = linprog(
+            [0, 0, 1],
+            A_ub=np.block([[design, -reach[:, None]], [-design, -reach[:, None]]]),
+            b_ub=np.concatenate([mean, -mean]),
+            bounds=[(None, None), (None, None), (0, None)],
+        )
+        if found.x is not None and found.x[2] <= 1:
+            return LineInBand(grid, design @ found.x[:2], cast(Literal["all", "most"], rows))
+    return LineInBand(grid, mean, "few")
+
+
 @dataclass(frozen=True, eq=False)
 class _KernelDrawer:
     """Draws what a study says about variables, parts and products, and hangs it."""
@@ -320,10 +363,10 @@ class _KernelDrawer:
         """What was asked."""
         return self.result.question
 
-    def hang(self, part: str, axes: Any, title: str) -> str:
+    def hang(self, part: str, axes: Any, title: str, more: str = "") -> str:
         """Hang a drawing of a fitted function, and say which rows it was fitted to."""
         searched, n_rows = len(self.result.search.problem_.y), len(self.question.y)
-        more = f" Fitted to the {searched:,} rows of the search." if searched < n_rows else ""
+        more += f" Fitted to the {searched:,} rows of the search." if searched < n_rows else ""
         return self.gallery.hang(part, axes, title, more=more)
 
     def variable(self, found: VariableFinding, place: int) -> VariableFinding:
@@ -333,9 +376,29 @@ class _KernelDrawer:
         if not found.in_model:
             model = self.result.search.history_.best_by_column[column]
         columns = list(model.columns)
-        axes = self.view.draw(self.view.function(model, columns), columns, shown=[column])
+        function = self.view.function(model, columns)
+        axes = self.view.draw(function, columns, shown=[column])
         title = f"{self._answer()} along {found.variable.name}"
-        return replace(found, picture=self.hang(f"variable-{place + 1}", axes, title))
+        points = self.view.points(columns, MOST_MARKS[1])
+        line = line_in_band(function, points, columns.index(column))
+        more = ""
+        if line is not None and line.rows != "few" and self._follows_a_line(found):
+            heights = line.heights
+            if not self.question.is_number:
+                heights = positive_probability(Latent(heights, 0 * heights), plug_in=True)
+            axes.plot(line.grid, heights, color=VERMILION, linewidth=2.2, linestyle=(0, (1, 1.6)))
+            more = " Dotted: a straight line within the band."
+        name = self.hang(f"variable-{place + 1}", axes, title, more=more)
+        return replace(found, line="" if line is None else line.rows, picture=name)
+
+    def _follows_a_line(self, found: VariableFinding) -> bool:
+        structures = self.question.structures
+        claims = () if structures is None else structures.claims(self.question.target)
+        return any(
+            one.kind == "shape" and one.shape == "linear" and one.probability >= SUGGESTED
+            for one in claims
+            if one.variables == (found.variable.column,)
+        )
 
     def interaction(self, found: InteractionFinding, place: int) -> InteractionFinding:
         best = self.result.search.best_candidate_

@@ -11,9 +11,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from parsimon._typing import Array, Indices
-from parsimon.gp import Candidate, KernelSearch, fit_classifier, fit_regressor, training_posterior
+from parsimon.gp import (
+    Candidate,
+    KernelSearch,
+    degrees_of_freedom,
+    fit_classifier,
+    fit_regressor,
+    training_posterior,
+)
 from parsimon.inference import LatentPosterior
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Sites
@@ -158,6 +167,93 @@ def in_order_of(wins: Array, probability: Array) -> Array:
 EXACT_ROWS = 3000
 
 
+class PivotRegressor(RegressorMixin, BaseEstimator):
+    """A Gaussian process of a number that keeps the pivots of its kernel matrix, not all rows.
+
+    With K = L L^T the function at x is f(x)^T u, u standard normal and f(x) = inv(L_P) k(P, x) for
+    the pivots P, whose rows of L are triangular; what the rows say is the posterior of u.
+
+    kernel_: With its hyperparameters.
+    points (r, d): The pivots.
+    root (r, r): L_P.
+    weights (r,): The mean of u.
+    precision_root (r, r): Lower Cholesky factor of the precision of u.
+    """
+
+    def __init__(
+        self,
+        kernel_: Kernel,
+        points: Array,
+        root: Array,
+        weights: Array,
+        precision_root: Array,
+        *,
+        centre: float,
+        unit: float,
+        noise_variance_: float,
+        degrees_of_freedom_: float,
+    ) -> None:
+        self.kernel_ = kernel_
+        self.points = points
+        self.root = root
+        self.weights = weights
+        self.precision_root = precision_root
+        self.centre = centre
+        self.unit = unit
+        self.noise_variance_ = noise_variance_
+        self.degrees_of_freedom_ = degrees_of_freedom_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any, return_std: bool = False, *, include_noise: bool = False) -> Any:
+        """Predict the function at new rows, shapes (m, d) -> (m,), with its deviation if asked."""
+        rows = np.asarray(X, dtype=np.float64)
+        parts = [self._latent(rows[at : at + _CHUNK]) for at in range(0, len(rows), _CHUNK)]
+        mean = self.centre + self.unit * np.concatenate([one for one, _ in parts] or [np.empty(0)])
+        if not return_std:
+            return mean
+        variance = self.unit**2 * np.concatenate([one for _, one in parts] or [np.empty(0)])
+        return mean, np.sqrt(variance + (self.noise_variance_ if include_noise else 0.0))
+
+    def _latent(self, X: Array) -> tuple[Array, Array]:
+        features = solve_triangular(self.root, self.kernel_.gram(self.points, X), lower=True)
+        known = solve_triangular(self.precision_root, features, lower=True)
+        left = self.kernel_.diagonal(X) - np.einsum("ij,ij->j", features, features)
+        mean: Array = features.T @ self.weights
+        return mean, np.maximum(left, 0.0) + np.einsum("ij,ij->j", known, known)
+
+
+# Rows that are predicted at once, so that memory stays small.
+_CHUNK = 4096
+
+
+def pivot_regressor(model: Any) -> Any:
+    """Return a fitted regressor without its rows; the model itself if it has no low rank."""
+    fitted = training_posterior(model)
+    assert fitted is not None
+    posterior: Any = fitted.posterior
+    factor = getattr(posterior.prior, "factor", None)
+    pivots = getattr(posterior.prior, "pivots", None)
+    if factor is None or pivots is None:
+        return model
+    precision = posterior.sites.precision
+    within = factor.T @ (precision[:, None] * factor)
+    within[np.diag_indices_from(within)] += 1.0
+    below = np.linalg.cholesky(within)
+    return PivotRegressor(
+        model.kernel_,
+        posterior.prior.X[pivots],
+        factor[pivots],
+        cho_solve((below, True), factor.T @ posterior.sites.shift),
+        below,
+        centre=fitted.centre,
+        unit=fitted.unit,
+        noise_variance_=model.noise_variance_,
+        degrees_of_freedom_=degrees_of_freedom(model),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class KernelCandidate(ModelCandidate):
     """A kernel that a search judged."""
@@ -195,7 +291,7 @@ class KernelCandidate(ModelCandidate):
         """Return the kernel fitted to rows.
 
         Where the search saw all rows its hyperparameters are final. Otherwise they are kept for an
-        exact fit, or are the start of a sparse one.
+        exact fit, or are the start of a sparse one. A number of many rows is kept at its pivots.
 
         Shapes: X (n, d), y (n,).
         """
@@ -205,7 +301,8 @@ class KernelCandidate(ModelCandidate):
         exact: dict[str, Any] = {"optimise": False, "n_restarts": 0}
         if self.search.task_ == "regression":
             noise = float(np.var(y)) * (self.judged.noise_variance or 1.0)
-            return GPRegressor(kernel, noise=noise, **exact).fit(X, y)
+            fitted = GPRegressor(kernel, noise=noise, **exact).fit(X, y)
+            return fitted if len(X) <= EXACT_ROWS else pivot_regressor(fitted)
         if len(X) <= EXACT_ROWS:
             return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
         whole = int(seed.generate_state(1)[0])

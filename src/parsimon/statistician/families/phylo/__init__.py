@@ -6,10 +6,14 @@ whole clades and on random folds.
 
 from parsimon.statistician.families.phylo._clades import (
     Judgement,
+    as_contender,
     check_folds,
+    compare_regressions,
     judge,
+    trait_question,
     usual_folds,
 )
+from parsimon.statistician.families.phylo._features import FeatureSource, completed
 from parsimon.statistician.families.phylo._regressions import (
     CURVE_POINTS,
     FittedRegression,
@@ -25,26 +29,32 @@ from parsimon.statistician.families.phylo._regressions import (
     reconstruct,
     try_squares,
 )
-from parsimon.statistician.families.phylo._species import Traits, read_traits
+from parsimon.statistician.families.phylo._species import Traits, match_rows, read_traits
 
 __all__ = [
     "CURVE_POINTS",
+    "FeatureSource",
     "FittedRegression",
     "Judgement",
     "Phylogeny",
     "TraitCandidate",
     "TraitResult",
     "Traits",
+    "as_contender",
     "check_folds",
+    "compare_regressions",
+    "completed",
     "fit",
     "interval",
     "judge",
     "lambda_curve",
     "list_ancestors",
+    "match_rows",
     "pgls_finding",
     "phyrvm_finding",
     "read_traits",
     "reconstruct",
+    "trait_question",
     "try_squares",
     "usual_folds",
 ]

@@ -1,8 +1,9 @@
 """Errors on species that a model was not fitted to: whole clades, and beside it random folds."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -12,11 +13,26 @@ from parsimon.evaluation import corrected_t_interval
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import CladeKFold
-from parsimon.report.findings import Interval
-from parsimon.report.trait_findings import CladeError, Judged, ModelName, SpeciesFinding
-from parsimon.statistician.families import Prediction, Question
-from parsimon.statistician.families.phylo._regressions import Phylogeny, interval
+from parsimon.report.findings import Interval, ModelComparison
+from parsimon.report.trait_findings import (
+    CALLED,
+    MEANING,
+    CladeError,
+    Judged,
+    ModelName,
+    SpeciesFinding,
+)
+from parsimon.statistician.comparison import Told, compared, run_contenders
+from parsimon.statistician.families import ModelSize, Prediction, Question, columns_of
+from parsimon.statistician.families.contenders import GUESSING, Contender, Setting
+from parsimon.statistician.families.phylo._regressions import (
+    Phylogeny,
+    fit,
+    interval,
+    regression_size,
+)
 from parsimon.statistician.families.phylo._species import Traits
+from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.question import run_searches
 
@@ -28,11 +44,16 @@ Fold = tuple[Indices, Indices]
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Errors, or why there are none; and in how many clade folds each feature was kept."""
+    """Errors, or why there are none; and in how many clade folds each feature was kept.
+
+    outside: What each model says of species without their clades; `clades` are these folds.
+    """
 
     error: CladeError | None
     failure: str
     kept: dict[str, int]
+    outside: Mapping[ModelName, Prediction] = field(default_factory=dict)
+    clades: Sequence[Fold] = ()
 
 
 def usual_folds(n: int) -> int:
@@ -57,6 +78,7 @@ def judge(
     step: Callable[[str], None],
     *,
     n_jobs: int | None = 1,
+    finished: FinishedWork = NOTHING_KEPT,
 ) -> Judgement:
     """Judge all models that these species allow, on the same folds."""
     from sklearn.model_selection import KFold
@@ -75,6 +97,7 @@ def judge(
         whole=False,
         n_jobs=_worth(traits, n_jobs),
         done=lambda n_done, _: step("folds") if n_done else None,
+        kept=finished,
     )
     outside, failed, kept = _outside(traits, names, results[:folds])
     beside, also, _ = _outside(traits, names, results[folds:])
@@ -92,7 +115,71 @@ def judge(
         leak=_leak(y, outside[leading], beside[leading], clades),
         failures=tuple(failed.items()),
     )
-    return Judgement(error, "", dict(kept))
+    told = {name: outside[name] for name in good}
+    return Judgement(error, "", dict(kept), outside=told, clades=clades)
+
+
+def compare_regressions(
+    traits: Traits,
+    judged: Judgement,
+    rivals: Sequence[Contender],
+    seed: np.random.SeedSequence,
+    *,
+    n_jobs: int | None = 1,
+    done: Callable[[int], object] = lambda _: None,
+    finished: FinishedWork = NOTHING_KEPT,
+) -> ModelComparison | None:
+    """Compare regressions on the tree with guessing and plain rivals on the same unseen clades.
+
+    Rivals get the same features and no tree. Species of a fold stand or fall together.
+    """
+    names: list[ModelName] = [name for name in judged.outside if name != "mean"]
+    if len(judged.clades) < 2:
+        return None
+    answers = run_contenders(
+        (GUESSING, *rivals),
+        trait_question(traits),
+        [OuterPart(0, number, *fold) for number, fold in enumerate(judged.clades)],
+        seed,
+        n_jobs=_worth(traits, n_jobs),
+        done=done,
+        kept=finished,
+    )
+    written = {name: _written(name, traits) for name in names}
+    answers = [
+        replace(one, told={**_own(names, judged, written, one.test), **one.told}) for one in answers
+    ]
+    known = (*map(as_contender, names), GUESSING, *rivals)
+    return compared(answers, known, trait_question(traits), whole_folds=True)
+
+
+def as_contender(name: ModelName) -> Contender:
+    """Return a regression as the comparison has it."""
+    return Contender(
+        name=CALLED[name], key=name, family="phylo", words=MEANING[name], make=_no_estimator
+    )
+
+
+def _no_estimator(setting: Setting) -> None:
+    raise InvalidInputError(f"A regression on a tree is no estimator for {setting.task}.")
+
+
+def _written(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
+    """Return the size of a regression of all species, the columns it uses, and its seconds."""
+    started = time.process_time()
+    fitted = fit(name, traits.tree, traits.X, traits.y)
+    seconds = time.process_time() - started
+    size = regression_size(fitted, [str(one) for one in traits.X.columns], len(traits.y))
+    return size, columns_of(size.used, traits.columns), seconds
+
+
+def _own(
+    names: Sequence[ModelName],
+    judged: Judgement,
+    written: Mapping[ModelName, tuple[ModelSize, int, float]],
+    test: Indices,
+) -> dict[str, Told]:
+    return {CALLED[name]: Told(judged.outside[name].value[test], *written[name]) for name in names}
 
 
 def trait_question(traits: Traits) -> Question:

@@ -43,10 +43,13 @@ from parsimon.statistician.families import (
     FamilyResult,
     ModelCandidate,
     ModelFamily,
+    ModelSize,
     Prediction,
     Question,
+    size_of_numbers,
 )
-from parsimon.statistician.families.phylo._species import Traits, redundant_columns
+from parsimon.statistician.families.phylo._features import redundant_columns
+from parsimon.statistician.families.phylo._species import Traits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +59,8 @@ CURVE_POINTS = 121
 NORMAL = 1.959963984540054
 # Least squares needs this many species more than coefficients to say anything.
 _SPARE = 2
+# Species up to which a trace is computed, and random vectors that estimate it beyond.
+_ALL_SPECIES, _PROBES = 1000, 200
 
 
 class FittedRegression(NamedTuple):
@@ -77,6 +82,15 @@ class FittedRegression(NamedTuple):
             return np.full(len(X), self.constant), np.full(len(X), np.nan)
         mean, sd = self.pipeline.predict(_columns(X, self.columns), return_std=True)
         return mean, sd * _reach(self.regressor)
+
+    def line(self, X: "pd.DataFrame") -> Array:
+        """Return what the features alone say of rows that need be no tips; shape (m,)."""
+        if self.pipeline is None:
+            return np.full(len(X), self.constant)
+        scaled = self.pipeline[:-1].transform(_columns(X, self.columns))
+        model = self.regressor
+        found: Array = model.intercept_ + scaled.to_numpy(dtype=np.float64) @ model.coef_
+        return found
 
 
 def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -> FittedRegression:
@@ -103,6 +117,43 @@ def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -
         warnings.simplefilter("ignore", ConvergenceWarning)
         pipeline.fit(_columns(X, columns), y)
     return FittedRegression(name, columns, pipeline, float("nan"))
+
+
+def regression_size(fitted: FittedRegression, features: Sequence[str], n: int) -> ModelSize:
+    """Return how large a regression fitted to n species is, and which features it uses.
+
+    What relatives add is a smoother of the residuals, whose trace is its degrees of freedom: with
+    the weights, the constant and lambda these are the numbers that the species determine.
+    """
+    model, places = fitted.regressor, {name: place for place, name in enumerate(features)}
+    names, weights = fitted.columns, 1.0 + len(fitted.columns)
+    if isinstance(model, PhyRVM):
+        names = model.ranking().names
+        # Without a constant of its own it measures from the mean, which is a number too.
+        constant = 0.0 if len(model.posterior_.active) > len(names) else 1.0
+        weights = constant + float(model.degrees_of_freedom_)
+    of_tree = 0.0 if model is None or model.tree is None else 1.0 + _smoothed(model)
+    used = [places[name] for name in names]
+    return size_of_numbers(weights + of_tree, used, n_rows=n, n_columns=len(features))
+
+
+def _smoothed(model: Any) -> float:
+    """Return the trace of the smoother by which a regression's residuals speak for relatives.
+
+    With V = lambda C + (1 - lambda) D, of which D is the diagonal of C, it is lambda C / V; its
+    trace is n less (1 - lambda) times that of D / V.
+    """
+    gaussian = model.gaussian_
+    n, own = len(gaussian.nodes), np.sqrt(gaussian.marginal_variance()[gaussian.nodes])
+    share = float(model.lambda_)
+    if share >= 1.0:
+        return float(n)
+    probes = np.eye(n)
+    if n > _ALL_SPECIES:
+        probes = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, _PROBES))
+    white = gaussian.whiten(own[:, None] * probes)
+    trace = float(np.sum(white**2)) / (1.0 if n <= _ALL_SPECIES else _PROBES)
+    return max(0.0, n - (1.0 - share) * trace)
 
 
 def check_squares(n: int, d: int) -> None:

@@ -1,0 +1,476 @@
+"""The posterior of weights by expectation propagation, and the hyperparameters of their prior.
+
+Latent values are ``design @ weights``; the weights have independent Gaussian priors. A linear
+classifier's design is its columns, a kernel's the features of `_features.py`. Every step factorises
+one matrix of the number of weights. `pac_bayes_bounds` says what the evidence promises.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from scipy.optimize import minimize_scalar
+
+from parsimon._checks import check_count, check_probability
+from parsimon._typing import Array, Indices
+from parsimon.bpm._label_terms import LabelTerms
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.ep import propagated
+from parsimon.inference.posterior import Latent, Sites, cavity
+from parsimon.inference.prior import LowRankConditioned, LowRankPrior
+from parsimon.kernels import Constant
+from parsimon.linalg import jittered_cholesky
+
+NoiseRule: TypeAlias = Literal["cautious", "evidence", "loo"]
+
+# The prior variance of weights lies between these.
+LEAST, MOST = 1e-6, 1e4
+# Of the constant, in units of the noise of a label.
+CONSTANT_VARIANCE = 1.0
+# Nats of evidence within which two priors are held to be equally good, and the factor by which the
+# cautious one may be narrower.
+INDIFFERENT, NARROWEST = 1.0, 8.0
+# Hyperparameters are sought on so many rows first.
+SEARCH_ROWS = 2000
+# Shares of wrong labels that are tried first, and the most that can be told from chance.
+FIRST_FLIP, MOST_FLIP = 0.05, 0.45
+
+
+class GaussianWeights(NamedTuple):
+    """Weights that are Gaussian: mean (p,), and root (p, p) whose square is the covariance."""
+
+    mean: Array
+    root: Array
+
+    @classmethod
+    def of(cls, mean: Array, covariance: Array) -> "GaussianWeights":
+        """Return weights of this mean and covariance."""
+        return cls(mean, jittered_cholesky(covariance).lower)
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the weights, shape (p, p)."""
+        square: Array = self.root @ self.root.T
+        return square
+
+    def latent(self, design: Array, extra: Array) -> Latent:
+        """Return latent values at rows of a design (m, p), with variance of their own (m,)."""
+        half = design @ self.root
+        return Latent(design @ self.mean, np.einsum("ij,ij->i", half, half) + extra)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPosterior:
+    """Gaussian weights, with what made them.
+
+    variances (p,): Of the prior.
+    mean (p,), lower (p, p): Mean, and the Cholesky factor of the precision in units of the prior,
+        ``I + (design * sd).T @ diag(sites.precision) @ (design * sd)``.
+    sites, marginal: Of the n rows.
+    """
+
+    variances: Array
+    mean: Array
+    lower: Array
+    sites: Sites
+    marginal: Latent
+    flip: float
+    log_evidence: float
+    n_iterations: int
+    converged: bool
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the weights, shape (p, p)."""
+        inverse = np.asarray(lapack.dpotri(self.lower, lower=1)[0])
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        sd = np.sqrt(self.variances)
+        scaled: Array = inverse * np.outer(sd, sd)
+        return scaled
+
+    @property
+    def weights(self) -> "GaussianWeights":
+        """The weights alone."""
+        sd = np.sqrt(self.variances)
+        root = solve_triangular(self.lower, np.diag(sd), lower=True).T
+        return GaussianWeights(self.mean, np.ascontiguousarray(root))
+
+    def leave_out(self, share: Array | float = 1.0) -> Latent:
+        """Return the marginals of the rows without a share of their own sites, shape (n,)."""
+        precision, shift = (site * share for site in self.sites)
+        return cavity(self.marginal, Sites(precision, shift))
+
+
+def propagate(
+    design: Array,
+    variances: Array,
+    terms: LabelTerms,
+    *,
+    start: Sites | None = None,
+    tol: float = 1e-5,
+    max_iterations: int = 200,
+) -> WeightPosterior:
+    """Run expectation propagation on weights with these prior variances.
+
+    Shapes: design (n, p), variances (p,).
+    """
+    sd = np.sqrt(variances)
+    factor = np.asfortranarray(design * sd)
+    # The algebra of a factor is all that is asked of this prior, not its kernel.
+    prior = LowRankPrior(Constant(), design, factor, np.empty(0, np.intp))
+    found = propagated(
+        prior, terms, start=start, updates="parallel", tol=tol, max_iterations=max_iterations
+    )
+    assert isinstance(found.conditioned, LowRankConditioned)
+    lower = found.conditioned.inverse.root
+    mean = sd * lapack.dpotrs(lower, factor.T @ found.sites.shift, lower=1)[0].ravel()
+    return WeightPosterior(
+        variances,
+        mean,
+        lower,
+        found.sites,
+        Latent(found.mean, found.variance),
+        float(terms.flip[0]) if len(terms.flip) else 0.0,
+        found.log_evidence,
+        found.n_iterations,
+        found.converged,
+    )
+
+
+@dataclass(frozen=True)
+class WeightPrior:
+    """What is known of the weights before the rows, and what the rows have to say.
+
+    n_constant: How many of the last weights are a constant, of fixed variance.
+    noise_sd: A number fixes the variance of the others at ``1 / noise_sd**2``; else how it is
+        chosen: by "evidence"; "cautious", the narrowest prior that is as good to within a nat;
+        by "loo", leave-one-out log loss.
+    is_ard: Whether each weight has a variance of its own.
+    label_noise: The share of wrong labels, or "learn".
+    """
+
+    n_constant: int
+    noise_sd: float | NoiseRule
+    is_ard: bool
+    label_noise: float | Literal["learn"]
+
+    def variances(self, n_weights: int, scale: float) -> Array:
+        """Return prior variances to begin with, shape (p,)."""
+        free = n_weights - self.n_constant
+        fixed = isinstance(self.noise_sd, int | float)
+        begin = 1.0 / float(self.noise_sd) ** 2 if fixed else 1.0 / max(scale * free, 1e-300)
+        found = np.full(n_weights, np.clip(begin, LEAST, MOST) if not fixed else begin)
+        found[free:] = CONSTANT_VARIANCE
+        return found
+
+    @property
+    def is_learnt(self) -> bool:
+        """Whether any variance is chosen by the data."""
+        return isinstance(self.noise_sd, str)
+
+
+def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightPosterior:
+    """Return the posterior at the hyperparameters that the prior asks for.
+
+    Shapes: design (n, p).
+    """
+    free = design[:, : design.shape[1] - prior.n_constant]
+    scale = float(np.vdot(free, free)) / max(free.size, 1)
+    variances = prior.variances(design.shape[1], scale)
+    first = 0.0 if prior.label_noise == "learn" else float(prior.label_noise)
+    terms = terms.flipped(first)
+    if not prior.is_learnt and prior.label_noise != "learn":
+        return propagate(design, variances, terms)
+    some = spread_rows(terms, SEARCH_ROWS)
+    if some is None:
+        return _searched(design, variances, terms, prior)
+    few = LabelTerms(**{
+        name: part[some] if name != "noise" else part for name, part in vars(terms).items()
+    })  # fmt: skip
+    rough = _searched(design[some], variances, few, prior)
+    held = replace(prior, noise_sd="evidence") if prior.is_learnt else prior
+    learns = prior.label_noise == "learn" and rough.flip > 0
+    held = replace(held, label_noise="learn" if learns else first)
+    climbed = _climbed(design, rough.variances, terms.flipped(rough.flip), held, tol=1e-2)
+    return _finished(design, climbed, terms)
+
+
+def spread_rows(terms: LabelTerms, most: int) -> Indices | None:
+    """Return rows spread evenly over both classes, None if all are few enough."""
+    n = len(terms.y)
+    if n <= most:
+        return None
+    order = np.argsort(terms.y, kind="stable")
+    return np.sort(order[np.linspace(0, n - 1, most).round().astype(np.intp)])
+
+
+def _searched(
+    design: Array, variances: Array, terms: LabelTerms, prior: WeightPrior
+) -> WeightPosterior:
+    """Return the posterior at the best hyperparameters, wrong labels only if they pay."""
+    right = replace(prior, label_noise=float(terms.flip[0]))
+    best = _climbed(design, variances, terms, right)
+    if prior.label_noise == "learn":
+        wrong = _climbed(design, best.variances, terms.flipped(FIRST_FLIP), prior, start=best.sites)
+        if wrong.log_evidence > best.log_evidence + INDIFFERENT:
+            best = wrong
+    terms = terms.flipped(best.flip)
+    if prior.noise_sd == "cautious" and not prior.is_ard:
+        best = _cautious(design, best, terms, prior)
+    elif prior.noise_sd == "loo":
+        best = _least_loss(design, best, terms, prior)
+    return _finished(design, best, terms)
+
+
+def _finished(design: Array, found: WeightPosterior, terms: LabelTerms) -> WeightPosterior:
+    """Return the same posterior with all its digits."""
+    done = propagate(
+        design, found.variances, terms.flipped(found.flip), start=found.sites, tol=1e-5
+    )
+    return replace(done, n_iterations=done.n_iterations + found.n_iterations)
+
+
+def _climbed(
+    design: Array,
+    variances: Array,
+    terms: LabelTerms,
+    prior: WeightPrior,
+    *,
+    start: Sites | None = None,
+    tol: float = 3e-3,
+) -> WeightPosterior:
+    """Climb the evidence, with a few steps of the sites between steps of hyperparameters.
+
+    Variances take MacKay's steps, the share of wrong labels the best value under the cavities.
+    """
+    steps = _Steps(len(variances) - prior.n_constant, prior.is_ard)
+    n_iterations, flip = 0, float(terms.flip[0])
+    for _ in range(300 if prior.is_ard else 40):
+        found = propagate(design, variances, terms, start=start, tol=1e-3, max_iterations=6)
+        start, n_iterations = found.sites, n_iterations + found.n_iterations
+        moved, fresh_flip, change = variances, flip, 0.0
+        if prior.is_learnt and steps.free:
+            moved, change = steps.next(found)
+        if prior.label_noise == "learn":
+            fresh_flip = _best_flip(found, terms)
+        if max(change, 10 * abs(fresh_flip - flip)) < tol:
+            break
+        variances, flip, terms = moved, fresh_flip, terms.flipped(fresh_flip)
+    return replace(found, n_iterations=n_iterations)
+
+
+def mackay_ratio(mean: Array, spread: Array, variance: Array, *, is_ard: bool) -> Array:
+    """Return factors of prior variances under which the evidence is greater.
+
+    MacKay (1992): a weight's square over how far the rows determine it; weights of one variance
+    are summed.
+
+    Shapes: mean, spread (their posterior variances), variance (..., p) -> (..., p) or (..., 1).
+    """
+    determined = np.clip(1.0 - spread / variance, 1e-12, 1.0)
+    squares = np.square(mean)
+    if not is_ard:
+        own = variance.mean(axis=-1, keepdims=True)
+        squares, determined = (part.sum(axis=-1, keepdims=True) for part in (squares, determined))
+        variance = own
+    ratio: Array = np.clip(squares / determined / variance, 0.05, 20.0)
+    return ratio
+
+
+class _Steps:
+    """Steps of log variances: MacKay's at first, then the secant of what those would still move."""
+
+    def __init__(self, free: int, is_ard: bool) -> None:
+        self.free, self.is_ard = free, is_ard
+        self.last: tuple[float, float] | None = None
+
+    def next(self, found: WeightPosterior) -> tuple[Array, float]:
+        """Return the next variances (p,), and by how much MacKay's step would change them."""
+        own = found.variances[: self.free]
+        spread = np.diagonal(found.covariance)[: self.free]
+        ratio = mackay_ratio(found.mean[: self.free], spread, own, is_ard=self.is_ard)
+        wish = float(np.max(np.abs(np.log(ratio))))
+        if not self.is_ard:
+            here, residual = float(np.log(own[0])), float(np.log(ratio[0]))
+            step = residual
+            if self.last is not None and here != self.last[0]:
+                slope = (residual - self.last[1]) / (here - self.last[0])
+                step = float(np.clip(-residual / slope, -3.0, 3.0)) if slope < 0 else 2 * residual
+            self.last = (here, residual)
+            ratio = np.array([np.exp(step)])
+        moved = found.variances.copy()
+        moved[: self.free] = np.clip(own * ratio, LEAST, MOST)
+        at_limit = bool(np.all(moved == found.variances))
+        return moved, 0.0 if at_limit else wish
+
+
+def _best_flip(found: WeightPosterior, terms: LabelTerms) -> float:
+    """Return the share of wrong labels that is most probable under the cavities.
+
+    The log probability is concave in it, so its slope is bisected.
+    """
+    hole = terms.cavity(found.marginal, found.sites)
+    right = terms.own_probability(hole)
+    weights = terms.copies * terms.power
+
+    def slope(flip: float) -> float:
+        return float(weights @ ((1.0 - 2.0 * right) / (flip + (1.0 - 2.0 * flip) * right)))
+
+    low, high = 1e-6, MOST_FLIP
+    if slope(low) <= 0:
+        return low
+    if slope(high) >= 0:
+        return high
+    for _ in range(40):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return float(np.sqrt(low * high))
+
+
+def _with_scale(found: WeightPosterior, prior: WeightPrior, factor: float) -> Array:
+    free = len(found.variances) - prior.n_constant
+    moved = found.variances.copy()
+    moved[:free] = np.clip(moved[:free] * factor, LEAST, MOST)
+    return moved
+
+
+def _cautious(
+    design: Array, best: WeightPosterior, terms: LabelTerms, prior: WeightPrior
+) -> WeightPosterior:
+    """Return the posterior under the narrowest prior whose evidence is within `INDIFFERENT`."""
+    free = len(best.variances) - prior.n_constant
+    if not free:
+        return best
+    determined = float(np.sum(1.0 - np.diagonal(best.covariance)[:free] / best.variances[:free]))
+    # The log evidence is nearly a parabola in the log variance, of curvature determined / 2.
+    step = min(2.0 * np.sqrt(INDIFFERENT / max(determined, 1e-6)), np.log(NARROWEST))
+    low, chosen = 0.0, best
+    for _ in range(5):
+        trial = propagate(
+            design, _with_scale(best, prior, np.exp(-step)), terms, start=chosen.sites, tol=1e-3
+        )
+        drop = best.log_evidence - trial.log_evidence
+        if drop <= INDIFFERENT:
+            low, chosen = step, trial
+            if drop > 0.8 * INDIFFERENT or step >= np.log(NARROWEST) - 1e-9:
+                break
+        ratio = np.sqrt(INDIFFERENT / max(drop, 1e-2))
+        step = min(max(step * ratio * 0.98, low), np.log(NARROWEST))
+    return chosen
+
+
+def _least_loss(
+    design: Array, best: WeightPosterior, terms: LabelTerms, prior: WeightPrior
+) -> WeightPosterior:
+    """Return the posterior under the variance of least leave-one-out log loss."""
+    weights = terms.copies * terms.power
+
+    def loss(log_factor: float) -> float:
+        trial = propagate(
+            design, _with_scale(best, prior, np.exp(log_factor)), terms, start=best.sites, tol=1e-3
+        )
+        logs = terms.log_normaliser(terms.cavity(trial.marginal, trial.sites))
+        return -float(weights @ logs)
+
+    options: Any = {"xatol": 0.05}
+    found = minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded", options=options)
+    return propagate(
+        design, _with_scale(best, prior, np.exp(found.x)), terms, start=best.sites, tol=1e-4
+    )
+
+
+class PacBayesBounds(NamedTuple):
+    """Bounds of the error on new rows, with what they are worth.
+
+    Attributes
+    ----------
+    evidence : float
+        From the prior probability of the rows' labels.
+    margin : float
+        From the smallest normalised margin; NaN where a training row is misclassified.
+    confidence : float
+    words : str
+        What the bounds say, and when they say nothing.
+    """
+
+    evidence: float
+    margin: float
+    confidence: float
+    words: str
+
+
+def pac_bayes_bounds(
+    log_evidence: float,
+    margin: float,
+    *,
+    n_rows: int,
+    n_weights: int,
+    delta: float = 0.05,
+) -> PacBayesBounds:
+    """Return the evidence bound and the margin bound of a Bayes point's error.
+
+    Both bound the error of the Gibbs classifier, a draw from the posterior, and hold for rows
+    drawn independently whose labels the posterior's weights all reproduce: the version space. Its
+    prior probability is taken to be the evidence, which is smaller where the label is noisy, so
+    that the bound is if anything too wide. Bounds above 1/2 say nothing.
+
+    Parameters
+    ----------
+    log_evidence : float
+        Log probability of the training labels under the prior.
+    margin : float
+        The least of ``y f(x) / (|w| |x|)`` over the training rows; not positive where one is
+        misclassified.
+    n_rows, n_weights : int
+        Training rows, and weights, the constant's among them.
+    delta : float
+        The bounds hold with probability ``1 - delta``.
+
+    Returns
+    -------
+    PacBayesBounds
+
+    References
+    ----------
+    Herbrich and Graepel (2002), IEEE Trans. Inf. Theory 48:3140-3150; Fearn (2021), eqs 2.10 and
+    2.11 (the difference ln 4 / n of eq 4.1 is 2 ln 2 / n, as here).
+
+    Examples
+    --------
+    >>> found = pac_bayes_bounds(-40.0, 0.2, n_rows=1000, n_weights=5)
+    >>> round(found.evidence, 3), round(found.margin, 3)
+    (0.116, 0.076)
+    >>> print(found.words)
+    With 95 % confidence the error is at most 0.116 by the evidence and 0.076 by the margin.
+    """
+    check_count("n_rows", n_rows)
+    check_count("n_weights", n_weights)
+    if not 0 < check_probability("delta", delta) < 1:
+        raise InvalidInputError(f"delta must be between 0 and 1, got {delta!r}.")
+    price = 2.0 * np.log(n_rows) + np.log(1.0 / delta) + 1.0
+    evidence = 2.0 / n_rows * (price - log_evidence)
+    by_margin = float("nan")
+    if margin > 0:
+        m = min(n_rows, n_weights)
+        room = -np.log1p(-np.sqrt(max(1.0 - min(margin, 1.0) ** 2, 0.0)))
+        by_margin = 2.0 / n_rows * (m * room + price + np.log(2.0))
+    return PacBayesBounds(
+        float(evidence), float(by_margin), 1.0 - delta, _words(evidence, by_margin, 1.0 - delta)
+    )
+
+
+def _words(evidence: float, margin: float, confidence: float) -> str:
+    start = f"With {100 * confidence:.3g} % confidence the error is at most"
+    if np.isnan(margin):
+        ending = "the margin says nothing, since a training row is misclassified"
+        if evidence < 0.5:
+            return f"{start} {evidence:.3f} by the evidence; {ending}."
+        return f"The evidence bounds the error by {evidence:.3g}, which says nothing; {ending}."
+    if min(evidence, margin) >= 0.5:
+        return (
+            f"The bounds are {evidence:.3g} by the evidence and {margin:.3g} by the margin: "
+            "above 1/2 they say nothing; trust the leave-one-out error."
+        )
+    return f"{start} {evidence:.3f} by the evidence and {margin:.3f} by the margin."

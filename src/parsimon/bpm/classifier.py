@@ -1,0 +1,600 @@
+"""The Bayes point machine with scikit-learn's interface."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import ndtr
+from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._checks import is_precomputed as is_given_by_matrix
+from parsimon._data import Rows, check_classes, merged_rows, row_weights, validate_data
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.bpm._features import (
+    DesignAt,
+    Features,
+    GramFeatures,
+    LinearFeatures,
+    Standard,
+    chosen_features,
+)
+from parsimon.bpm._label_terms import (
+    GAUSSIAN,
+    NOISES,
+    LabelTerms,
+    Noise,
+    class_shares,
+    positive_share,
+    probit_of_share,
+)
+from parsimon.bpm._stream import Belief, Filter, merged
+from parsimon.bpm._weights import (
+    GaussianWeights,
+    PacBayesBounds,
+    WeightPosterior,
+    WeightPrior,
+    fit_weights,
+    pac_bayes_bounds,
+    propagate,
+)
+from parsimon.bpm.gamma_ep import FewRows, RowRule, gamma_ep
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.posterior import Latent
+
+
+def _is_linear(estimator: Any) -> bool:
+    return isinstance(estimator.kernel, str) and estimator.kernel == "linear"
+
+
+class BayesPointClassifier(ClassifierMixin, FewRows):
+    """Linear or kernel classifier that averages over all boundaries, by expectation propagation.
+
+    The label is the sign of a latent function plus noise. The posterior of the function's weights
+    is Gaussian: its mean is the Bayes point [1]_, its covariance says how sure it is. Columns are
+    put in units of their own deviations and a constant is added, so that a raw table can be given.
+    Linear models take O(n d^2) a pass and keep a matrix of d by d.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "laplacian", "poly", "precomputed"}, Kernel or function
+        A kernel of parsimon or of scikit-learn sees the columns in their own units; names see
+        standard ones. Kernels are used through at most 500 training rows as centres.
+    inference : {"ep", "adf", "power"}
+        Expectation propagation; assumed density filtering, one pass in the order of the rows,
+        which is what `partial_fit` does; power EP, which takes out a `fraction` of a site.
+    gamma : float
+        -1 is EP. Other values are Fearn's bias [2]_, for study: they belong to no likelihood and
+        behave like a fit without a prior. They take Gaussian noise and no wrong labels.
+    fraction : float
+        Of power EP: 1 is EP, towards 0 it becomes variational.
+    noise : {"heavy", "gaussian"}
+        Of the label. "gaussian" is the probit; "heavy" has twice the deviation in every fifth
+        row, whose tails are nearly those of logistic regression.
+    noise_sd : {"cautious", "evidence", "loo"} or float
+        Deviation of the noise where weights have the prior N(0, 1). "evidence" is the one of
+        greatest evidence; "cautious" the greatest that is as good to within one nat, which
+        predicts better; "loo" has the least leave-one-out log loss.
+    prior : {"shared", "ard"}
+        One variance for all weights, or one for each column (a width for each, with "rbf"), by
+        evidence.
+    label_noise : float or "learn"
+        Probability that a label is wrong, inside the factor of each row. "learn" takes the most
+        probable one if its evidence is better than that of none by a nat. Probabilities are then
+        those of the right label.
+    weights_for_repeats : bool
+        Let m equal rows count as one, each to the power 1/m.
+    width : {"evidence", "loo"}, float or None
+        Lengthscale of "rbf" and "laplacian" in standard units. A `Kernel` has all its
+        hyperparameters chosen by evidence, and keeps them with None.
+    degree, coef0
+        Of "poly".
+    standardise : bool
+        False takes the columns as they are.
+    half_life : float, optional
+        In `partial_fit` and "adf": rows after which a row counts half.
+    max_iter : int
+        Passes for `gamma` other than -1.
+    sparsify : {"alpha", "support"}, AlphaRows, SupportRows or None
+        Fit again, with the same noise, to rows that push in gamma-EP, or to support vectors.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_, intercept_ : ndarray of shape (k, d) and (k,)
+        Posterior means in the columns' own units, for a linear kernel; k is 1 for two classes, and
+        otherwise there is one function for each class against the rest.
+    coef_covariance_ : ndarray of shape (k, d, d)
+        Posterior covariances of the coefficients.
+    noise_sd_ : ndarray of shape (k,)
+        As `noise_sd`; under "ard" that of the widest prior.
+    relevance_ : ndarray of shape (k, d)
+        With ``prior="ard"`` and a linear kernel: prior deviation of each weight in standard units.
+    label_noise_ : ndarray of shape (k,)
+    log_evidence_ : float
+        Log probability of the labels, summed over functions; under "adf" that of each label
+        before its row was used.
+    loo_error_, loo_log_loss_ : float
+        Of each training row without its own site; under "adf" before its row was used.
+    kernel_ : Kernel, str or tuple of Kernel
+    n_iter_ : int
+        Steps of the sites.
+    support_ : ndarray of shape (n_kept,), places of the rows that `sparsify` keeps for any class
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    .. [1] Herbrich, Graepel and Campbell (2001), J. Mach. Learn. Res. 1:245-279; Minka (2001), PhD
+       thesis, MIT.
+    .. [2] Fearn (2021), PhD thesis, University of Bristol.
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> data = load("pima_cleaned")
+    >>> model = BayesPointClassifier().fit(data.data, data.target)
+    >>> round(model.log_evidence_, 1), round(model.loo_error_, 3)
+    (-356.3, 0.225)
+    >>> model.predict_proba(data.data[:1]).round(2)
+    array([[0.32, 0.68]])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        inference: Literal["ep", "adf", "power"] = "ep",
+        gamma: float = -1.0,
+        fraction: float = 0.5,
+        noise: Literal["heavy", "gaussian"] = "heavy",
+        noise_sd: float | Literal["cautious", "evidence", "loo"] = "cautious",
+        prior: Literal["shared", "ard"] = "shared",
+        label_noise: float | Literal["learn"] = 0.0,
+        weights_for_repeats: bool = False,
+        width: float | Literal["evidence", "loo"] | None = "evidence",
+        degree: int = 3,
+        coef0: float = 1.0,
+        standardise: bool = True,
+        half_life: float | None = None,
+        max_iter: int = 100,
+        sparsify: RowRule | Literal["alpha", "support"] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.inference = inference
+        self.gamma = gamma
+        self.fraction = fraction
+        self.noise = noise
+        self.noise_sd = noise_sd
+        self.prior = prior
+        self.label_noise = label_noise
+        self.weights_for_repeats = weights_for_repeats
+        self.width = width
+        self.degree = degree
+        self.coef0 = coef0
+        self.standardise = standardise
+        self.half_life = half_life
+        self.max_iter = max_iter
+        if sparsify is not None:
+            self.sparsify = sparsify
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; for "precomputed" similarities, shape (n, n).
+        y : array-like of shape (n,)
+            Labels of any kind.
+        sample_weight : array-like of shape (n,), optional
+            How many times each row counts: integers equal repeated rows, zero leaves one out.
+
+        Returns
+        -------
+        BayesPointClassifier
+            Itself.
+        """
+        self._check_options()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weights = row_weights(sample_weight, len(X))
+        check_classes(self.classes_, codes, weights)
+        rows = merged_rows(X, codes, weights, merge=not is_given_by_matrix(self))
+        if self.inference == "adf":
+            belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+            again = _repeats(rows)[rows.which] if self.weights_for_repeats else 1.0
+            self._store_belief(self._filter().take(belief, X, codes, weights / again))
+            return self
+        own = rows.weights / _repeats(rows) if self.weights_for_repeats else rows.weights
+        fits = [self._fitted(rows, own, sign) for sign in self._signs(rows.y)]
+        self._store(fits, rows, codes, weights)
+        return self
+
+    @available_if(_is_linear)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in further rows, each once, in their order: assumed density filtering.
+
+        How rows are cut into batches makes no difference but for rounding. Fitting on after `fit`
+        goes on from its posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        y : array-like of shape (m,)
+        classes : array-like, optional
+            All classes; needed at the first call unless its labels show them all.
+        sample_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        BayesPointClassifier
+            Itself.
+        """
+        self._check_options()
+        is_new = not hasattr(self, "_belief")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=is_new)
+        check_classification_targets(y)
+        if is_new:
+            self.classes_ = np.unique(y if classes is None else classes)
+            if len(self.classes_) < 2:
+                raise InvalidInputError(
+                    f"Two classes or more are needed, got {len(self.classes_)} class; name all "
+                    "of them in `classes` at the first call."
+                )
+            self._belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+        codes = np.searchsorted(self.classes_, y)
+        known = codes < len(self.classes_)
+        known[known] = self.classes_[codes[known]] == y[known]
+        if not known.all():
+            raise InvalidInputError(
+                f"The label {y[~known][0]!r} is not among the classes of the first call, "
+                f"{self.classes_.tolist()}."
+            )
+        weights = row_weights(sample_weight, len(X))
+        self._store_belief(self._filter().take(self._belief, X, codes.astype(np.intp), weights))
+        return self
+
+    @available_if(_is_linear)
+    def merge(self, others: Sequence["BayesPointClassifier"]) -> "BayesPointClassifier":
+        """Return one classifier from several that were fitted to parts of a table.
+
+        Their posteriors are the prior times a Gaussian factor each; the factors are multiplied,
+        whatever units each part had. The prior is that of all parts' columns, its variance by
+        evidence unless it is given. The sites of a part knew nothing of the other parts, so that
+        the result is near the fit to the whole table, not equal to it.
+
+        Parameters
+        ----------
+        others : sequence of BayesPointClassifier
+            With the same columns and classes.
+
+        Returns
+        -------
+        BayesPointClassifier
+        """
+        parts = [self, *others]
+        for part in parts:
+            check_is_fitted(part)
+            if not np.array_equal(part.classes_, self.classes_):
+                raise InvalidInputError(
+                    f"Classes differ: {self.classes_.tolist()} and {part.classes_.tolist()}."
+                )
+        taken = self._filter()
+        beliefs = [taken.settled(part._belief) for part in parts]
+        model: BayesPointClassifier = clone(self)
+        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        model._store_belief(taken.with_prior(merged(beliefs, standardise=self.standardise)))
+        return model
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row, shape (m,)."""
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities in the order of `classes_`, shape (m, n_classes).
+
+        Averaged over the weights in closed form; with three classes or more those of each class
+        against the rest, divided by their sum.
+        """
+        latents = self._latents(self._checked(X))
+        return class_shares([positive_share(one, self._noise()) for one in latents])
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the normal quantile of the probability of ``classes_[1]``, shape (m,).
+
+        With three classes or more the log probabilities, shape (m, n_classes).
+        """
+        latents = self._latents(self._checked(X))
+        if len(latents) == 1:
+            return probit_of_share(latents[0], self._noise())
+        chances = class_shares([positive_share(one, self._noise()) for one in latents])
+        logs: Array = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+        return logs
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Any:
+        """Return the latent function at new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        return_std : bool
+            Return the standard deviations as well.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,) or (m, n_classes)
+        """
+        latents = self._latents(self._checked(X))
+        mean = np.column_stack([one.mean for one in latents])
+        sd = np.sqrt(np.column_stack([one.variance for one in latents]))
+        mean, sd = (mean[:, 0], sd[:, 0]) if len(latents) == 1 else (mean, sd)
+        return (mean, sd) if return_std else mean
+
+    def bounds(self, *, delta: float = 0.05) -> PacBayesBounds:
+        """Return PAC-Bayes bounds of the error on new rows, as a diagnostic with words.
+
+        For two classes and a batch fit; see `pac_bayes_bounds` for what they assume.
+        """
+        check_is_fitted(self)
+        if self._margin is None or len(self._weights) > 1:
+            raise InvalidInputError(
+                "Bounds need a batch fit of two classes; partial_fit and several classes have none."
+            )
+        margin, n_rows = self._margin
+        return pac_bayes_bounds(
+            self.log_evidence_,
+            margin,
+            n_rows=n_rows,
+            n_weights=len(self._weights[0].mean),
+            delta=delta,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_given_by_matrix(self)
+        return tags
+
+    def _check_options(self) -> None:
+        check_choice("inference", self.inference, ["ep", "adf", "power"])
+        check_choice("noise", self.noise, list(NOISES))
+        check_choice("prior", self.prior, ["shared", "ard"])
+        check_count("max_iter", self.max_iter)
+        if isinstance(self.noise_sd, str):
+            check_choice("noise_sd", self.noise_sd, ["cautious", "evidence", "loo"])
+        else:
+            check_positive("noise_sd", self.noise_sd)
+        if (
+            self.label_noise != "learn"
+            and check_probability("label_noise", self.label_noise) >= 0.5
+        ):
+            raise InvalidInputError(f"label_noise must be below 0.5, got {self.label_noise!r}.")
+        if not 0 < check_positive("fraction", self.fraction) <= 1:
+            raise InvalidInputError(f"fraction must be at most 1, got {self.fraction!r}.")
+        if self.half_life is not None:
+            check_positive("half_life", self.half_life)
+        self.rule_for_rows()
+        if self.inference == "adf" and not _is_linear(self):
+            raise InvalidInputError('inference="adf" needs kernel="linear".')
+        if self.gamma != -1 and (self.inference != "ep" or self.label_noise != 0):
+            raise InvalidInputError('gamma other than -1 needs inference="ep" and no label_noise.')
+
+    def _n_functions(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _signs(self, codes: AnyArray) -> list[Array]:
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(codes == one, 1.0, -1.0) for one in positives]
+
+    def _noise(self) -> Noise:
+        return GAUSSIAN if self.gamma != -1 else NOISES[self.noise]
+
+    def _prior(self, n_constant: int = 1) -> WeightPrior:
+        is_ard = self.prior == "ard" and _is_linear(self)
+        return WeightPrior(n_constant, self.noise_sd, is_ard, self.label_noise)
+
+    def _filter(self) -> Filter:
+        return Filter(self._noise(), self._prior(), self.half_life, self.standardise)
+
+    def _fitted(
+        self, rows: Rows, weights: Array, y: Array
+    ) -> tuple[Features, DesignAt, LabelTerms, WeightPosterior]:
+        """Return features, their design, terms and posterior of one function."""
+        fraction = self.fraction if self.inference == "power" else 1.0
+        terms = LabelTerms.of(y, weights, fraction=fraction, noise=self._noise())
+        features: Features
+        if _is_linear(self):
+            is_raw = not self.standardise
+            raw = Standard.none(rows.X.shape[1])
+            features = LinearFeatures(raw if is_raw else Standard.of(rows.X, rows.weights))
+            made = features.at(rows.X)
+        elif is_given_by_matrix(self):
+            features, made = GramFeatures.of(rows.given, rows.places)
+        else:
+            features, made = chosen_features(self, rows.X, terms, weights)
+        terms = LabelTerms(**vars(terms) | {"extra": made.extra})
+        found = fit_weights(made.design, terms, self._prior())
+        if (rule := self.rule_for_rows()) is not None:
+            terms = terms.only(rule.kept(made.design, y, found.variances))
+            found = propagate(made.design, found.variances, terms.flipped(found.flip))
+        if not found.converged:
+            warnings.warn(
+                "Expectation propagation did not converge; give a larger noise_sd.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return features, made, terms.flipped(found.flip), found
+
+    def _store(
+        self,
+        fits: list[tuple[Features, DesignAt, LabelTerms, WeightPosterior]],
+        rows: Rows,
+        codes: Indices,
+        sample_weight: Array,
+    ) -> None:
+        """Set the fitted attributes after a batch fit."""
+        self._features = [one[0] for one in fits]
+        posteriors = [one[3] for one in fits]
+        self._weights = [one.weights for one in posteriors]
+        self.log_evidence_ = float(sum(one.log_evidence for one in posteriors))
+        self.n_iter_ = max(max(one.n_iterations for one in posteriors), 1)
+        if self.rule_for_rows() is not None:
+            kept = np.any([one[2].used for one in fits], axis=0)
+            self.support_ = np.flatnonzero((rows.which >= 0) & kept[np.maximum(rows.which, 0)])
+        self.label_noise_ = np.array([one.flip for one in posteriors])
+        held = [self._left_out(rows, one) for one in fits]
+        if self.gamma != -1:
+            held = [self._with_bias(place, *fits[place][1:], rows) for place in range(len(fits))]
+        chances = class_shares(held)
+        used = rows.which >= 0
+        own = chances[np.arange(len(codes)), codes][used]
+        wrong = (np.argmax(chances, axis=1) != codes)[used]
+        losses = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+        self.loo_error_ = float(np.average(wrong, weights=sample_weight[used]))
+        self.loo_log_loss_ = float(np.average(losses, weights=sample_weight[used]))
+        self._margin: tuple[float, int] | None = (_margin(fits[0], self._weights[0]), len(rows))
+        variances = [one.variances for one in posteriors]
+        if _is_linear(self):
+            self._belief = _belief_of(fits, rows, sample_weight)
+            self._store_coefficients(np.stack(variances))
+        else:
+            self.kernel_ = _kernels(self.kernel, self._features)
+            self.noise_sd_ = np.array([1.0 / np.sqrt(one[:-1].max()) for one in variances])
+
+    def _left_out(
+        self, rows: Rows, fitted: tuple[Features, DesignAt, LabelTerms, WeightPosterior]
+    ) -> Array:
+        """Return each given row's chance of the positive class without its own site, (n,)."""
+        _, made, _, found = fitted
+        which = np.maximum(rows.which, 0)
+        sites = type(found.sites)(*(site[which] * rows.share for site in found.sites))
+        marginal = Latent(*(part[which] for part in found.marginal))
+        rest = 1.0 - marginal.variance * sites.precision
+        mean = (marginal.mean - marginal.variance * sites.shift) / rest
+        return positive_share(
+            Latent(mean, marginal.variance / rest + made.extra[which]), self._noise()
+        )
+
+    def _with_bias(
+        self, place: int, made: DesignAt, terms: LabelTerms, found: WeightPosterior, rows: Rows
+    ) -> Array:
+        """Replace a posterior by that of gamma-EP; return left-out chances of the given rows."""
+        biased = gamma_ep(
+            made.design,
+            terms.y,
+            gamma=self.gamma,
+            prior_variance=found.variances,
+            max_passes=self.max_iter,
+        )
+        self._weights[place] = GaussianWeights.of(biased.mean, biased.covariance)
+        self.log_evidence_ += biased.log_evidence - found.log_evidence
+        self.n_iter_ = max(self.n_iter_, biased.n_passes)
+        if not biased.converged:
+            warnings.warn(
+                f"gamma-EP did not settle in {biased.n_passes} passes, as it need not for a "
+                "gamma other than -1; the last pass is kept.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        held: Array = ndtr(terms.y * biased.cavity_mean / np.sqrt(biased.cavity_variance))
+        return held[np.maximum(rows.which, 0)]
+
+    def _store_belief(self, belief: Belief) -> None:
+        """Set the fitted attributes after a stream of rows."""
+        self._belief = belief
+        settled = self._filter().settled(belief)
+        means, covariances = settled.posterior()
+        self._weights = [GaussianWeights.of(*one) for one in zip(means, covariances, strict=True)]
+        self._features = [LinearFeatures(settled.standard)] * len(self._weights)
+        self._margin = None
+        self.label_noise_ = settled.flips(self._prior())
+        self.log_evidence_ = float(settled.log_evidence.sum())
+        total = max(float(settled.scores[0]), 1e-300)
+        self.loo_error_ = float(settled.scores[1] / total)
+        self.loo_log_loss_ = float(settled.scores[2] / total)
+        self.n_iter_ = 1
+        self._store_coefficients(settled.variance)
+
+    def _store_coefficients(self, variances: Array) -> None:
+        """Write the weights in the columns' own units; variances (k, p) are the prior's."""
+        standard = self._features[0].standard
+        self.coef_ = np.stack([one.mean[:-1] for one in self._weights]) / standard.unit
+        constants = np.array([one.mean[-1] for one in self._weights])
+        self.intercept_ = constants - self.coef_ @ standard.centre
+        covariances = np.stack([one.covariance[:-1, :-1] for one in self._weights])
+        self.coef_covariance_ = covariances / np.outer(standard.unit, standard.unit)
+        self.noise_sd_ = 1.0 / np.sqrt(variances[:, :-1].max(axis=1))
+        self.kernel_ = "linear"
+        if self.prior == "ard":
+            self.relevance_ = np.sqrt(variances[:, :-1])
+
+    def _latents(self, X: Array) -> list[Latent]:
+        check_is_fitted(self)
+        shared: dict[int, DesignAt] = {}
+        for features in self._features:
+            shared.setdefault(id(features), features.at(X))
+        return [
+            weights.latent(*shared[id(features)])
+            for features, weights in zip(self._features, self._weights, strict=True)
+        ]
+
+    def _checked(self, X: Any) -> Array:
+        check_is_fitted(self)
+        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked
+
+
+def _repeats(rows: Rows) -> Array:
+    """Return how many of the given rows each merged row is, shape (n,)."""
+    return np.bincount(rows.which[rows.which >= 0], minlength=len(rows)).astype(np.float64)
+
+
+def _margin(
+    fitted: tuple[Features, DesignAt, LabelTerms, WeightPosterior], weights: GaussianWeights
+) -> float:
+    """Return the least margin of the training rows in units of the lengths of rows and weights."""
+    _, made, terms, _ = fitted
+    lengths = np.sqrt(np.einsum("ij,ij->i", made.design, made.design))
+    scale = max(float(np.linalg.norm(weights.mean)), 1e-300)
+    return float(np.min(terms.y * (made.design @ weights.mean) / (lengths * scale)))
+
+
+def _kernels(spec: Any, features: Sequence[Features]) -> Any:
+    """Return the kernel of each function, one alone if there is one."""
+    found = tuple(getattr(one, "kernel", spec) for one in features)
+    return found[0] if len(found) == 1 else found
+
+
+def _belief_of(
+    fits: Sequence[tuple[Features, DesignAt, LabelTerms, WeightPosterior]],
+    rows: Rows,
+    sample_weight: Array,
+) -> Belief:
+    """Return what a batch fit has said, for rows to come and for other parts."""
+    design, standard = fits[0][1].design, fits[0][0].standard
+    sites = [one[3].sites for one in fits]
+    n, weight = len(rows.which), float(sample_weight.sum())
+    mean = np.average(rows.X, axis=0, weights=rows.weights)
+    return Belief(
+        np.stack([(design * one.precision[:, None]).T @ design for one in sites]),
+        np.stack([design.T @ one.shift for one in sites]),
+        standard,
+        n,
+        weight,
+        mean,
+        rows.weights @ np.square(rows.X - mean),
+        np.stack([one[3].variances for one in fits]),
+        weight * np.array([one[3].flip for one in fits]),
+        np.zeros(3),
+        np.array([one[3].log_evidence for one in fits]),
+        (np.empty((0, rows.X.shape[1])), np.empty(0, np.intp), np.empty(0)),
+    )

@@ -1,0 +1,282 @@
+"""What users rely on: units, weights, repeats, streams, parts, kernels, and what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from parsimon.bpm import BayesPointClassifier, gamma_ep, kernel_gamma_ep, pac_bayes_bounds
+from parsimon.datasets import load
+from parsimon.exceptions import InvalidInputError
+from parsimon.kernels import SquaredExponential
+
+PIMA = load("pima_cleaned")
+ROWS = PIMA.data.to_numpy(np.float64)
+LABELS = np.asarray(PIMA.target)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return BayesPointClassifier().fit(ROWS, LABELS)
+
+
+def test_units_of_the_columns_do_not_matter(model):
+    scale = 10.0 ** np.arange(-3, ROWS.shape[1] - 3)
+    other = BayesPointClassifier().fit(ROWS * scale + 100 * scale, LABELS)
+    assert_allclose(
+        other.predict_proba(ROWS * scale + 100 * scale), model.predict_proba(ROWS), atol=1e-6
+    )
+    assert_allclose(other.coef_ * scale, model.coef_, rtol=1e-4, atol=1e-8)
+
+
+def test_coefficients_are_the_latent_mean_in_the_columns_own_units(model):
+    mean, sd = model.latent(ROWS[:5], return_std=True)
+    assert_allclose(ROWS[:5] @ model.coef_[0] + model.intercept_[0], mean, atol=1e-9)
+    change = np.zeros(ROWS.shape[1])
+    change[1] = 1.0
+    assert sd.shape == (5,)
+    assert_allclose(model.coef_covariance_[0], model.coef_covariance_[0].T)
+    assert np.all(np.linalg.eigvalsh(model.coef_covariance_[0]) > 0)
+
+
+def test_the_decision_is_the_normal_quantile_of_the_probability(model):
+    from scipy.special import ndtr
+
+    far = ROWS.mean(axis=0) + 500 * ROWS.std(axis=0) * np.sign(model.coef_[0])
+    scores = model.decision_function(np.vstack([ROWS, far]))
+    assert_allclose(ndtr(scores[:-1]), model.predict_proba(ROWS)[:, 1], atol=1e-12)
+    assert np.isfinite(scores).all()
+
+
+def test_integer_weights_are_repeated_rows():
+    rows, labels = ROWS[:120], LABELS[:120]
+    times = np.arange(120) % 3
+    weighted = BayesPointClassifier().fit(rows, labels, sample_weight=times)
+    repeated = BayesPointClassifier().fit(np.repeat(rows, times, 0), np.repeat(labels, times))
+    assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
+    assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_)
+    assert weighted.loo_error_ == pytest.approx(repeated.loo_error_)
+
+
+def test_repeats_with_powers_are_one_row():
+    again = np.concatenate([np.arange(100), np.zeros(99, dtype=int)])
+    once = BayesPointClassifier(noise_sd=1.0, standardise=False).fit(ROWS[:100] / 100, LABELS[:100])
+    many, weighed = (
+        BayesPointClassifier(noise_sd=1.0, standardise=False, weights_for_repeats=flag).fit(
+            ROWS[again] / 100, LABELS[again]
+        )
+        for flag in (False, True)
+    )
+    assert_allclose(weighed.coef_, once.coef_, rtol=1e-9)
+    assert np.abs(many.coef_ - once.coef_).max() > 0.05
+
+
+@pytest.mark.parametrize("size", [1, 37, 300])
+@pytest.mark.parametrize("options", [{}, {"half_life": 400}, {"label_noise": "learn"}])
+def test_a_stream_of_batches_is_one_pass_in_the_same_order(size, options):
+    n = 200 if size == 1 else len(ROWS)
+    whole = BayesPointClassifier(inference="adf", **options).fit(ROWS[:n], LABELS[:n])
+    stream = BayesPointClassifier(**options)
+    for begin in range(0, n, size):
+        part = slice(begin, min(begin + size, n))
+        stream.partial_fit(ROWS[part], LABELS[part], classes=np.unique(LABELS))
+    assert_allclose(stream.coef_, whole.coef_, rtol=1e-9)
+    assert_allclose(stream.coef_covariance_, whole.coef_covariance_, rtol=1e-8, atol=1e-15)
+    assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
+    assert_allclose(stream.label_noise_, whole.label_noise_, rtol=1e-9)
+
+
+def test_one_pass_is_the_filter_of_the_book():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 2))
+    labels = np.where(rows[:, 0] + 0.3 * rng.normal(size=300) > 0, 1.0, -1.0)
+    options = {"noise": "gaussian", "noise_sd": 1.0, "standardise": False}
+    ours = BayesPointClassifier(inference="adf", **options).fit(rows, labels)
+    theirs = gamma_ep(np.column_stack([rows, np.ones(300)]), labels, max_passes=1)
+    assert_allclose(ours.coef_[0], theirs.mean[:2], rtol=1e-8)
+    assert_allclose(ours.coef_covariance_[0], theirs.covariance[:2, :2], rtol=1e-8)
+
+
+def test_a_stream_goes_on_after_a_fit_and_is_as_good_as_all_rows(model):
+    half = BayesPointClassifier().fit(ROWS[:400], LABELS[:400])
+    before = half.coef_.copy()
+    half.partial_fit(ROWS[400:], LABELS[400:])
+    assert np.abs(half.coef_ - before).max() > 0
+    assert np.mean(np.abs(half.predict_proba(ROWS) - model.predict_proba(ROWS))) < 0.02
+
+
+def test_a_forgetful_stream_follows_a_change():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4000, 2))
+    change = np.where(np.arange(4000) < 3900, 1.0, -1.0)
+    labels = rows[:, 0] * change + 0.5 * rng.normal(size=4000) > 0
+    new = rng.normal(size=(500, 2))
+    forgetful, faithful = (
+        BayesPointClassifier(inference="adf", half_life=half_life).fit(rows, labels)
+        for half_life in (30, None)
+    )
+    assert np.mean(forgetful.predict(new) == (new[:, 0] < 0)) > 0.9
+    assert np.mean(faithful.predict(new) == (new[:, 0] < 0)) < 0.5
+
+
+def test_parts_merge_to_nearly_one_fit(model):
+    parts = [BayesPointClassifier().fit(ROWS[i::3], LABELS[i::3]) for i in range(3)]
+    merged = parts[0].merge(parts[1:])
+    gap = np.abs(merged.predict_proba(ROWS) - model.predict_proba(ROWS))
+    assert gap.mean() < 0.01
+    # The sum of sites does not depend on the order of the parts, nor on their units.
+    other = parts[2].merge([parts[0], parts[1]])
+    assert_allclose(other.coef_, merged.coef_, rtol=1e-6)
+    variances = [np.diagonal(one.coef_covariance_[0]) for one in (merged, model, parts[0])]
+    assert_allclose(variances[0], variances[1], rtol=0.25)
+    assert np.all(variances[0] < variances[2])
+
+
+def test_sites_of_known_factors_merge_exactly():
+    # With a fixed prior and units, a product of parts is the prior times all their sites.
+    options = {"noise_sd": 1.0, "standardise": False}
+    parts = [BayesPointClassifier(**options).fit(ROWS[i::2] / 100, LABELS[i::2]) for i in (0, 1)]
+    merged = parts[0].merge(parts[1:])
+    inverse = [np.linalg.inv(one._weights[0].covariance) for one in (*parts, merged)]
+    prior = np.eye(len(inverse[0]))
+    assert_allclose(inverse[2] - prior, inverse[0] + inverse[1] - 2 * prior, rtol=1e-6, atol=1e-6)
+
+
+def test_learnt_label_noise_is_near_the_truth_and_predicts_right_labels():
+    X, y = make_classification(1500, 8, n_informative=6, flip_y=0, class_sep=2.0, random_state=0)
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(1000) < 0.2, 1 - y[:1000], y[:1000])
+    plain = BayesPointClassifier().fit(X[:1000], noisy)
+    robust = BayesPointClassifier(label_noise="learn").fit(X[:1000], noisy)
+    assert robust.label_noise_[0] == pytest.approx(0.2, abs=0.05)
+    losses = [
+        -np.mean(np.log(one.predict_proba(X[1000:])[np.arange(500), y[1000:]]))
+        for one in (plain, robust)
+    ]
+    assert losses[1] < losses[0] - 0.1
+    clean = BayesPointClassifier(label_noise="learn").fit(X[:1000], y[:1000])
+    assert clean.label_noise_[0] < 0.03
+
+
+def test_relevance_finds_the_column_that_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = X[:, 2] + 0.3 * rng.normal(size=300) > 0
+    found = BayesPointClassifier(prior="ard").fit(X, y).relevance_[0]
+    assert np.argmax(found) == 2
+    assert np.sort(found)[-2] < 0.2 * found[2]
+
+
+@pytest.mark.parametrize("rule", ["cautious", "evidence", "loo"])
+def test_the_cautious_noise_is_the_widest_of_equals(rule):
+    found = BayesPointClassifier(noise_sd=rule).fit(ROWS, LABELS)
+    best = BayesPointClassifier(noise_sd="evidence").fit(ROWS, LABELS)
+    assert found.log_evidence_ <= best.log_evidence_ + 0.01
+    if rule == "cautious":
+        assert found.noise_sd_[0] > best.noise_sd_[0]
+        assert found.log_evidence_ > best.log_evidence_ - 1.05
+    if rule == "loo":
+        assert found.loo_log_loss_ <= best.loo_log_loss_ + 1e-4
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["rbf", "laplacian", SquaredExponential(), lambda X, Y: np.exp(-abs(X[:, :1] - Y[:, 0]))],
+)
+def test_kernels_bend_the_boundary(kernel):
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    new, truth = make_moons(400, noise=0.2, random_state=1)
+    linear = BayesPointClassifier().fit(X, y).score(new, truth)
+    bent = BayesPointClassifier(kernel).fit(X, y)
+    assert not hasattr(bent, "coef_")
+    if not callable(kernel) or isinstance(kernel, SquaredExponential):
+        assert bent.score(new, truth) > linear + 0.05
+
+
+def test_a_matrix_of_similarities_is_as_good_as_its_kernel():
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    kernel = SquaredExponential(lengthscale=0.5)
+    direct = BayesPointClassifier(kernel, width=None).fit(X, y)
+    given = BayesPointClassifier("precomputed").fit(kernel.gram(X), y)
+    new = make_moons(50, noise=0.2, random_state=1)[0]
+    assert given.log_evidence_ == pytest.approx(direct.log_evidence_, abs=1e-3)
+    assert_allclose(given.predict_proba(kernel.gram(new, X)), direct.predict_proba(new), atol=1e-3)
+
+
+def test_several_classes_have_a_function_each():
+    X, y = load_iris(return_X_y=True)
+    model = BayesPointClassifier().fit(X, np.array(["a", "b", "c"])[y])
+    assert model.coef_.shape == (3, 4)
+    assert model.coef_covariance_.shape == (3, 4, 4)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    stream = BayesPointClassifier(inference="adf").fit(X[::-1], y[::-1])
+    assert stream.predict_proba(X).shape == (150, 3)
+
+
+def test_bounds_say_what_they_are_worth(model):
+    found = model.bounds()
+    assert found.evidence > 0.5
+    assert "nothing" in found.words
+    X, y = make_classification(2000, 4, n_redundant=0, class_sep=5.0, flip_y=0, random_state=2)
+    easy = BayesPointClassifier(noise_sd=0.05).fit(X[:, :], X[:, 0] + X[:, 1] > 0)
+    assert easy.bounds().evidence < 0.2
+    # Fearn (2021), eq 4.1: at equal leading terms the bounds differ by ln 4 / n.
+    price = pac_bayes_bounds(-np.log(2.0), 1.0, n_rows=50, n_weights=3)
+    assert price.margin - price.evidence == pytest.approx(0.0, abs=1e-12)
+    assert y.shape == (2000,)
+
+
+def test_gamma_is_for_study_and_says_when_it_does_not_settle():
+    with pytest.warns(ConvergenceWarning, match="did not settle"):
+        found = BayesPointClassifier(gamma=0.5, max_iter=3).fit(ROWS[:200], LABELS[:200])
+    assert found.score(ROWS, LABELS) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"inference": "vb"}, "inference must be"),
+        ({"noise": "cauchy"}, "noise must be"),
+        ({"noise_sd": "best"}, "noise_sd must be"),
+        ({"noise_sd": 0.0}, "noise_sd must be a positive"),
+        ({"label_noise": 0.5}, "below 0.5"),
+        ({"label_noise": 2.0}, "between 0 and 1"),
+        ({"fraction": 1.5}, "at most 1"),
+        ({"kernel": "rbf", "inference": "adf"}, "needs kernel"),
+        ({"gamma": 0.0, "label_noise": 0.1}, "gamma other than"),
+        ({"kernel": "sigmoid"}, "kernel must be"),
+        ({"kernel": 3}, "kernel must be a name"),
+        ({"half_life": -1.0}, "half_life must be"),
+    ],
+)
+def test_options_are_refused_in_a_sentence(options, match):
+    with pytest.raises(InvalidInputError, match=match):
+        BayesPointClassifier(**options).fit(ROWS[:50], LABELS[:50])
+
+
+def test_streams_refuse_what_they_cannot_use():
+    stream = BayesPointClassifier()
+    with pytest.raises(InvalidInputError, match="name all"):
+        stream.partial_fit(ROWS[:1], LABELS[:1])
+    stream.partial_fit(ROWS[:20], LABELS[:20], classes=np.unique(LABELS))
+    with pytest.raises(InvalidInputError, match="not among the classes"):
+        stream.partial_fit(ROWS[:1], np.array(["other"]))
+    other = BayesPointClassifier().fit(ROWS[:40], np.arange(40) % 3)
+    with pytest.raises(InvalidInputError, match="Classes differ"):
+        stream.merge([other])
+    with pytest.raises(InvalidInputError, match="batch fit"):
+        stream.bounds()
+
+
+@pytest.mark.parametrize("function", [gamma_ep, kernel_gamma_ep])
+def test_arrays_are_checked(function):
+    square = np.eye(3)
+    with pytest.raises(InvalidInputError, match="-1 and 1"):
+        function(square, np.arange(3.0))
+    with pytest.raises(InvalidInputError, match="rows"):
+        function(square, np.ones(2))
+    with pytest.raises(InvalidInputError, match="gamma must be"):
+        function(square, np.ones(3), gamma=np.inf)
+    with pytest.raises(InvalidInputError, match="noise_sd"):
+        function(square, np.ones(3), noise_sd=-1.0)

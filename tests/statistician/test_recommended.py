@@ -1,0 +1,135 @@
+"""The model to use, where it is not the family that leads: its errors, checks and rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from parsimon.report.markdown import to_markdown
+from parsimon.report.sections import write
+from parsimon.statistician import analyse
+from parsimon.statistician.measure import roc_of
+
+
+def rows(kind="two", n=90):
+    rng = np.random.default_rng(2)
+    dose = rng.uniform(0, 10, n)
+    other = rng.uniform(0, 10, n)
+    latent = (dose + other) / 2 + 0.7 * rng.normal(size=n)
+    table = pd.DataFrame(
+        {
+            "dose": dose,
+            "other": other,
+            "site": rng.choice(["north", "south", "east"], n),
+        }
+    )
+    if kind == "number":
+        return table.assign(y=10 * latent)
+    cuts = [5] if kind == "two" else [3, 7]
+    return table.assign(y=np.array(["low", "middle", "high"])[np.digitize(latent, cuts)])
+
+
+def found(kind, **options):
+    options = {"family": "tree", "families": "none", "rivals": ["linear"], **options}
+    return analyse(rows(kind), "y", outer=3, n_jobs=1, **options)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return found("two")
+
+
+@pytest.fixture(scope="module")
+def number():
+    return found("number")
+
+
+def test_the_errors_are_those_of_the_comparison(two):
+    chosen = two.comparison.recommended
+    told = two.findings.recommended
+    assert chosen.name == told.name == "linear model"
+    assert told.columns == two.recommended.columns
+    (honest,) = told.honest
+    assert honest.error == chosen.error
+    assert honest.log_loss == pytest.approx(chosen.log_loss)
+    assert honest.error != two.findings.studies[0].honest.error
+    assert told.checks.roc.auc.estimate == pytest.approx(honest.auc.estimate)
+    assert told.checks.source == "outer folds"
+
+
+def test_rows_add_up_to_what_the_saved_model_predicts(two):
+    table = rows("two")
+    shares = two.recommended.predict_proba(table)[:, 1]
+    explained = two.findings.recommended.explained
+    assert {one.role for one in explained} <= {"typical", "borderline", "surprising"}
+    assert explained
+    for one in explained:
+        score = one.level + sum(part.contribution for part in one.parts)
+        assert one.probability == pytest.approx(shares[one.row - 1])
+        assert expit(score) == pytest.approx(one.probability)
+        cells = dict(cell for part in one.parts for cell in part.values)
+        assert cells["site"] == table["site"].iloc[one.row - 1]
+        assert two.findings.picture(one.picture) is not None
+
+
+def test_the_page_speaks_of_one_model(two):
+    page = to_markdown(write(two.findings)).replace("\u202f", " ")
+    error = f"{100 * two.comparison.recommended.error.estimate:.1f} %"
+    assert f"the linear model, the model to use, is wrong in {error} of cases" in page
+    assert f"**{error}** honest error" in page
+    assert "errors, rows and thresholds on this page are its own" in page
+    assert "What matters, and the curves, are told by the decision tree." in page
+    (honest,) = two.findings.recommended.honest
+    missed = round((1 - honest.at_half.recall.estimate) * two.findings.studies[0].n_positive)
+    alarms = honest.at_half.n_called - (two.findings.studies[0].n_positive - missed)
+    assert f"| {missed} | {alarms} |" in page
+
+
+def test_a_number_is_explained_in_its_unit(number):
+    told = number.findings.recommended
+    (honest,) = told.honest
+    assert honest.error.estimate == pytest.approx(number.comparison.recommended.error.estimate)
+    assert 0.8 < told.checks.coverage <= 1
+    predicted = number.recommended.predict(rows("number"))
+    for one in told.explained:
+        total = one.level + sum(part.contribution for part in one.parts)
+        assert total == pytest.approx(one.probability)
+        assert total == pytest.approx(predicted[one.row - 1])
+    page = to_markdown(write(number.findings))
+    assert "in the unit of y." in page
+    assert "Typical miss" in page
+    assert "variance left" not in page.lower()
+
+
+def test_several_classes_have_one_joint_answer():
+    three = found("three")
+    told, chosen = three.findings.recommended, three.comparison.recommended
+    assert told.joint.error.estimate == pytest.approx(chosen.error.estimate)
+    assert len(told.honest) == 3
+    assert told.checks is None
+    assert not told.explained
+    wrong = sum(map(sum, told.joint.confusion)) - sum(told.joint.confusion[k][k] for k in range(3))
+    assert wrong == round(told.joint.error.estimate * 90)
+
+
+def test_nothing_is_added_where_the_leader_itself_is_the_model_to_use():
+    noise = rows("two").assign(y=np.random.default_rng(0).permutation(rows("two")["y"]))
+    found = analyse(
+        noise, "y", family="tree", outer=3, n_jobs=1, families="none", rivals=["linear"]
+    )
+    assert found.comparison.recommended.name == "decision tree"
+    assert found.findings.recommended is None
+
+
+def test_thresholds_of_a_curve_are_exact():
+    rng = np.random.default_rng(0)
+    y = rng.random(3000) < 0.1
+    probability = np.clip(0.1 + 0.3 * y + 0.2 * rng.normal(size=3000), 0.001, 0.999)
+    roc = roc_of(y, probability)
+    assert len(roc.thresholds) <= 90
+    for cost in (1, 5, 10):
+        threshold = 1 / (1 + cost)
+        place = max(k for k, least in enumerate(roc.thresholds) if least >= threshold)
+        called = probability >= threshold
+        assert roc.tpr[place] == pytest.approx(np.mean(called[y]))
+        assert roc.fpr[place] == pytest.approx(np.mean(called[~y]))
