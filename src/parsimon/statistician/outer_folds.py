@@ -133,7 +133,7 @@ def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Hon
     )
     return Honest(
         **found.figures,
-        guide_error=float(np.mean([one.guide_error for one in folds])),
+        guide_error=_mean([one.guide_error for one in folds]),
         folds=tuple(
             OuterFold(
                 n_train=len(one.train),
@@ -150,6 +150,11 @@ def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Hon
         n_planned=len(measured),
         failures=tuple(one.failure for one in measured if one.failure),
     )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean; the one NaN of `math` if a value is missing, so that findings compare."""
+    return math.nan if any(map(math.isnan, values)) else float(np.mean(values))
 
 
 @dataclass(frozen=True, eq=False)
