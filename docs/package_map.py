@@ -13,7 +13,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from parsimon._style import GREY, ORANGE
+from parsimon._style import ORANGE
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "parsimon"
@@ -74,12 +74,12 @@ ROWS = (
         GREEN,
         [
             Package("gp", "processes", ("classifier", "regressor", "search")),
-            Package("rvm", "relevance vectors", ("classifier", "regressor", "pareto")),
-            Package("svm", "support vectors", ("pareto", "transductive", "indefinite")),
+            Package("rvm", "sparse vectors", ("classifier", "regressor", "pareto")),
+            Package("svm", "wide margins", ("pareto", "indefinite")),
             Package("bpm", "Bayes points", ("classifier", "gamma_ep")),
             Package("ensembles", "yes/no rules", ("abc", "sparse")),
             Package("features", "few columns", ("stable", "auc_front")),
-            Package("phylo", "trees of species", ("tree", "pgls", "phyrvm")),
+            Package("phylo", "family trees", ("tree", "pgls", "phyrvm")),
         ],
     ),
     (
@@ -171,9 +171,6 @@ def row_height(packages):
 def draw_row(ax, bottom, height, colour, packages):
     """One layer, its packages side by side."""
     room = WIDTH - GAP * (len(packages) + 1)
-    if len(packages) > 3:
-        room -= 2.15 + GAP
-        draw_newcomer(ax, (WIDTH - GAP - 2.15, bottom), 2.15, height)
     left = GAP
     for package in packages:
         width = room * package.share / sum(other.share for other in packages)
@@ -204,8 +201,8 @@ def draw_narrow(ax, corner, width, height, package):
     write(ax, middle, bottom + height - 0.32, package.name, bold=True)
     write(ax, middle, bottom + height - 0.68, package.words)
     for place, name in enumerate(package.rooms):
-        corner = left + 0.2, bottom + height - 1.4 - place * 0.52
-        draw_room(ax, corner, width - 0.4, package, name)
+        corner = left + 0.1, bottom + height - 1.4 - place * 0.52
+        draw_room(ax, corner, width - 0.2, package, name)
 
 
 def draw_room(ax, corner, width, package, name):
@@ -220,15 +217,6 @@ def draw_room(ax, corner, width, package, name):
     number = str(WALK.index(station) + 1)
     write(ax, left + 0.23, bottom + 0.215, number, colour="black", bold=True, size=8.5)
     write(ax, left + 0.2 + width / 2, bottom + 0.22, name)
-
-
-def draw_newcomer(ax, corner, width, height):
-    """The room for the next family."""
-    box(ax, corner, width, height, facecolor="none", edgecolor=GREY, linestyle=(0, (4, 3)))
-    middle = corner[0] + width / 2
-    write(ax, middle, corner[1] + height - 0.32, "the next one", bold=True, colour=GREY)
-    words = "its own package,\nand one adapter in\nstatistician/families"
-    write(ax, middle, corner[1] + height / 2 - 0.2, words, colour=GREY)
 
 
 def box(ax, corner, width, height, **look):
