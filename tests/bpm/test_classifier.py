@@ -180,6 +180,26 @@ def test_the_cautious_noise_is_the_widest_of_equals(rule):
         assert found.loo_log_loss_ <= best.loo_log_loss_ + 1e-4
 
 
+def test_a_narrow_prior_of_weights_leaves_the_share_of_classes():
+    narrow = BayesPointClassifier(noise_sd=1e3).fit(ROWS, LABELS)
+    share = np.mean(narrow.classes_[1] == LABELS)
+    assert_allclose(narrow.predict_proba(ROWS)[:, 1], share, atol=0.01)
+
+
+def test_every_rule_of_the_noise_holds_for_many_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 5))
+    labels = 0.5 * rows[:, 0] + rng.normal(size=3000) > 0
+    cautious, best, loo = (
+        BayesPointClassifier(noise_sd=rule, standardise=False).fit(rows, labels)
+        for rule in ("cautious", "evidence", "loo")
+    )
+    assert cautious.noise_sd_[0] > 1.2 * best.noise_sd_[0]
+    assert 0.5 < best.log_evidence_ - cautious.log_evidence_ < 1.05
+    assert abs(np.log(loo.noise_sd_[0] / best.noise_sd_[0])) > 0.02
+    assert loo.loo_log_loss_ == pytest.approx(best.loo_log_loss_, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     "kernel",
     ["rbf", "laplacian", SquaredExponential(), lambda X, Y: np.exp(-abs(X[:, :1] - Y[:, 0]))],
@@ -221,6 +241,9 @@ def test_bounds_say_what_they_are_worth(model):
     X, y = make_classification(2000, 4, n_redundant=0, class_sep=5.0, flip_y=0, random_state=2)
     easy = BayesPointClassifier(noise_sd=0.05).fit(X[:, :], X[:, 0] + X[:, 1] > 0)
     assert easy.bounds().evidence < 0.2
+    assert "the prior was fixed before they were seen" in easy.bounds().words
+    missed = pac_bayes_bounds(-40.0, -0.1, n_rows=1000, n_weights=5)
+    assert "if the rows are separable" in missed.words
     # Fearn (2021), eq 4.1: at equal leading terms the bounds differ by ln 4 / n.
     price = pac_bayes_bounds(-np.log(2.0), 1.0, n_rows=50, n_weights=3)
     assert price.margin - price.evidence == pytest.approx(0.0, abs=1e-12)

@@ -77,9 +77,10 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         Of the label. "gaussian" is the probit; "heavy" has twice the deviation in every fifth
         row, whose tails are nearly those of logistic regression.
     noise_sd : {"cautious", "evidence", "loo"} or float
-        Deviation of the noise where weights have the prior N(0, 1). "evidence" is the one of
-        greatest evidence; "cautious" the greatest that is as good to within one nat, which
-        predicts better; "loo" has the least leave-one-out log loss.
+        Deviation of the noise where weights have the prior N(0, 1); the constant's is as wide as
+        the noise. "evidence" is the one of greatest evidence; "cautious" the greatest that is as
+        good to within one nat, which predicts better; "loo" has the least leave-one-out log loss,
+        of at most 2,000 rows.
     prior : {"shared", "ard"}
         One variance for all weights, or one for each column (a width for each, with "rbf"), by
         evidence.
@@ -343,21 +344,16 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     def bounds(self, *, delta: float = 0.05) -> PacBayesBounds:
         """Return PAC-Bayes bounds of the error on new rows, as a diagnostic with words.
 
-        For two classes and a batch fit; see `pac_bayes_bounds` for what they assume.
+        For two classes and a batch fit. They assume a prior that was fixed before the rows were
+        seen: give `noise_sd`, `width` and `label_noise` as numbers. See `pac_bayes_bounds`.
         """
         check_is_fitted(self)
         if self._margin is None or len(self._weights) > 1:
             raise InvalidInputError(
                 "Bounds need a batch fit of two classes; partial_fit and several classes have none."
             )
-        margin, n_rows = self._margin
-        return pac_bayes_bounds(
-            self.log_evidence_,
-            margin,
-            n_rows=n_rows,
-            n_weights=len(self._weights[0].mean),
-            delta=delta,
-        )
+        (margin, n), p = self._margin, len(self._weights[0].mean)
+        return pac_bayes_bounds(self.log_evidence_, margin, n_rows=n, n_weights=p, delta=delta)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
