@@ -56,6 +56,7 @@ PACKAGES = (
     "gp",
     "rvm",
     "svm",
+    "ensembles",
     "phylo",
     "report.figures",
     "roc",

@@ -76,6 +76,7 @@ ROWS = (
             Package("gp", "processes", ("classifier", "regressor", "search")),
             Package("rvm", "relevance vectors", ("classifier", "regressor", "pareto")),
             Package("svm", "support vectors", ("pareto", "transductive", "indefinite")),
+            Package("ensembles", "yes/no rules", ("abc", "sparse", "rules")),
             Package("bpm", "Bayes points", ("classifier", "gamma_ep")),
             Package("phylo", "trees of species", ("tree", "pgls", "phyrvm")),
         ],

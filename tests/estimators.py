@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 
 from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
+from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
+from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -25,6 +27,11 @@ SOME = np.where(np.arange(40) % 3, -1, TWO == "high")
 TREE = yule_tree(40, random_state=0)
 
 CASES = {
+    "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
+    "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
+    "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
+    "StableSelector": (StableSelector(n_splits=5, n_permutations=1, random_state=0), TWO),
+    "StableSelector of a number": (StableSelector(n_splits=5, random_state=0), NUMBER),
     "GPClassifier": (GPClassifier(SE(0), n_restarts=0), TWO),
     "GPClassifier of three classes": (GPClassifier(SE(0), n_restarts=0), THREE),
     "softmax": (GPClassifier(SE(0), multi_class="softmax", n_restarts=0, max_iter=5), THREE),
@@ -51,6 +58,15 @@ CASES = {
         ParetoTransductiveSVC(population_size=8, max_iter=2, random_state=0),
         SOME,
     ),
+    "ABCClassifier": (
+        ABCClassifier(n_chains=4, n_samples=40, patience=200, calibration=2, random_state=0),
+        TWO,
+    ),
+    "ABCClassifier of a tree": (
+        ABCClassifier(HardTree(2), n_chains=4, n_samples=40, calibration=None, random_state=0),
+        TWO,
+    ),
+    "SparseEnsemble": (SparseEnsemble(random_state=0), TWO),
     "DivergenceMKL": (DivergenceMKL(), TWO),
     "ClutterMean": (ClutterMean(), None),
     "PGLS": (PGLS(TREE), NUMBER),

@@ -18,6 +18,11 @@ COMMANDS = {
     "fit": ("fit", "fit", "Fit one model to a table, and save it."),
     "predict": ("predict", "predict", "Predict new rows with a saved model."),
     "explain": ("explain", "explain", "Say what speaks for and against each prediction."),
+    "select-features": (
+        "select_features",
+        "select_features",
+        "Find the stable columns of a table with few rows.",
+    ),
     "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),
     "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),

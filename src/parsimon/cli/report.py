@@ -31,6 +31,7 @@ from parsimon.cli.running import (
 )
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
+from parsimon.cli.wide_tables import select_and_report, sent_on
 from parsimon.exceptions import InvalidInputError
 
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
@@ -39,6 +40,8 @@ _OF_TRAITS = (
     *("cluster", "resume", "rivals"),
     *TREE_NAMES,
 )
+# What a table with many more columns than rows is asked with.
+_OF_COLUMNS = ("out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet")
 # Options that change where and how results are shown, not the results.
 _SHOWING = frozenset(
     {"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet", "cluster", "resume"}
@@ -129,6 +132,10 @@ def report(
     options = {name: value for name, value in options.items() if name not in TREE_NAMES}
     try:
         source = find_source(table, target)
+        if sent_on(context, source.frame):
+            given = {name: context.params[name] for name in _OF_COLUMNS}
+            select_and_report(context, table, target, **given)
+            return
         places = find_places(
             source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown
         )

@@ -5,6 +5,7 @@
 the bundled tables are in ``SOURCES.md`` beside this file.
 """
 
+from parsimon.datasets.alerts import make_alerts, sound_alerts
 from parsimon.datasets.catalogue import names
 from parsimon.datasets.few_labels import make_four_clusters, make_three_clusters
 from parsimon.datasets.loading import load
@@ -19,6 +20,7 @@ from parsimon.datasets.variants import make_variants
 
 __all__ = [
     "load",
+    "make_alerts",
     "make_banana",
     "make_checkerboard",
     "make_clutter",
@@ -31,4 +33,5 @@ __all__ = [
     "make_variants",
     "make_waveform",
     "names",
+    "sound_alerts",
 ]

@@ -2,7 +2,8 @@
 
 `analyse` does all of it; the `Analysis` that it returns writes reports and gives models, which
 `save_model` and `load_model` keep without running code. `analyse_traits` does the same for a trait
-of related species and their tree; what it needs is loaded when it is first asked for.
+of related species and their tree, `select_features` for a table with more columns than rows; what
+they need is loaded when they are first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from parsimon.statistician.table_model import TableModel
 if TYPE_CHECKING:
     from parsimon.statistician.trait_model import TraitModel
     from parsimon.statistician.traits import TraitAnalysis, analyse_traits
+    from parsimon.statistician.wide import WideAnalysis, is_wide, select_features
 
 __all__ = [
     "Analysis",
@@ -23,12 +25,15 @@ __all__ = [
     "TableModel",
     "TraitAnalysis",
     "TraitModel",
+    "WideAnalysis",
     "analyse",
     "analyse_traits",
     "compare_models",
     "fit_model",
+    "is_wide",
     "load_model",
     "save_model",
+    "select_features",
 ]
 
 
@@ -37,4 +42,8 @@ def __getattr__(name: str) -> Any:
         from parsimon.statistician import traits
 
         return getattr(traits, name)
+    if name in ("WideAnalysis", "is_wide", "select_features"):
+        from parsimon.statistician import wide
+
+        return getattr(wide, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,426 @@
+"""`ABCClassifier`: the average of all yes/no rules that do about as well as can be done."""
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_count
+from parsimon._data import validate_data
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import Array, Indices, Mask
+from parsimon.ensembles._vote_calibration import (
+    VoteCalibration,
+    fitted_vote_calibration,
+    two_columns,
+)
+from parsimon.ensembles.chains import ABCSamples, ChainOptions, ErrorOf, abc_sample
+from parsimon.ensembles.convergence import effective_sample_size, r_hat
+from parsimon.ensembles.pruning import pair_areas
+from parsimon.ensembles.rules import BoundRule, HardNetwork, average_vote, label_blocks
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto import Checkpoint
+from parsimon.pareto.run import SearchOptions
+
+_FOLD_CHAINS = 8
+
+
+class ABCClassifier(ClassifierMixin, BaseEstimator):
+    """Average a rule that only says yes or no over all its parameters that err little.
+
+    A rule without probabilities has no likelihood. Approximate Bayesian computation needs none:
+    parameters are drawn from their prior, and kept if their error on the training rows is within
+    a tolerance. Chains do that step by step (Clark 2011, chapter 5 [1]_). The share of kept rules
+    that say yes is a score with a full ROC curve; a line fitted to votes on rows held out makes a
+    probability of it.
+
+    Parameters
+    ----------
+    rule : HardNetwork, HardTree, RuleList, YesNoRule or None
+        What to average; None is ``HardNetwork(7)``. Any value with a method ``bind(X)`` that
+        returns a `BoundRule` will do.
+    error : {"auc", "balanced", "misclassification"} or callable
+        "auc" is the source's: one minus the conservative area T (1 - F) of a hard classifier.
+        "balanced" is one minus the mid-rank area. A callable ``loss(y, labels)`` gets codes 0
+        and 1 and returns a number; it needs a `tolerance`.
+    tolerance : float, optional
+        Greatest error of a kept rule. Without it chains go down until the best error hardly
+        changes for 1000 steps, and the tolerance is that error and `slack` of its standard errors:
+        what cannot be told from the best is kept.
+    slack : float
+        Standard errors above the best error, where no tolerance is given.
+    sampler : {"mcmc", "smc"}
+        "mcmc": one chain a start. "smc": `n_chains` islands of n_samples / thin particles; as the
+        tolerance falls, those above it are replaced by copies of the others.
+    n_chains, n_samples, burn_in, thin : int
+        Chains, steps recorded of each, steps before that at the last tolerance (half of
+        `n_samples` if None), and of how many one is kept. A move that is refused repeats the state.
+    start_tolerance : float
+        Chains start at a draw from the prior with no greater error, or at the best of many.
+    n_levels, n_accepted : int
+        Rungs of the ladder from there to `tolerance`, and accepted moves before each next one. A
+        move to a lower error is always within.
+    proposal : float, optional
+        Standard deviation of a step in every parameter, fixed; 0.05 in the source. None adapts
+        size and shape until the burn-in ends.
+    redraw : float
+        Share of proposals that draw one parameter anew from its prior; 0 in the source.
+    patience : int
+        Steps of the descent. Chains that are above the tolerance after it and the burn-in keep
+        the error they have as tolerance, and a warning says how many they are.
+    calibration : int, optional
+        Folds whose votes by chains of the other rows teach the map to probabilities; None takes
+        the average vote itself, as the source does.
+    max_iter : int, optional
+        Steps of each chain in all.
+    time_limit : float, optional
+        Seconds; half of them for the chains, half for the folds.
+    checkpoint : Checkpoint, str or Path, optional
+        File to resume from, to the same bits; folds have files of their own beside it.
+    verbose : bool
+        Whether to show progress.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Processes among which chains are shared; the result does not depend on it. Worth it for
+        slow rules alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    rule_ : BoundRule
+        The rule with what it took from the training rows.
+    samples_ : ndarray of shape (n_chains, n_kept, p)
+        Parameters of the kept rules.
+    errors_ : ndarray of shape (n_chains, n_steps)
+        Training error at every recorded step.
+    tolerance_ : float
+        The greatest tolerance of a chain at the end.
+    acceptance_ : float
+        Share of proposals that were taken while recording.
+    r_hat_, effective_sample_size_ : dict
+        Of "error", the trace of errors, and of "votes": the worst over training rows whose
+        average vote is neither below 0.05 nor above 0.95.
+    n_distinct_ : int
+        Kept rules that label the training rows differently.
+    best_parameters_ : ndarray of shape (p,)
+        The single rule with the least training error that was met, `best_error_`.
+    training_auc_ : float
+        Area under the ROC curve of the average vote on the training rows.
+    calibration_ : VoteCalibration or None
+    n_iter_ : int
+        Steps of each chain.
+    stopped_by_ : str
+        "samples" if all were recorded; otherwise "max_iter", "time_limit" or "interrupt".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    .. [1] Clark (2011), "Multi-objective ROC learning for classification", chapter 5; Marjoram
+       et al. (2003), PNAS 100:15324-15328.
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> from parsimon.ensembles import HardTree
+    >>> data = load("ripley")
+    >>> X, y = data.data[:250], data.target[:250]
+    >>> model = ABCClassifier(HardTree(2), n_samples=400, calibration=None, random_state=0)
+    >>> model = model.fit(X, y)
+    >>> model.samples_.shape, bool(model.errors_.max() <= model.tolerance_)
+    ((32, 20, 10), True)
+    >>> model.score(data.data[250:], data.target[250:]) > 0.87
+    True
+    """
+
+    def __init__(
+        self,
+        rule: Any = None,
+        *,
+        error: str | Callable[[Any, Any], float] = "auc",
+        tolerance: float | None = None,
+        slack: float = 2.0,
+        sampler: Literal["mcmc", "smc"] = "mcmc",
+        n_chains: int = 32,
+        n_samples: int = 1000,
+        burn_in: int | None = None,
+        thin: int = 20,
+        start_tolerance: float = 0.5,
+        n_levels: int = 7,
+        n_accepted: int = 100,
+        proposal: float | None = None,
+        redraw: float = 0.1,
+        patience: int = 5000,
+        calibration: int | None = 5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.rule = rule
+        self.error = error
+        self.tolerance = tolerance
+        self.slack = slack
+        self.sampler = sampler
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.burn_in = burn_in
+        self.thin = thin
+        self.start_tolerance = start_tolerance
+        self.n_levels = n_levels
+        self.n_accepted = n_accepted
+        self.proposal = proposal
+        self.redraw = redraw
+        self.patience = patience
+        self.calibration = calibration
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Sample the parameters of the rule.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Two classes; the greater label is what the rule says yes to.
+
+        Returns
+        -------
+        ABCClassifier
+            Itself.
+        """
+        options = self._options()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        codes = self._codes(y)
+        rule = HardNetwork() if self.rule is None else self.rule
+        if not hasattr(rule, "bind"):
+            raise InvalidInputError(
+                f"rule must be HardNetwork, HardTree, RuleList or YesNoRule, got {rule!r}."
+            )
+        seeds = seed_sequence(self.random_state)
+        main, *fold_seeds = [_child(seeds, k) for k in range(1 + (self.calibration or 0))]
+        self.rule_: BoundRule = rule.bind(X)
+        found = self._sampled(self.rule_, X, codes, options, main, "")
+        self._store(found, X, codes)
+        self.calibration_ = self._calibrated(rule, X, codes, options, fold_seeds)
+        self._warn(found, options)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities in the order of `classes_`, shape (m, 2)."""
+        votes = self.average_vote(X)
+        calibration = self.calibration_
+        found: Array = two_columns(votes if calibration is None else calibration.probability(votes))
+        return found
+
+    def predict(self, X: Any) -> Any:
+        """Return the more probable class of each row, shape (m,)."""
+        is_positive = self.predict_proba(X)[:, 1] > 0.5
+        return self.classes_[is_positive.astype(np.intp)]
+
+    def average_vote(self, X: Any) -> Array:
+        """Return the share of kept rules that say yes, shape (m,) (Clark 2011, equation 5.15)."""
+        X = self._rows(X)
+        return average_vote(self.rule_, self._members(), X)
+
+    def vote_spread(self, X: Any) -> Array:
+        """Return how far chains differ: the standard error of the average vote, shape (m,).
+
+        It is the deviation of the chains' own averages over the root of their number.
+        """
+        X = self._rows(X)
+        averages = np.array([average_vote(self.rule_, chain, X) for chain in self.samples_])
+        if len(averages) < 2:
+            raise InvalidInputError("One chain has no spread; give n_chains of 2 or more.")
+        spread: Array = averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
+        return spread
+
+    def member_labels(self, X: Any) -> Mask:
+        """Return what every kept rule says, True for yes, shape (n_chains * n_kept, m)."""
+        X = self._rows(X)
+        return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
+
+    def summary(self) -> str:
+        """Return in words what was sampled, and whether the chains agree."""
+        check_is_fitted(self)
+        worst = max(self.r_hat_.values())
+        agree = "agree" if worst < 1.1 else "do not agree yet: record more steps or more chains"
+        return (
+            f"{len(self._members())} rules of {self.samples_.shape[0]} chains, {self.n_distinct_} "
+            f"of them different on the training rows. Their error is at most "
+            f"{self.tolerance_:.3f}, the least met {self.best_error_:.3f}; "
+            f"{self.acceptance_:.0%} of the proposals were taken. R-hat is at most {worst:.2f}, "
+            f"at least {min(self.effective_sample_size_.values()):.0f} samples are effective: "
+            f"the chains {agree}."
+        )
+
+    def _options(self) -> ChainOptions:
+        if self.calibration is not None:
+            check_count("calibration", self.calibration, least=2)
+        return ChainOptions(
+            sampler=self.sampler,
+            tolerance=self.tolerance,
+            start_tolerance=self.start_tolerance,
+            n_levels=self.n_levels,
+            n_accepted=self.n_accepted,
+            slack=self.slack,
+            n_chains=self.n_chains,
+            n_samples=self.n_samples,
+            burn_in=self.n_samples // 2 if self.burn_in is None else self.burn_in,
+            thin=self.thin,
+            proposal=self.proposal,
+            redraw=self.redraw,
+            patience=self.patience,
+        )
+
+    def _codes(self, y: Any) -> Indices:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            n = len(self.classes_)
+            word = "class" if n == 1 else "classes"
+            raise InvalidInputError(
+                f"Only binary classification is supported: a rule says yes or no. y has {n} {word}."
+            )
+        return codes
+
+    def _sampled(
+        self,
+        bound: BoundRule,
+        X: Array,
+        codes: Indices,
+        options: ChainOptions,
+        seed: np.random.SeedSequence,
+        place: str,
+    ) -> ABCSamples:
+        """Run the chains on some rows; `place` names the file of a fold."""
+        share = 1.0 if self.calibration is None else 0.5 / (self.calibration if place else 1)
+        limits = SearchOptions(
+            max_iter=None if self.max_iter is None else -(-self.max_iter // options.chunk),
+            time_limit=None if self.time_limit is None else share * self.time_limit,
+            checkpoint=_beside(self.checkpoint, place),
+            verbose=self.verbose,
+            random_state=seed,
+        )
+        digest = hashlib.sha256(X.tobytes() + codes.tobytes()).hexdigest()[:16]
+        error = ErrorOf(self.error, codes)
+        return abc_sample(bound, X, error, options, limits, self.n_jobs or 1, digest)
+
+    def _calibrated(
+        self, rule: Any, X: Array, codes: Indices, options: ChainOptions, seeds: list[Any]
+    ) -> VoteCalibration | None:
+        """Return the map from votes to probabilities that folds teach."""
+        if self.calibration is None:
+            return None
+        folds = _folds(codes, self.calibration)
+        smaller = replace(options, n_chains=min(options.n_chains, _FOLD_CHAINS))
+        votes = np.full(len(X), np.nan)
+        for number, seed in enumerate(seeds):
+            held, left = folds == number, folds != number
+            if not held.any() or len(np.unique(codes[left])) < 2:
+                continue
+            bound = rule.bind(X[left])
+            place = f"-fold-{number}"
+            found = self._sampled(bound, X[left], codes[left], smaller, seed, place)
+            votes[held] = average_vote(
+                bound, found.theta.reshape(-1, found.theta.shape[2]), X[held]
+            )
+        known = ~np.isnan(votes)
+        return fitted_vote_calibration(votes[known], codes[known])
+
+    def _store(self, found: ABCSamples, X: Array, codes: Indices) -> None:
+        self.samples_, self.errors_ = found.theta, found.errors
+        self.tolerance_ = float(found.tolerances.max())
+        self.acceptance_, self.n_iter_ = found.acceptance, found.n_iter
+        self.stopped_by_ = found.stopped_by
+        self.best_parameters_, self.best_error_ = found.best, found.best_error
+        labels = self._labels(X)
+        self.n_distinct_ = len(np.unique(np.packbits(labels, axis=1), axis=0))
+        self.training_auc_ = float(pair_areas(labels.mean(axis=0)[:, None], codes)[0])
+        self.r_hat_, self.effective_sample_size_ = _agreement(found, labels)
+
+    def _labels(self, X: Array) -> Mask:
+        return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
+
+    def _warn(self, found: ABCSamples, options: ChainOptions) -> None:
+        wished = float(found.tolerances.min()) if options.tolerance is None else options.tolerance
+        above = int((found.tolerances > wished + 1e-12).sum())
+        if found.stopped_by != "samples" or above:
+            what = (
+                f"{above} of {len(found.tolerances)} chains stayed above the tolerance {wished:.3g}"
+                if found.stopped_by == "samples"
+                else f"the chains were stopped by {found.stopped_by}"
+            )
+            warnings.warn(
+                f"ABCClassifier: {what}; raise tolerance, patience or the limits.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _members(self) -> Array:
+        return self.samples_.reshape(-1, self.samples_.shape[2])
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+
+def _agreement(found: ABCSamples, labels: Mask) -> tuple[dict[str, float], dict[str, float]]:
+    """Return R-hat and effective samples of the error and of the votes."""
+    names = ("error", "votes")
+    votes = labels.reshape(*found.theta.shape[:2], -1)
+    share = votes.mean(axis=(0, 1))
+    undecided = votes[:, :, (share >= 0.05) & (share <= 0.95)].astype(np.float64)
+    if found.theta.shape[1] < 4 or found.errors.shape[1] < 4:
+        return dict.fromkeys(names, float("nan")), dict.fromkeys(names, float("nan"))
+    agreement = [found.error_r_hat, float(r_hat(undecided).max(initial=1.0))]
+    most = float(votes.shape[0] * votes.shape[1])
+    effective = [
+        float(effective_sample_size(found.errors)),
+        float(effective_sample_size(undecided).min(initial=most)),
+    ]
+    return dict(zip(names, agreement, strict=True)), dict(zip(names, effective, strict=True))
+
+
+def _folds(codes: Indices, n_folds: int) -> Indices:
+    """Return the fold of each row: in each class in turn, so that no chance is needed."""
+    folds = np.empty(len(codes), dtype=np.intp)
+    for code in (0, 1):
+        own = np.flatnonzero(codes == code)
+        folds[own] = np.arange(len(own)) % n_folds
+    return folds
+
+
+def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number))
+
+
+def _beside(checkpoint: Checkpoint | str | Path | None, place: str) -> Checkpoint | None:
+    """Return the checkpoint with the name of a fold in its file's name."""
+    if checkpoint is None:
+        return None
+    given = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+    path = Path(given.path)
+    return replace(given, path=path.with_name(f"{path.stem}{place}{path.suffix}"))

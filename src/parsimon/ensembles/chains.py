@@ -1,0 +1,599 @@
+"""Approximate Bayesian computation over rules: chains that walk where the error is small.
+
+`abc_sample` runs many chains in step, so that one matrix product judges all their proposals. They
+start from the prior, go down a ladder of tolerances, burn in and are then recorded. Islands of
+particles that are copied as the tolerance falls (sequential Monte Carlo) are the same walk with
+many short chains.
+
+Every chain has random numbers of its own in every chunk of steps, so that neither the number of
+workers nor an interruption changes a bit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._parallel import Workers, n_workers
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.ensembles.convergence import r_hat
+from parsimon.ensembles.rules import BoundRule, Labeller
+from parsimon.exceptions import InvalidInputError
+from parsimon.pareto.run import Ending, SearchOptions, Standing, run
+
+ERRORS = ("auc", "balanced", "misclassification")
+# Steps between two looks at the chains: ladder, adaptation, checkpoint and clock.
+CHUNK, SMC_CHUNK = 100, 10
+_PRIOR_DRAWS, _PRIOR_BLOCKS = 64, 40
+_WISHED_ACCEPTANCE = 0.3
+# A descent ends after this many chunks in which the best error fell by no more than that.
+_IDLE, _NEWS = 10, 0.002
+DESCENT, BURN_IN, SAMPLING, DONE = range(4)
+
+
+class ErrorOf:
+    """The error of blocks of labels against the truth, and its standard error.
+
+    kind: "auc", one minus the conservative area T (1 - F); "balanced", one minus the mid-rank
+        area; "misclassification"; or a callable ``loss(y, labels)`` of two vectors of 0 and 1.
+    """
+
+    def __init__(self, kind: str | Callable[[Any, Any], float], y: Indices) -> None:
+        if not callable(kind):
+            check_choice("error", kind, ERRORS)
+        self.kind, self.y = kind, y
+        positive = y == 1
+        self.sizes = int(positive.sum()), int((~positive).sum())
+        shares = [positive / max(1, self.sizes[0]), ~positive / max(1, self.sizes[1])]
+        self._shares = np.column_stack(shares).astype(np.float32)
+
+    def __call__(self, labels: Mask) -> Array:
+        """Return the errors of labels, shapes (b, n) -> (b,)."""
+        if callable(self.kind):
+            losses = [float(self.kind(self.y, one)) for one in labels.astype(np.intp)]
+            return np.array(losses)
+        rates = self.rates(labels)
+        return self._of_rates(rates[:, 0], rates[:, 1])
+
+    def rates(self, labels: Mask) -> Array:
+        """Return true and false positive rates, shapes (b, n) -> (b, 2)."""
+        counts = np.rint((labels.astype(np.float32) @ self._shares) * np.array(self.sizes))
+        rates: Array = counts / np.array(self.sizes, dtype=np.float64)
+        return rates
+
+    def _of_rates(self, tpr: Array, fpr: Array) -> Array:
+        if self.kind == "auc":
+            return 1.0 - tpr * (1.0 - fpr)
+        if self.kind == "balanced":
+            return 0.5 * (1.0 - tpr + fpr)
+        n_positive, n_negative = self.sizes
+        wrong: Array = (n_positive * (1.0 - tpr) + n_negative * fpr) / (n_positive + n_negative)
+        return wrong
+
+    def standard_error(self, labels: Mask) -> float:
+        """Return how far the error of one classifier is from that of endless rows, shape (n,).
+
+        Binomial in each class, with one row more of either kind so that it is never zero.
+        """
+        tpr, fpr = self.rates(labels[None])[0]
+        (p, n) = self.sizes
+        t, f = (tpr * p + 1) / (p + 2), (fpr * n + 1) / (n + 2)
+        variance_t, variance_f = t * (1 - t) / p, f * (1 - f) / n
+        if self.kind == "auc":
+            return float(np.sqrt((1 - f) ** 2 * variance_t + t**2 * variance_f))
+        shares = (0.5, 0.5) if self.kind == "balanced" else (p / (p + n), n / (p + n))
+        return float(np.sqrt(shares[0] ** 2 * variance_t + shares[1] ** 2 * variance_f))
+
+
+@dataclass(frozen=True)
+class ChainOptions:
+    """How chains walk; `ABCClassifier` documents each option."""
+
+    sampler: str = "mcmc"
+    tolerance: float | None = None
+    start_tolerance: float = 0.5
+    n_levels: int = 7
+    n_accepted: int = 100
+    slack: float = 2.0
+    n_chains: int = 8
+    n_samples: int = 2000
+    burn_in: int = 1000
+    thin: int = 20
+    proposal: float | None = None
+    redraw: float = 0.1
+    patience: int = 5000
+
+    def __post_init__(self) -> None:
+        check_choice("sampler", self.sampler, ("mcmc", "smc"))
+        for name in ("n_levels", "n_accepted", "n_chains", "n_samples", "thin", "patience"):
+            check_count(name, getattr(self, name))
+        check_count("burn_in", self.burn_in, least=0)
+        for name in ("start_tolerance", "slack"):
+            check_positive(name, getattr(self, name))
+        for name in ("tolerance", "proposal"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        check_probability("redraw", self.redraw)
+        if self.thin > self.n_samples:
+            raise InvalidInputError(
+                f"thin is {self.thin}, more than the {self.n_samples} samples of a chain."
+            )
+
+    @property
+    def is_smc(self) -> bool:
+        return self.sampler == "smc"
+
+    @property
+    def n_kept(self) -> int:
+        """Parameter vectors kept of each chain, or particles of each island."""
+        return self.n_samples // self.thin
+
+    @property
+    def n_walkers(self) -> int:
+        return self.n_chains * self.n_kept if self.is_smc else self.n_chains
+
+    @property
+    def chunk(self) -> int:
+        return SMC_CHUNK if self.is_smc else CHUNK
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Where all walkers stand after a chunk; never changed.
+
+    theta (w, p), error and log_prior (w,): The current parameters.
+    tolerance (w,), level (w,), n_in_level (w,): The ladder; moves accepted on its present rung.
+    log_scale (w,), spread (p,): Of the proposals.
+    phase, n_in_phase: What is going on, and for how many chunks.
+    best (p,), best_error: The best parameters ever seen.
+    n_chunks, n_accepted, n_proposed: So far; the last two count recorded steps alone.
+    samples: Recorded parameters, one array (k, w, p) a chunk; errors: theirs, every step's (c, w).
+    """
+
+    theta: Array
+    error: Array
+    log_prior: Array
+    tolerance: Array
+    level: Indices
+    n_in_level: Indices
+    log_scale: Array
+    spread: Array
+    best: Array
+    best_error: float
+    n_idle: int = 0
+    phase: int = DESCENT
+    n_in_phase: int = 0
+    n_chunks: int = 0
+    n_accepted: int = 0
+    n_proposed: int = 0
+    samples: tuple[Array, ...] = ()
+    errors: tuple[Array, ...] = ()
+
+
+class ABCSamples(NamedTuple):
+    """What a run of chains found.
+
+    theta (n_chains, n_kept, p): Recorded parameters.
+    errors (n_chains, n_steps): Error at every recorded step.
+    tolerances (n_chains,): Of the chains at the end.
+    acceptance: Share of proposals taken, over recorded steps.
+    """
+
+    theta: Array
+    errors: Array
+    tolerances: Array
+    acceptance: float
+    best: Array
+    best_error: float
+    n_iter: int
+    stopped_by: str
+
+    @property
+    def error_r_hat(self) -> float:
+        """Split R-hat of the trace of errors; NaN for fewer than four steps."""
+        return float(r_hat(self.errors)) if self.errors.shape[1] >= 4 else float("nan")
+
+
+class _Stretch(NamedTuple):
+    """A chunk of steps of some walkers: where they end, and what happened on the way."""
+
+    theta: Array
+    error: Array
+    log_prior: Array
+    accepted: Indices
+    best: Array
+    best_error: float
+    trail: Array
+    errors: Array
+
+
+def abc_sample(
+    bound: BoundRule,
+    X: Array,
+    error: ErrorOf,
+    options: ChainOptions,
+    limits: SearchOptions,
+    n_jobs: int | None = 1,
+    data: str = "",
+) -> ABCSamples:
+    """Sample parameters of a rule whose error is within the tolerance, in proportion to the prior.
+
+    Shapes: X (n, d). `data` tells tables apart in checkpoints; `limits.max_iter` counts chunks.
+    """
+    if callable(error.kind) and options.tolerance is None:
+        raise InvalidInputError("A loss of your own needs a tolerance; give one as a number.")
+    with Workers(n_jobs) as workers:
+        groups = np.array_split(
+            np.arange(options.n_walkers), min(n_workers(n_jobs), options.n_walkers)
+        )
+        return run(_AbcProcess(bound, X, error, options, workers, groups, data), limits)
+
+
+class _AbcProcess:
+    """The walk as the common loop wants it."""
+
+    title = "ABC"
+    keeps_states = True
+
+    def __init__(
+        self,
+        bound: BoundRule,
+        X: Array,
+        error: ErrorOf,
+        options: ChainOptions,
+        workers: Workers,
+        groups: list[Indices],
+        data: str,
+    ) -> None:
+        self.bound, self.X, self.error, self.options = bound, X, error, options
+        self.workers, self.groups, self.data = workers, groups, data
+        self.labels = bound.labeller(X)
+        self.seed = np.random.SeedSequence(0)
+
+    def settings(self) -> dict[str, str]:
+        kind = self.error.kind
+        name = kind if isinstance(kind, str) else getattr(kind, "__qualname__", type(kind).__name__)
+        return {"options": repr(self.options), "error": name, "data": self.data}
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        self.seed = seed
+        return np.random.default_rng(seed)
+
+    def _rng(self, walker: int, chunk: int) -> np.random.Generator:
+        key = (*self.seed.spawn_key, walker, chunk)
+        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+
+    def begin(self, rng: np.random.Generator) -> Walk:  # noqa: ARG002
+        options = self.options
+        starts = [self._start(self._rng(w, 0)) for w in range(options.n_walkers)]
+        theta = np.array([start[0] for start in starts])
+        error = np.array([start[1] for start in starts])
+        w, best = len(theta), int(error.argmin())
+        first = np.maximum(options.start_tolerance, options.tolerance or 0.0)
+        scale = 0.1 if options.proposal is None else options.proposal
+        return Walk(
+            theta,
+            error,
+            self.bound.log_prior(theta),
+            np.full(w, first) if options.tolerance is not None else error.copy(),
+            np.zeros(w, dtype=np.intp),
+            np.zeros(w, dtype=np.intp),
+            np.full(w, np.log(scale)),
+            self.bound.unit if options.proposal is None else np.ones(theta.shape[1]),
+            theta[best],
+            float(error[best]),
+        )
+
+    def _start(self, rng: np.random.Generator) -> tuple[Array, float]:
+        """Return a draw of the prior within the first tolerance, or the best of many draws."""
+        found: tuple[Array, float] | None = None
+        for _ in range(1 if self.options.is_smc else _PRIOR_BLOCKS):
+            n = 1 if self.options.is_smc else _PRIOR_DRAWS
+            theta = self.bound.draw(n, rng)
+            errors = self.error(self.labels(theta))
+            within = np.flatnonzero(errors <= self.options.start_tolerance)
+            place = int(within[0]) if len(within) else int(errors.argmin())
+            if found is None or errors[place] < found[1]:
+                found = theta[place], float(errors[place])
+            if found[1] <= self.options.start_tolerance:
+                break
+        if found is None or not np.isfinite(found[1]):
+            raise InvalidInputError("The error of the rule is not finite; check loss and prior.")
+        return found
+
+    def step(self, state: Walk, rng: np.random.Generator, deadline: float | None) -> Walk:  # noqa: ARG002
+        chunk = state.n_chunks + 1
+        calls = [self._call(state, group, chunk) for group in self.groups]
+        if len(calls) == 1:
+            parts = [_walk_on(self.labels, *calls[0])]
+        else:
+            ready = [(self.bound, self.X, *call) for call in calls]
+            parts = list(self.workers.map(_walk_on_elsewhere, ready))
+        return self._next(replace(state, n_chunks=chunk), _joined(parts))
+
+    def _call(self, state: Walk, group: Indices, chunk: int) -> tuple[Any, ...]:
+        """Return what a group of walkers needs for a chunk of steps."""
+        draws = [_draws(self.bound, self._rng(w, chunk), self.options) for w in group.tolist()]
+        normal, log_u, redrawn, fresh = (
+            None if part[0] is None else np.stack(part, axis=1) for part in zip(*draws, strict=True)
+        )
+        size = np.exp(state.log_scale[group])[:, None] * state.spread
+        standing = state.theta[group], state.error[group], state.log_prior[group]
+        steps = _Steps(normal * size, log_u, redrawn, fresh)  # type: ignore[operator, arg-type]
+        every = self.options.thin if state.phase == SAMPLING else max(1, self.options.chunk // 5)
+        offset = state.n_in_phase * self.options.chunk if state.phase == SAMPLING else 0
+        return self.bound, self.error, standing, state.tolerance[group], steps, every, offset
+
+    def _next(self, state: Walk, part: _Stretch) -> Walk:
+        """Return the state after a chunk: the ladder, the adaptation and the record."""
+        moved = replace(
+            state, theta=part.theta, error=part.error, log_prior=part.log_prior,
+            n_in_phase=state.n_in_phase + 1, n_idle=state.n_idle + 1,
+        )  # fmt: skip
+        if part.best_error < state.best_error:
+            news = state.best_error - part.best_error > _NEWS
+            moved = replace(moved, best=part.best, best_error=part.best_error)
+            moved = replace(moved, n_idle=0) if news else moved
+        if state.phase != SAMPLING and self.options.proposal is None:
+            moved = _adapted(moved, part, self.bound.unit, self.options.chunk)
+        if state.phase == DESCENT:
+            return self._descended(moved, part)
+        if state.phase == BURN_IN:
+            done = moved.n_in_phase * self.options.chunk >= self.options.burn_in
+            return self._entering_samples(moved) if done else moved
+        return self._recorded(moved, part)
+
+    def _descended(self, state: Walk, part: _Stretch) -> Walk:
+        options = self.options
+        state = replace(state, n_in_level=state.n_in_level + part.accepted)
+        if options.is_smc:
+            state = self._resampled(state)
+        elif options.tolerance is None:
+            # Half of where the chain was during this chunk lies below its next tolerance.
+            middle = np.median(part.errors, axis=0)
+            state = replace(state, tolerance=np.maximum(state.error, np.minimum(
+                state.tolerance, middle)))  # fmt: skip
+        else:
+            state = _one_rung_down(state, options)
+        late = state.n_chunks * options.chunk >= options.patience
+        if options.tolerance is None:
+            if state.n_idle < _IDLE and not late:
+                return state
+            target = self._automatic(state)
+            state = replace(state, tolerance=np.full(len(state.theta), target))
+        elif late:
+            state = replace(state, tolerance=np.full(len(state.theta), options.tolerance))
+        elif (state.error > options.tolerance).any() or (state.tolerance > options.tolerance).any():
+            return state
+        phase = replace(state, phase=BURN_IN, n_in_phase=0)
+        return phase if options.burn_in and not options.is_smc else self._entering_samples(phase)
+
+    def _automatic(self, state: Walk) -> float:
+        """Return a tolerance that no classifier as good as the best one could miss by chance."""
+        best = self.labels(state.best[None])[0]
+        return state.best_error + self.options.slack * self.error.standard_error(best)
+
+    def _resampled(self, state: Walk) -> Walk:
+        """Lower the tolerance of each island to its median, and copy those that are within."""
+        options = self.options
+        islands = np.arange(options.n_walkers).reshape(options.n_chains, -1)
+        source, tolerance = np.arange(options.n_walkers), state.tolerance.copy()
+        least = options.tolerance or 0.0
+        if options.tolerance is None:
+            least = self._automatic(state)
+        for island in islands:
+            wished = max(least, float(np.median(state.error[island])))
+            tolerance[island] = min(float(tolerance[island].max()), wished)
+            alive = island[state.error[island] <= tolerance[island[0]]]
+            lost = island[state.error[island] > tolerance[island[0]]]
+            rng = self._rng(options.n_walkers + int(island[0]), state.n_chunks)
+            source[lost] = rng.choice(alive, size=len(lost))
+        return replace(
+            state,
+            theta=state.theta[source],
+            error=state.error[source],
+            log_prior=state.log_prior[source],
+            tolerance=tolerance,
+        )
+
+    def _entering_samples(self, state: Walk) -> Walk:
+        """Begin to record; chains that are still above the tolerance get one of their own."""
+        tolerance = np.maximum(state.tolerance, state.error)
+        return replace(state, phase=SAMPLING, n_in_phase=0, tolerance=tolerance)
+
+    def _recorded(self, state: Walk, part: _Stretch) -> Walk:
+        options = self.options
+        n_steps = 10 * options.chunk if options.is_smc else options.n_samples
+        done = state.n_in_phase * options.chunk >= n_steps
+        # The islands are recorded once, after moves without copies.
+        kept = part.theta[None] if options.is_smc else part.trail
+        if options.is_smc and not done:
+            kept = kept[:0]
+        return replace(
+            state,
+            samples=(*state.samples, kept),
+            errors=(*state.errors, part.errors),
+            n_accepted=state.n_accepted + int(part.accepted.sum()),
+            n_proposed=state.n_proposed + part.errors.size,
+            phase=DONE if done else SAMPLING,
+        )
+
+    def standing(self, state: Walk) -> Standing:
+        return Standing(state.n_chunks * self.options.chunk * len(state.theta))
+
+    def row(self, state: Walk) -> tuple[float, ...]:
+        return float(state.error.mean()), float(state.tolerance.max()), float(state.phase)
+
+    def note(self, state: Walk) -> str:
+        phase = ("descent", "burn-in", "samples", "done")[state.phase]
+        return f"{phase}, error {state.error.mean():.3f}"
+
+    def finished(self, state: Walk) -> str | None:
+        return "samples" if state.phase == DONE else None
+
+    def result(self, state: Walk, ending: Ending) -> ABCSamples:
+        options = self.options
+        p = state.theta.shape[1]
+        trail = (
+            np.concatenate(state.samples) if state.samples else np.empty((0, *state.theta.shape))
+        )
+        # A run that was stopped early has at least where the walkers stand.
+        trail = trail if len(trail) else state.theta[None]
+        errors = np.concatenate(state.errors) if state.errors else state.error[None]
+        theta = np.swapaxes(trail, 0, 1)
+        if options.is_smc:
+            errors = errors.mean(axis=0).reshape(options.n_chains, -1)
+            theta = theta.reshape(options.n_chains, -1, p)
+        else:
+            errors, theta = errors.T[:, : options.n_samples], theta[:, : options.n_kept]
+        tolerances = state.tolerance.reshape(options.n_chains, -1).max(axis=1)
+        return ABCSamples(
+            theta,
+            errors,
+            tolerances,
+            state.n_accepted / max(1, state.n_proposed),
+            state.best,
+            state.best_error,
+            state.n_chunks * options.chunk,
+            ending.stopped_by,
+        )
+
+    def to_arrays(self, state: Walk) -> dict[str, AnyArray]:
+        arrays = {name: np.asarray(value) for name, value in vars(state).items()
+                  if name not in ("samples", "errors")}  # fmt: skip
+        w, p = state.theta.shape
+        for name, empty in (("samples", np.empty((0, w, p))), ("errors", np.empty((0, w)))):
+            parts = getattr(state, name)
+            arrays[name] = np.concatenate(parts) if parts else empty
+            arrays[f"{name}_lengths"] = np.array([len(part) for part in parts], dtype=np.intp)
+        return arrays
+
+    def restore(self, arrays: dict[str, AnyArray]) -> Walk:
+        parts: dict[str, Any] = {}
+        for name in ("samples", "errors"):
+            ends = np.cumsum(arrays.pop(f"{name}_lengths"))
+            recorded = arrays.pop(name)
+            parts[name] = tuple(np.split(recorded, ends[:-1])) if len(ends) else ()
+        plain: dict[str, Any] = {name: a if a.ndim else a.item() for name, a in arrays.items()}
+        return Walk(**plain, **parts)
+
+
+class _Steps(NamedTuple):
+    """All chance of a chunk: steps (c, w, p), log uniforms (c, w), and what is drawn anew.
+
+    redrawn (c, w): The coordinate to be drawn from the prior, -1 for a plain step.
+    fresh (c, w): Its new value.
+    """
+
+    normal: Array
+    log_u: Array
+    redrawn: Indices | None
+    fresh: Array | None
+
+
+def _draws(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> tuple[Any, ...]:
+    """Return the chance of one walker in a chunk."""
+    c, p = options.chunk, bound.n_parameters
+    normal, log_u = rng.standard_normal((c, p)), np.log(rng.random(c))
+    if options.redraw == 0:
+        return normal, log_u, None, None
+    redrawn = np.where(rng.random(c) < options.redraw, rng.integers(p, size=c), -1)
+    fresh = bound.draw(c, rng)[np.arange(c), redrawn]
+    return normal, log_u, redrawn, fresh
+
+
+def _walk_on_elsewhere(bound: BoundRule, X: Array, *call: Any) -> _Stretch:
+    return _walk_on(bound.labeller(X), *call)
+
+
+def _walk_on(
+    labels: Labeller,
+    bound: BoundRule,
+    error_of: ErrorOf,
+    standing: tuple[Array, Array, Array],
+    tolerance: Array,
+    steps: _Steps,
+    every: int,
+    offset: int,
+) -> _Stretch:
+    """Take a chunk of steps with some walkers; every `every`-th state is kept.
+
+    A move is taken if its error is within the tolerance, or lower than before, and with the
+    probability of Metropolis: the ratio of priors, which a coordinate drawn from its prior cancels.
+    """
+    theta, error, log_prior = standing
+    w, n_steps = len(theta), len(steps.normal)
+    accepted, errors, trail = np.zeros(w, dtype=np.intp), np.empty((n_steps, w)), []
+    best, best_error = theta[int(error.argmin())], float(error.min())
+    for i in range(n_steps):
+        proposed, anew = _proposed(theta, steps, i)
+        proposed = bound.fold(proposed)
+        prior = bound.log_prior(proposed)
+        found = error_of(labels(proposed))
+        likely = anew | (steps.log_u[i] < prior - log_prior)
+        taken = (found <= np.maximum(tolerance, error)) & likely
+        if taken.any():
+            theta = np.where(taken[:, None], proposed, theta)
+            error = np.where(taken, found, error)
+            log_prior = np.where(taken, prior, log_prior)
+            accepted += taken
+            least = int(error.argmin())
+            if error[least] < best_error:
+                best, best_error = theta[least], float(error[least])
+        errors[i] = error
+        if (offset + i + 1) % every == 0:
+            trail.append(theta)
+    kept = np.array(trail).reshape(-1, *theta.shape)
+    return _Stretch(theta, error, log_prior, accepted, best, best_error, kept, errors)
+
+
+def _proposed(theta: Array, steps: _Steps, i: int) -> tuple[Array, Mask]:
+    """Return the proposals of step i, and which of them have a coordinate from the prior."""
+    proposed = theta + steps.normal[i]
+    if steps.redrawn is None or steps.fresh is None:
+        return proposed, np.zeros(len(theta), dtype=bool)
+    is_anew: Mask = steps.redrawn[i] >= 0
+    if is_anew.any():
+        anew = np.flatnonzero(is_anew)
+        proposed[anew] = theta[anew]
+        proposed[anew, steps.redrawn[i, anew]] = steps.fresh[i, anew]
+    return proposed, is_anew
+
+
+def _joined(parts: list[_Stretch]) -> _Stretch:
+    """Return the stretches of groups of walkers as one."""
+    if len(parts) == 1:
+        return parts[0]
+    best = min(range(len(parts)), key=lambda k: parts[k].best_error)
+    first = [np.concatenate([part[k] for part in parts]) for k in range(4)]
+    trail, errors = (np.concatenate([part[k] for part in parts], axis=1) for k in (6, 7))
+    theta, error, log_prior, accepted = first
+    best_of = parts[best].best, parts[best].best_error
+    return _Stretch(theta, error, log_prior, accepted, *best_of, trail, errors)
+
+
+def _one_rung_down(state: Walk, options: ChainOptions) -> Walk:
+    """Lower the tolerance of chains that have moved often enough on their rung of the ladder."""
+    top, bottom = max(options.start_tolerance, options.tolerance or 0.0), options.tolerance
+    rungs = np.linspace(top, bottom or 0.0, options.n_levels)
+    ready = (state.n_in_level >= options.n_accepted) & (state.error <= state.tolerance)
+    level = np.minimum(state.level + ready, options.n_levels - 1)
+    n_in_level = np.where(ready, 0, state.n_in_level)
+    return replace(state, tolerance=rungs[level], level=level, n_in_level=n_in_level)
+
+
+def _adapted(state: Walk, part: _Stretch, unit: Array, chunk: int) -> Walk:
+    """Return the state with steps that are taken about as often as wished.
+
+    Walkers of one family share the shape of a step: the deviations of all their recent states.
+    """
+    rate = part.accepted / chunk
+    log_scale = np.clip(state.log_scale + 0.5 * (rate - _WISHED_ACCEPTANCE), -7.0, 1.0)
+    pooled = part.trail.reshape(-1, len(unit))
+    if len(pooled) < 10:
+        return replace(state, log_scale=log_scale)
+    seen = np.clip(pooled.std(axis=0), 0.1 * unit, 10.0 * unit)
+    spread = np.exp(0.8 * np.log(state.spread) + 0.2 * np.log(seen))
+    return replace(state, log_scale=log_scale, spread=spread)

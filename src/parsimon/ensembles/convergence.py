@@ -1,0 +1,108 @@
+"""Whether chains agree: split R-hat and the effective number of samples."""
+
+from typing import Any
+
+import numpy as np
+
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+
+
+def r_hat(values: Any) -> Array:
+    """Return the split R-hat of Gelman and Rubin: about 1 where chains agree.
+
+    Each chain is cut into halves, so that one that drifts disagrees with itself.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_chains, n_samples) or (n_chains, n_samples, k)
+        What was recorded, for k quantities at once.
+
+    Returns
+    -------
+    ndarray of shape () or (k,)
+        1 where nothing varies at all, infinite where chains stand still at different values.
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, section 11.4.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> same = rng.normal(size=(4, 1000))
+    >>> bool(r_hat(same) < 1.01), bool(r_hat(same + np.arange(4)[:, None]) > 1.5)
+    (True, True)
+    """
+    halves = _halves(_checked(values))
+    n = halves.shape[1]
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = halves.mean(axis=1).var(axis=0, ddof=1)
+    total = (n - 1) / n * within + between
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Array = np.sqrt(total / within)
+    return np.where(total > 0, found, 1.0)
+
+
+def effective_sample_size(values: Any) -> Array:
+    """Return how many independent samples would tell as much as these.
+
+    Autocorrelations are summed in pairs while they are positive and falling (Geyer 1992), over
+    halves of chains, so that chains that disagree count as few.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_chains, n_samples) or (n_chains, n_samples, k)
+        What was recorded.
+
+    Returns
+    -------
+    ndarray of shape () or (k,)
+        At most n_chains times n_samples; that number where nothing varies.
+
+    References
+    ----------
+    Vehtari et al. (2021), Bayesian Analysis 16:667-718.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bool(effective_sample_size(rng.normal(size=(4, 500))) > 1500)
+    True
+    """
+    table = _checked(values)
+    halves = _halves(table)
+    m, n = halves.shape[:2]
+    centred = halves - halves.mean(axis=1, keepdims=True)
+    size = 1 << (2 * n - 1).bit_length()
+    power = np.abs(np.fft.rfft(centred, n=size, axis=1)) ** 2
+    covariance = np.fft.irfft(power, n=size, axis=1)[:, :n].mean(axis=0) / n
+    within = covariance[0] * n / (n - 1)
+    total = (n - 1) / n * within + halves.mean(axis=1).var(axis=0, ddof=1)
+    varies = total > 0
+    rho = 1.0 - (within - covariance) / np.where(varies, total, 1.0)
+    rho[0] = 1.0
+    pairs = rho[0 : n - n % 2 : 2] + rho[1 : n - n % 2 : 2]
+    # The first pair always counts; the sum ends before the first pair that is not positive.
+    positive = np.cumprod(pairs > 0, axis=0).astype(bool)
+    positive[0] = True
+    falling = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
+    time = np.maximum(2.0 * falling.sum(axis=0) - 1.0, 1.0 / np.log10(max(10, m * n)))
+    size_of: Array = np.minimum(m * n / time, m * n)
+    return np.where(varies, size_of, float(m * n))
+
+
+def _checked(values: Any) -> Array:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim not in (2, 3) or table.shape[1] < 4 or not np.isfinite(table).all():
+        raise InvalidInputError(
+            f"Chains are finite numbers of shape (n_chains, n_samples) or (n_chains, n_samples, k) "
+            f"with four samples or more, got shape {table.shape}."
+        )
+    return table
+
+
+def _halves(table: Array) -> Array:
+    """Return the first and second halves as chains of their own, the middle of an odd one left."""
+    half = table.shape[1] // 2
+    return np.concatenate([table[:, :half], table[:, -half:]])

@@ -1,0 +1,43 @@
+"""Few rows and many columns: which columns come back again and again, and how good they are.
+
+Read `StableSelector` first: it selects in many random halves of the rows and compares the counts
+with chance (`coincidence_chance`, `count_chance`, `false_selection_bound`, `stability_index`).
+`FewColumnsClassifier` is what ranks the columns inside, as a classifier of its own.
+`AucFrontSelector` searches for the front of AUC against complexity.
+`regression_screen` is the baseline of the field, `fixed_models` judges columns that were named
+beforehand, and `label_noise` asks what wrong labels would do.
+"""
+
+from parsimon.features.auc_front import AucFrontSelector
+from parsimon.features.chance import (
+    ChanceLevels,
+    Stability,
+    coincidence_chance,
+    count_chance,
+    false_selection_bound,
+    stability_index,
+)
+from parsimon.features.few_columns import FewColumnsClassifier
+from parsimon.features.fixed import FixedModels, fixed_models
+from parsimon.features.labels import LabelNoise, label_noise
+from parsimon.features.screen import RegressionScreen, regression_screen
+from parsimon.features.stable import ColumnGroup, StableSelector
+
+__all__ = [
+    "AucFrontSelector",
+    "ChanceLevels",
+    "ColumnGroup",
+    "FewColumnsClassifier",
+    "FixedModels",
+    "LabelNoise",
+    "RegressionScreen",
+    "Stability",
+    "StableSelector",
+    "coincidence_chance",
+    "count_chance",
+    "false_selection_bound",
+    "fixed_models",
+    "label_noise",
+    "regression_screen",
+    "stability_index",
+]

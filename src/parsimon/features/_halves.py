@@ -1,0 +1,212 @@
+"""Fits to both halves of a split: what each selects, and how its models do on the other half."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import kendalltau
+from sklearn.base import clone
+
+from parsimon._random import generator
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features._screen import (
+    Levels,
+    best_first,
+    moderated_scores,
+    ranked_columns,
+    target_columns,
+)
+from parsimon.roc import auc
+
+
+@dataclass(frozen=True)
+class WideTable:
+    """What the fits to halves share.
+
+    X (n, d), y (n,), medians and row_sizes (n,) as from `row_levels`.
+    classes: None for a number.
+    fixed: Places of columns that every model has and none selects.
+    shared: Whether the columns are of one kind.
+    estimator: None for moderated scores.
+    n_selected: Columns that moderated scores select.
+    """
+
+    X: Array
+    y: AnyArray
+    medians: Array
+    row_sizes: Array
+    classes: AnyArray | None
+    fixed: Indices
+    shared: bool
+    estimator: Any
+    n_selected: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of columns at which models are judged."""
+        wanted = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+        return [size for size in wanted if size < self.n_selected] + [self.n_selected]
+
+
+@dataclass(frozen=True)
+class HalfFit:
+    """columns: Those selected, best first where they are ranked.
+
+    train, test (k,): How well models of the sizes of the table order the rows of this half, and
+    of the other; one of each for an estimator.
+    """
+
+    columns: Indices
+    train: Array
+    test: Array
+
+
+def random_halves(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Indices, Indices]:
+    """Return two halves of the rows, of each class apart.
+
+    An odd row of a class goes to either half by chance.
+    """
+    rng = generator(seed)
+    strata = [np.arange(len(y))] if classes is None else [np.flatnonzero(y == c) for c in classes]
+    first = np.zeros(len(y), dtype=np.bool_)
+    for rows in strata:
+        size = len(rows) // 2 + (len(rows) % 2) * int(rng.integers(2))
+        first[rng.permutation(rows)[:size]] = True
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
+def fit_halves(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
+    """Fit both halves of a random split."""
+    draw, first_seed, second_seed = seed.spawn(3)
+    one, other = random_halves(table.y, table.classes, draw)
+    return fit_half(table, one, other, first_seed), fit_half(table, other, one, second_seed)
+
+
+def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> HalfFit:
+    """Select columns by some rows and judge the models on the others."""
+    if table.estimator is None:
+        return _ranked(table, rows, others)
+    model = clone(table.estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=int(generator(seed).integers(2**31)))
+    model.fit(table.X[rows], table.y[rows])
+    columns = np.setdiff1d(selected_columns(model, table.X.shape[1]), table.fixed)
+    says = _outputs(model)
+    if says is None:
+        return _averaged(table, rows, others, columns)
+    found = [_order(table, part, says(table.X[part])) for part in (rows, others)]
+    return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
+
+
+def selected_columns(model: Any, d: int) -> Indices:
+    """Return the columns that a fitted selector, sparse model or front uses, ascending.
+
+    A column of a front counts once if any member uses it.
+    """
+    if hasattr(model, "front_") and hasattr(model, "select"):
+        members = [selected_columns(model.front_.solution(k), d) for k in range(len(model.front_))]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *members]))
+    if hasattr(model, "get_support"):
+        return np.flatnonzero(model.get_support())
+    steps = getattr(model, "steps", None)
+    if steps is not None:
+        return _of_steps(steps, d)
+    for name in ("coef_", "feature_importances_"):
+        weights = getattr(model, name, None)
+        if weights is not None and np.shape(weights)[-1] == d:
+            return np.flatnonzero(np.abs(np.reshape(weights, (-1, d))).sum(axis=0) > 0)
+    raise InvalidInputError(
+        f"{type(model).__name__} does not say which columns it uses; give an estimator with "
+        "get_support, coef_, feature_importances_ or a front of such estimators."
+    )
+
+
+def _of_steps(steps: Any, d: int) -> Indices:
+    """Return what a pipeline uses: each step that selects narrows the columns of the next."""
+    columns = np.arange(d)
+    for place, (_, step) in enumerate(steps):
+        is_last = place == len(steps) - 1
+        if hasattr(step, "get_support"):
+            columns = columns[step.get_support()]
+        elif is_last and any(hasattr(step, name) for name in ("coef_", "feature_importances_")):
+            columns = columns[selected_columns(step, len(columns))]
+    return columns
+
+
+def _outputs(model: Any) -> Any:
+    """Return the method by which a model orders rows, or None."""
+    for name in ("decision_function", "predict_proba", "predict"):
+        if hasattr(model, name):
+            return getattr(model, name)
+    return None
+
+
+def _ranked(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
+    train = table.X[rows]
+    scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
+    levels = scale.of_rows(train, table.medians[rows])
+    target = target_columns(table.y[rows], table.classes)
+    score = moderated_scores(levels, target, train[:, table.fixed])
+    score[table.fixed] = -1.0
+    columns = best_first(score)[: table.n_selected]
+    model = ranked_columns(levels[:, columns], target, columns, scale)
+    votes = [
+        np.cumsum(model.votes(table.X[part], table.medians[part]), axis=2)
+        for part in (rows, others)
+    ]
+    found = [
+        [_order(table, part, _with_fixed(table, rows, part, votes, size)) for size in table.sizes]
+        for part in (rows, others)
+    ]
+    return HalfFit(columns, np.array(found[0]), np.array(found[1]))
+
+
+def _averaged(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
+    """Judge columns that came without a model by the average over them."""
+    if not len(columns):
+        return HalfFit(columns, np.array([0.5]), np.array([0.5]))
+    train = table.X[rows]
+    scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
+    levels = scale.of_rows(train, table.medians[rows], columns)
+    model = ranked_columns(levels, target_columns(table.y[rows], table.classes), columns, scale)
+    found = [
+        _order(table, part, model.votes(table.X[part], table.medians[part]).sum(axis=2))
+        for part in (rows, others)
+    ]
+    return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
+
+
+def _with_fixed(
+    table: WideTable, rows: Indices, part: Indices, votes: list[Array], size: int
+) -> Array:
+    """Return what `size` columns say of a part, with the fixed columns by least squares."""
+    said = votes[0 if part is rows else 1][:, :, size - 1]
+    if not len(table.fixed):
+        return said
+    given = [
+        np.column_stack([np.ones(len(place)), table.X[np.ix_(place, table.fixed)], vote])
+        for place, vote in ((rows, votes[0][:, :, size - 1]), (part, said))
+    ]
+    spread = given[0].std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    target = target_columns(table.y[rows], table.classes)
+    weights = np.linalg.lstsq(given[0] / spread, target, rcond=None)[0]
+    found: Array = (given[1] / spread) @ weights
+    return found
+
+
+def _order(table: WideTable, rows: Indices, said: Array) -> float:
+    """Return how well scores order rows: the AUC, its mean over classes, or the concordance."""
+    said = np.asarray(said, dtype=float) if np.asarray(said).dtype.kind in "fiub" else said
+    y = table.y[rows]
+    if table.classes is None:
+        tau = kendalltau(np.ravel(said), y).statistic
+        return 0.5 if np.isnan(tau) else float((1 + tau) / 2)
+    if np.asarray(said).dtype.kind not in "fiub":
+        said = (np.asarray(said)[:, None] == table.classes).astype(float)
+    scores = np.reshape(said, (len(rows), -1))
+    if len(table.classes) == 2:
+        return auc(y == table.classes[1], scores[:, -1])
+    areas = [auc(y == one, score) for one, score in zip(table.classes, scores.T, strict=True)]
+    return float(np.mean(areas))

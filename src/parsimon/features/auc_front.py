@@ -1,0 +1,205 @@
+"""`AucFrontSelector`: every useful trade-off between AUC and complexity of a few columns.
+
+Clark (2011), algorithm 5: an archive of sparse logistic models over the columns themselves, each
+given by the prior precisions of its columns; one is drawn, changed in one to three places, fitted
+and kept if no other is better in both objectives.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import ClassifierTags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_choice, check_count
+from parsimon._data import check_classes, validate_data
+from parsimon._random import Seed, generator
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.pareto import Front
+from parsimon.roc import auc
+
+# log10 of the precisions: the least, beyond the greatest a column is off; and of new ones.
+_LEAST, _GREATEST = -12.0, 12.0
+_IDLE = 100
+
+
+class AucFrontSelector(SelectorMixin, BaseEstimator):
+    """Search for the front of AUC against complexity over the columns themselves.
+
+    Parameters
+    ----------
+    ties : {"mid", "strict"}
+        What pairs with equal scores count, as in `parsimon.roc.auc`.
+    fixed : sequence of int, optional
+        Columns that every model has, without a prior and at no cost.
+    complexity : {"shrunken", "columns"}
+        The sum of 1 / (1 + precision) over the columns [1]_, which large precisions make as small
+        as one likes without any loss of AUC, or the number of columns, which nothing can game.
+    max_iter : int
+        Most models to try. The search ends after 100 in a row that added nothing.
+    random_state : int, Generator, RandomState or None
+        For the search.
+
+    Attributes
+    ----------
+    front_ : Front
+        AUC on the training rows against complexity; a solution is a list of columns.
+    classes_ : ndarray of shape (2,)
+    n_iter_ : int
+        Models tried.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where X has names.
+
+    References
+    ----------
+    .. [1] Clark (2011), section 4.3, algorithm 5.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.normal(size=(40, 50))
+    >>> X[:, 3] += 4 * y
+    >>> search = AucFrontSelector(complexity="columns", random_state=0).fit(X, y)
+    >>> search.front_.names
+    ('AUC', 'complexity')
+    """
+
+    front_: Front
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        ties: Literal["mid", "strict"] = "mid",
+        *,
+        fixed: Sequence[int] | None = None,
+        complexity: Literal["shrunken", "columns"] = "shrunken",
+        max_iter: int = 5000,
+        random_state: Seed = None,
+    ) -> None:
+        self.ties = ties
+        self.fixed = fixed
+        self.complexity = complexity
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search for the front.
+
+        Shapes: X (n, d), y (n,) of two classes.
+        """
+        check_choice("ties", self.ties, ("mid", "strict"))
+        check_choice("complexity", self.complexity, ("shrunken", "columns"))
+        check_count("max_iter", self.max_iter)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        check_classes(self.classes_, codes, np.ones(len(y)))
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported; got {len(self.classes_)} classes."
+            )
+        spread = X.std(axis=0)
+        table = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        self._search(table, codes.astype(float), generator(self.random_state))
+        return self
+
+    def _search(self, X: Array, t: Array, rng: np.random.Generator) -> None:
+        d, fixed = X.shape[1], list(self.fixed or ())
+        # Each member: log10 precisions by column, -1 for the constant, which is one of the genes.
+        start = {int(rng.integers(d)): _LEAST}
+        archive = [(start, *self._judge(X, t, start, fixed))]
+        idle = self.n_iter_ = 0
+        while self.n_iter_ < self.max_iter and idle <= _IDLE:
+            self.n_iter_ += 1
+            genes = changed(archive[rng.integers(len(archive))][0], d, rng)
+            area, size = self._judge(X, t, genes, fixed)
+            if any(a >= area and c <= size for _, a, c in archive):
+                idle += 1
+                continue
+            archive = [one for one in archive if not (area >= one[1] and size <= one[2])]
+            archive.append((genes, area, size))
+            idle = 0
+        self.front_ = Front(
+            [[area, size] for _, area, size in archive],
+            ["AUC", "complexity"],
+            maximise=["AUC"],
+            solutions=[sorted({*(k for k in genes if k >= 0), *fixed}) for genes, *_ in archive],
+        )
+
+    def _judge(
+        self, X: Array, t: Array, genes: Mapping[int, float], fixed: list[int]
+    ) -> tuple[float, float]:
+        columns = [*(k for k in genes if k not in fixed), *fixed]
+        design = np.column_stack([np.ones(len(t)) if k < 0 else X[:, k] for k in columns])
+        alpha = np.array([10.0 ** genes[k] if k not in fixed else 1e-12 for k in columns])
+        area = auc(t, design @ logistic_weights(design, t, alpha), ties=self.ties)
+        paid = alpha[: len(columns) - len(fixed)]
+        if self.complexity == "columns":
+            return area, float(sum(k >= 0 for k in genes))
+        return area, float(np.sum(1 / (1 + paid)))
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=np.bool_)
+        for index in range(len(self.front_)):
+            mask[self.front_.solution(index)] = True
+        return mask
+
+
+def changed(genes: Mapping[int, float], d: int, rng: np.random.Generator) -> dict[int, float]:
+    """Return a copy with one to three changes: a precision moved, a column off, or one on."""
+    found = dict(genes)
+    for _ in range(int(rng.integers(1, 4))):
+        move = int(rng.integers(3))
+        active: Indices = np.array(list(found), dtype=np.intp)
+        if move == 2 or not len(active) or (move == 1 and len(active) == 1):
+            found[int(rng.integers(-1, d))] = float(rng.uniform(_LEAST, _GREATEST))
+            continue
+        gene = int(rng.choice(active))
+        if move == 1:
+            del found[gene]
+            continue
+        moved = max(_LEAST, found[gene] + float(rng.laplace(0.0, 2.0)))
+        if moved <= _GREATEST:
+            found[gene] = moved
+        elif len(found) > 1:
+            del found[gene]
+    return found
+
+
+def logistic_weights(design: Array, t: Array, alpha: Array) -> Array:
+    """Return the most probable weights under Gaussian priors, by damped Newton steps.
+
+    Shapes: design (n, k), t (n,) of 0 and 1, alpha (k,) -> (k,).
+    """
+    weights = np.zeros(design.shape[1])
+    value = -np.inf
+    for _ in range(25):
+        latent = np.clip(design @ weights, -30, 30)
+        share = 1 / (1 + np.exp(-latent))
+        gradient = design.T @ (t - share) - alpha * weights
+        slope = share * (1 - share)
+        hessian = (design.T * slope) @ design + np.diag(alpha + 1e-9)
+        step = np.linalg.solve(hessian, gradient)
+        scale = min(1.0, 10.0 / max(float(np.abs(step).max()), 1e-12))
+        weights = weights + scale * step
+        latent = np.clip(design @ weights, -30, 30)
+        before, value = (
+            value,
+            float(t @ latent - np.logaddexp(0, latent).sum() - 0.5 * alpha @ weights**2),
+        )
+        if abs(value - before) < 1e-6:
+            break
+    return weights

@@ -1,0 +1,232 @@
+"""What chance alone would select: exact counts, bounds on false selections, and a stability index.
+
+All speak of selections as a table of zeros and ones, one row for each fit and one column for each
+column of the data; the fits come in pairs, one for each half of a split.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import hypergeom
+
+from parsimon._checks import check_count, check_probability, finite_matrix, finite_vector
+from parsimon._typing import Array, Mask
+from parsimon.exceptions import InvalidInputError
+
+
+def coincidence_chance(n_columns: int, first: int, second: int) -> Array:
+    """Return how probable each number of common columns is for two random selections.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns to select from.
+    first, second : int
+        How many each half selects, all selections being equally probable.
+
+    Returns
+    -------
+    ndarray of shape (min(first, second) + 1,)
+        Probability of 0, 1, ... common columns: the hypergeometric distribution.
+
+    References
+    ----------
+    Clark (2011), equation 4.9.
+
+    Examples
+    --------
+    >>> coincidence_chance(10, 2, 3).round(4).tolist()
+    [0.4667, 0.4667, 0.0667]
+    """
+    check_count("n_columns", n_columns)
+    for name, size in (("first", first), ("second", second)):
+        if check_count(name, size, least=0) > n_columns:
+            raise InvalidInputError(
+                f"{name} is {size}, more than the {n_columns} columns there are."
+            )
+    fewer = min(first, second)
+    found: Array = hypergeom.pmf(np.arange(fewer + 1), n_columns, max(first, second), fewer)
+    return found
+
+
+def count_chance(shares: Any) -> Array:
+    """Return how probable each count is of independent events with these probabilities.
+
+    The total of one column over random selections of given sizes is such a count, with the share
+    of columns that each fit selects; so is the number of its coincidences, with the products of
+    the shares of both halves.
+
+    Parameters
+    ----------
+    shares : array-like of shape (m,)
+        Probabilities.
+
+    Returns
+    -------
+    ndarray of shape (m + 1,)
+        Probability of 0, 1, ..., m events: the Poisson binomial distribution.
+
+    Examples
+    --------
+    >>> count_chance([0.5, 0.1]).round(3).tolist()
+    [0.45, 0.5, 0.05]
+    """
+    chances = finite_vector(shares, "shares")
+    found = np.ones(1)
+    for share in chances:
+        check_probability("shares", float(share))
+        found = np.convolve(found, [1.0 - share, share])
+    return found
+
+
+@dataclass(frozen=True)
+class ChanceLevels:
+    """How often each column would be selected if every fit took its columns at random.
+
+    total_p_value, coincident_p_value (d,): Probability of at least the observed count.
+    expected_coincidences: Columns common to both halves of a split, mean over the splits.
+    observed_coincidences: The same, as counted.
+    """
+
+    total_p_value: Array
+    coincident_p_value: Array
+    expected_coincidences: float
+    observed_coincidences: float
+
+
+def chance_levels(selected: Mask) -> ChanceLevels:
+    """Return the exact chance levels of selections in pairs of halves.
+
+    Shapes: selected (2B, d), rows 2b and 2b + 1 of one split.
+    """
+    n_columns = selected.shape[1]
+    shares = selected.mean(axis=1)
+    both = selected[0::2] & selected[1::2]
+    by_split = shares[0::2] * shares[1::2]
+    return ChanceLevels(
+        total_p_value=_at_least(count_chance(shares), selected.sum(axis=0)),
+        coincident_p_value=_at_least(count_chance(by_split), both.sum(axis=0)),
+        expected_coincidences=float(by_split.mean() * n_columns),
+        observed_coincidences=float(both.sum(axis=1).mean()),
+    )
+
+
+def _at_least(chances: Array, counts: Array) -> Array:
+    tails = np.cumsum(chances[::-1])[::-1]
+    found: Array = np.minimum(1.0, tails[counts])
+    return found
+
+
+def false_selection_bound(
+    n_columns: int,
+    n_selected: float,
+    threshold: float,
+    n_splits: int,
+    *,
+    unimodal: bool = False,
+) -> float:
+    """Return a bound on the expected number of columns that are selected wrongly.
+
+    A column is noise here if a fit to a random half selects it no more often than a random column.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns to select from.
+    n_selected : float
+        Columns that a fit to one half selects on average.
+    threshold : float
+        Share of all fits in which a column must be selected, above 0.5.
+    n_splits : int
+        Pairs of halves.
+    unimodal : bool
+        Use the sharper bound for counts of noise columns whose distribution has one peak.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Meinshausen and Buhlmann (2010), J. R. Stat. Soc. B 72:417-473, theorem 1; Shah and Samworth
+    (2013), 75:55-80, theorems 1 and 2.
+
+    Examples
+    --------
+    >>> round(false_selection_bound(20_000, 20, 0.6, 100), 3)
+    0.1
+    >>> round(false_selection_bound(20_000, 20, 0.6, 100, unimodal=True), 3)
+    0.051
+    """
+    if not 0.5 < threshold <= 1:
+        raise InvalidInputError(f"threshold must be above 0.5 and at most 1, got {threshold!r}.")
+    share = n_selected / n_columns
+    worst = share * n_selected / (2 * threshold - 1)
+    if not unimodal or share > 1 / np.sqrt(3):
+        return float(min(worst, n_columns))
+    grain = 1 / (2 * n_splits)
+    if threshold > 0.75:
+        factor = 4 * (1 - threshold + grain) / (1 + 2 * grain)
+    elif threshold > min(0.5 + share**2, 0.5 + grain + 0.75 * share**2) and threshold > 0.5 + grain:
+        factor = 1 / (2 * (2 * threshold - 1 - grain))
+    else:
+        return float(min(worst, n_columns))
+    return float(min(worst, factor * share * n_selected, n_columns))
+
+
+@dataclass(frozen=True)
+class Stability:
+    """A stability index with its interval: 1 for equal selections, 0 for random ones."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def stability_index(selected: Any, *, confidence: float = 0.95) -> Stability:
+    """Return how alike selections are, corrected for chance.
+
+    Parameters
+    ----------
+    selected : array-like of shape (m, d)
+        True where a fit selected a column.
+    confidence : float
+        Of the interval.
+
+    Returns
+    -------
+    Stability
+        The index is 0 where every selection is empty or complete. The interval takes the fits as
+        independent; fits to overlapping halves are not quite.
+
+    References
+    ----------
+    Nogueira, Sechidis and Brown (2018), J. Mach. Learn. Res. 18(174), theorems 2 and 9.
+
+    Examples
+    --------
+    >>> stability_index([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]).value.round(3)
+    np.float64(0.333)
+    """
+    table = finite_matrix(np.asarray(selected, dtype=float), "selected")
+    m, d = table.shape
+    if m < 2:
+        raise InvalidInputError(f"Stability needs two selections or more, got {m}.")
+    check_probability("confidence", confidence)
+    share = table.mean(axis=0)
+    sizes = table.sum(axis=1)
+    mean_share = sizes.mean() / d
+    spread = mean_share * (1 - mean_share)
+    if spread <= 0:
+        return Stability(0.0, 0.0, 0.0)
+    value = 1 - np.mean(m / (m - 1) * share * (1 - share)) / spread
+    each = (
+        table @ share / d
+        - sizes * mean_share / d
+        + value / 2 * (2 * mean_share * sizes / d - sizes / d - mean_share + 1)
+    ) / spread
+    error = 2 / m * np.sqrt(np.sum((each - each.mean()) ** 2))
+    margin = ndtri((1 + confidence) / 2) * error
+    return Stability(value, value - margin, value + margin)

@@ -1,0 +1,110 @@
+"""Pictures of stable selection: counts of columns, sizes of fits, training against test."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
+from parsimon.features.chance import count_chance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NAMED = 6
+
+
+def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
+    """Draw a stem for each column that was ever counted, and the level of chance."""
+    totals = kind == "total"
+    counts = selector.totals_ if totals else selector.coincidences_
+    shares = selector.n_selected_ / selector.n_features_in_
+    if not totals:
+        shares = shares[0::2] * shares[1::2]
+    tails = np.cumsum(count_chance(shares)[::-1])[::-1]
+    # The count that no column of the table would reach in 95 of 100 tables of noise.
+    rare = int(np.argmax(tails < 0.05 / len(counts))) if tails[-1] < 0.05 / len(counts) else None
+    with figure_style():
+        axes = new_axes(ax, figsize=(7.0, 3.6))
+        places = np.flatnonzero(counts)
+        axes.vlines(places, 0, counts[places], color=BLUE, linewidth=1)
+        axes.plot(places, counts[places], "o", color=BLUE, markersize=3)
+        if rare is not None:
+            axes.axhline(rare, color=GREY, linestyle="--", linewidth=1, label="chance, 5 %")
+            axes.legend(loc="upper right")
+        _name_the_highest(selector, counts, axes)
+        axes.set_xlabel("column")
+        axes.set_ylabel("fits that select it" if totals else "splits in which both halves do")
+        axes.set_xlim(-0.02 * len(counts), 1.02 * len(counts))
+        # Room for the legend above the highest stem.
+        axes.set_ylim(0, 1.2 * max(1, int(counts.max()), rare or 0))
+    return axes
+
+
+def _name_the_highest(selector: Any, counts: Any, axes: "Axes") -> None:
+    names = getattr(selector, "feature_names_in_", None)
+    for place in np.argsort(-counts, kind="stable")[:_NAMED]:
+        if counts[place] > 1:
+            text = str(place) if names is None else str(names[place])
+            axes.annotate(
+                text[:24],
+                (place, counts[place]),
+                textcoords="offset points",
+                xytext=(4, 2),
+                fontsize=8,
+            )
+
+
+def plot_sizes(selector: Any, ax: "Axes | None") -> "Axes":
+    """Draw how many columns the fits select."""
+    sizes = selector.n_selected_
+    with figure_style():
+        axes = new_axes(ax, figsize=(5.0, 3.4))
+        edges = np.arange(sizes.min(), sizes.max() + 2) - 0.5
+        axes.hist(sizes, bins=edges.tolist() if len(edges) <= 60 else 40, color=BLUE)
+        axes.set_xlabel("columns selected")
+        axes.set_ylabel("fits")
+    return axes
+
+
+def plot_models(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
+    """Draw the AUC on own against other rows, or the latter beside that of chance."""
+    sd = selector.null_sd_
+    with figure_style():
+        axes = new_axes(ax, figsize=(4.6, 4.2))
+        if kind == "null":
+            return _draw_null(selector.test_auc_, sd, axes)
+        axes.plot(selector.train_auc_, selector.test_auc_, "o", color=BLUE, markersize=3, alpha=0.6)
+        draw_null_circle(sd, axes)
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":")
+        axes.set_xlabel("AUC on own half")
+        axes.set_ylabel("AUC on the other half")
+        least = min(0.3, float(selector.test_auc_.min()), float(selector.train_auc_.min()))
+        axes.set_xlim(least - 0.02, 1.02)
+        axes.set_ylim(least - 0.02, 1.02)
+        axes.legend(loc="lower right")
+    return axes
+
+
+def draw_null_circle(sd: float, axes: "Axes") -> None:
+    """Draw where a random classifier lies: its mean, and one standard deviation around it."""
+    if not np.isfinite(sd):
+        return
+    angle = np.linspace(0, 2 * np.pi, 100)
+    axes.plot(
+        0.5 + sd * np.cos(angle), 0.5 + sd * np.sin(angle), color=VERMILION, label="chance, 1 sd"
+    )
+    axes.plot([0.5], [0.5], "+", color=VERMILION)
+
+
+def _draw_null(areas: Any, sd: float, axes: "Axes") -> "Axes":
+    axes.hist(
+        areas, bins=np.linspace(0, 1, 41).tolist(), density=True, color=BLUE, label="the other half"
+    )
+    if np.isfinite(sd):
+        grid = np.linspace(0, 1, 200)
+        density = np.exp(-0.5 * ((grid - 0.5) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+        axes.plot(grid, density, color=VERMILION, label="random classifier")
+    axes.set_xlabel("AUC")
+    axes.set_ylabel("density")
+    axes.legend()
+    return axes

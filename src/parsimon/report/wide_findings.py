@@ -1,0 +1,106 @@
+"""What the page about a table with more columns than rows says, as values."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from parsimon.report.findings import Picture, ReportFindings, RunFindings
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideTableFindings:
+    """The table as it was used.
+
+    classes: Their names and numbers of rows; none for a number.
+    fixed: Columns that belong to every model.
+    left_out: Columns that hold no numbers, or one number only.
+    n_filled: Empty cells that got the median of their column.
+    n_without_target: Rows that were left out.
+    shared_unit: Whether the columns were taken for one kind of measurement.
+    """
+
+    name: str
+    target: str
+    n_rows: int
+    n_columns: int
+    classes: tuple[tuple[str, int], ...]
+    fixed: tuple[str, ...]
+    left_out: tuple[str, ...]
+    n_filled: int
+    n_without_target: int
+    shared_unit: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StableColumn:
+    """One of the columns that were selected most often.
+
+    total, coincident: Fits that select it, and splits in which both halves do.
+    chance: Probability of such a total if every fit selected at random.
+    adjusted_p: Of a regression on this column alone, with the fixed ones: the least false
+        discovery rate (Benjamini and Hochberg); NaN for more than two classes.
+    alike: Columns that can stand for it.
+    """
+
+    name: str
+    total: int
+    coincident: int
+    frequency: float
+    chance: float
+    adjusted_p: float
+    kept: bool
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeFinding:
+    """Models of so many columns: AUC on other rows, and the stability of the columns."""
+
+    n_columns: int
+    area: float
+    stability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuspectRow:
+    """A row, counted from 1, on the wrong side when it is held out, by so many deviations."""
+
+    row: int
+    label: str
+    suspicion: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideFindings(ReportFindings):
+    """Everything that the page says.
+
+    area, area_sd: On the half that a fit did not see; mean and deviation over the fits.
+    null_sd: Of a random classifier around 0.5; NaN unless there are two classes.
+    stability: The index with both ends of its interval.
+    expected_false: Bounds by name, and the mean with permuted targets.
+    observed_coincidences, expected_coincidences: Columns common to both halves, as counted and by
+        chance.
+    hit_rate, n_flipped: Of rows flipped on purpose, the share that is found; NaN if not tried.
+    """
+
+    outline: ClassVar[str] = "wide"
+    format: ClassVar[str] = "parsimon-wide-findings"
+    format_version: ClassVar[int] = 1
+
+    table: WideTableFindings
+    n_splits: int
+    threshold: float
+    columns: tuple[StableColumn, ...]
+    n_kept: int
+    sizes: tuple[SizeFinding, ...]
+    area: float
+    area_sd: float
+    null_sd: float
+    stability: tuple[float, float, float]
+    expected_false: tuple[tuple[str, float], ...]
+    observed_coincidences: float
+    expected_coincidences: float
+    suspects: tuple[SuspectRow, ...]
+    hit_rate: float
+    n_flipped: int
+    run: RunFindings
+    pictures: tuple[Picture, ...] = ()

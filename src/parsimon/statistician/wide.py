@@ -1,0 +1,309 @@
+"""From a table with more columns than rows to a page: which columns are stable, and how good."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._checks import shorten
+from parsimon._typing import Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
+from parsimon.report import Readable
+from parsimon.report.findings import Picture
+from parsimon.report.wide_findings import (
+    SizeFinding,
+    StableColumn,
+    SuspectRow,
+    WideFindings,
+    WideTableFindings,
+)
+from parsimon.statistician.analysis import run_findings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# So many times more columns than rows is a question for selection, not for a search of kernels.
+WIDE = 10
+_SHOWN = 20
+_MOST_CLASSES = 10
+_CAPTIONS = {
+    "totals": ("total", "Fits that select each column, of both halves of all splits."),
+    "coincidences": ("coincident", "Splits in which both halves select a column."),
+    "models": ("models", "AUC of each fit on its own and on the other half, and of guessing."),
+    "null": ("null", "AUC on the other half, beside that of random classifiers."),
+}
+
+
+@dataclass(frozen=True)
+class WideAnalysis(Readable):
+    """A fitted selector and the page about it.
+
+    selector: Fitted to the columns in `columns`.
+    columns: Names of the columns that were used.
+    """
+
+    findings: WideFindings
+    selector: StableSelector
+    columns: tuple[str, ...]
+
+
+def is_wide(frame: "pd.DataFrame") -> bool:
+    """Return whether a table has many more columns than rows."""
+    return frame.shape[1] >= WIDE * len(frame)
+
+
+def select_features(
+    frame: "pd.DataFrame",
+    target: str,
+    *,
+    fixed: Sequence[str] = (),
+    n_splits: int = 100,
+    name: str = "table",
+    seed: int = 0,
+    n_jobs: int | None = None,
+    command: str = "",
+) -> WideAnalysis:
+    """Find the columns of a wide table that come back from other rows, and write about them.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+        One row for each case. Columns that hold no numbers are left out, empty cells get the
+        median of their column.
+    target : str
+        The column to tell: classes or a number.
+    fixed : sequence of str
+        Columns, such as age, that belong to every model; text becomes one column of 0 and 1 for
+        two values.
+    n_splits : int
+        Splits into halves.
+    name : str
+        What the table is called.
+    seed : int
+        For the splits.
+    n_jobs : int, optional
+        Workers; the result is the same.
+    command : str
+        Said on the page.
+
+    Returns
+    -------
+    WideAnalysis
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame(rng.normal(size=(40, 500)), columns=[f"g{k}" for k in range(500)])
+    >>> frame["ill"] = np.repeat(["no", "yes"], 20)
+    >>> frame["g7"] += 3 * (frame["ill"] == "yes")
+    >>> found = select_features(frame, "ill", n_splits=10)
+    >>> [one.name for one in found.findings.columns if one.kept]
+    ['g7']
+    """
+    start = time.perf_counter()
+    used = _used(frame, target, fixed)
+    selector = StableSelector(
+        n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=[*map(str, fixed)] or None
+    )
+    selector.fit(used.X, used.y)
+    noise = _noise(used, seed)
+    run = run_findings(
+        seed=seed,
+        seconds=time.perf_counter() - start,
+        command=command,
+        options=(("splits", str(n_splits)), ("fixed", ", ".join(map(str, fixed)) or "none")),
+        skipped=(),
+        cells=frame.to_csv(index=False),
+    )
+    columns = tuple(map(str, used.X.columns))
+    return WideAnalysis(
+        WideFindings(
+            table=_table_findings(used, name, target, fixed, selector),
+            n_splits=n_splits,
+            threshold=selector.threshold,
+            columns=_columns(selector, used, columns),
+            n_kept=int(np.sum(selector.frequencies_ >= selector.threshold)),
+            sizes=tuple(
+                SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
+                for area, size, stability in sorted(
+                    selector.front_.values.tolist(), key=lambda row: row[1]
+                )
+            ),
+            area=float(selector.test_auc_.mean()),
+            area_sd=float(selector.test_auc_.std()),
+            null_sd=selector.null_sd_,
+            stability=(
+                float(selector.stability_.value),
+                float(selector.stability_.lower),
+                float(selector.stability_.upper),
+            ),
+            expected_false=tuple(selector.expected_false_.items()),
+            observed_coincidences=selector.chance_.observed_coincidences,
+            expected_coincidences=selector.chance_.expected_coincidences,
+            suspects=_suspects(noise, used),
+            hit_rate=float("nan") if noise is None else float(noise.hit_rate[-1]),
+            n_flipped=0 if noise is None else int(noise.flips[-1]),
+            run=run,
+            pictures=_pictures(selector),
+        ),
+        selector,
+        columns,
+    )
+
+
+@dataclass(frozen=True)
+class _Used:
+    """What is left of a table: numbers, target, rows as they were counted, what was done."""
+
+    X: "pd.DataFrame"
+    y: Any
+    rows: Indices
+    left_out: tuple[str, ...]
+    n_filled: int
+    n_without_target: int
+
+    @property
+    def is_classes(self) -> bool:
+        return bool(self.y.dtype.kind not in "f" and len(np.unique(self.y)) <= _MOST_CLASSES)
+
+
+def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
+    frame = frame.rename(columns=str)
+    for column in (target, *fixed):
+        if column not in frame.columns:
+            raise InvalidInputError(
+                f"The table has no column {column!r}; its columns are {shorten(list(frame), 12)}."
+            )
+    known = frame[target].notna().to_numpy()
+    features = frame.loc[known].drop(columns=target)
+    for column in fixed:
+        features[column] = _as_numbers(features[column])
+    numbers = features.select_dtypes(["number", "bool"]).astype(float)
+    numbers = numbers.replace([np.inf, -np.inf], np.nan)
+    varied = numbers.columns[numbers.nunique().to_numpy() > 1]
+    kept = numbers[varied]
+    n_filled = int(kept.isna().to_numpy().sum())
+    if n_filled:
+        kept = kept.fillna(kept.median())
+    left_out = tuple(map(str, features.columns.difference(varied, sort=False)))
+    for column in fixed:
+        if column in left_out:
+            raise InvalidInputError(
+                f"The fixed column {column!r} has one value only; leave it out."
+            )
+    if not len(varied):
+        raise InvalidInputError("No column but the target holds different numbers.")
+    y = _target(frame.loc[known, target].to_numpy())
+    return _Used(kept, y, np.flatnonzero(known) + 1, left_out, n_filled, int(np.sum(~known)))
+
+
+def _as_numbers(values: "pd.Series") -> "pd.Series":
+    """Return a column of numbers as it is, and one of two words as 0 and 1."""
+    if values.dtype.kind in "iufb":
+        return values
+    levels = sorted(map(str, values.dropna().unique()))
+    if len(levels) != 2:
+        raise InvalidInputError(
+            f"The fixed column {str(values.name)!r} holds {len(levels)} different words; give "
+            "numbers, or two words."
+        )
+    return values.map(str).eq(levels[1]).astype(float)
+
+
+def _target(y: Any) -> Any:
+    """Return words and few whole numbers as classes, other numbers as numbers."""
+    n_values = len(np.unique(y))
+    if y.dtype.kind not in "iufb":
+        return y.astype(str)
+    if y.dtype.kind in "iu" and n_values > _MOST_CLASSES:
+        return y.astype(float)
+    return y.astype(np.intp) if y.dtype.kind == "f" and n_values <= 2 else y
+
+
+def _table_findings(
+    used: _Used, name: str, target: str, fixed: Sequence[str], selector: StableSelector
+) -> WideTableFindings:
+    classes: tuple[tuple[str, int], ...] = ()
+    if used.is_classes:
+        names, sizes = np.unique(used.y, return_counts=True)
+        classes = tuple((str(one), int(size)) for one, size in zip(names, sizes, strict=True))
+    return WideTableFindings(
+        name=name,
+        target=target,
+        n_rows=len(used.y),
+        n_columns=used.X.shape[1] - len(fixed),
+        classes=classes,
+        fixed=tuple(map(str, fixed)),
+        left_out=used.left_out,
+        n_filled=used.n_filled,
+        n_without_target=used.n_without_target,
+        shared_unit=selector.shared_unit_,
+    )
+
+
+def _columns(
+    selector: StableSelector, used: _Used, names: Sequence[str]
+) -> tuple[StableColumn, ...]:
+    kept = np.flatnonzero(selector.frequencies_ >= selector.threshold)
+    shown = selector.ranking_[: max(_SHOWN, len(kept))]
+    shown = shown[selector.totals_[shown] > 0]
+    rates = np.full(len(names), np.nan)
+    if not used.is_classes or len(np.unique(used.y)) == 2:
+        given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
+        found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
+        rates = found.benjamini_hochberg
+    alike = {group.representative: group.members[1:] for group in selector.groups_}
+    return tuple(
+        StableColumn(
+            name=names[k],
+            total=int(selector.totals_[k]),
+            coincident=int(selector.coincidences_[k]),
+            frequency=float(selector.frequencies_[k]),
+            chance=float(selector.chance_.total_p_value[k]),
+            adjusted_p=float(rates[k]),
+            kept=bool(k in kept),
+            alike=tuple(names[one] for one in alike.get(int(k), ())),
+        )
+        for k in shown
+    )
+
+
+def _noise(used: _Used, seed: int) -> LabelNoise | None:
+    """Return the study of flipped labels, where there are two classes that are large enough."""
+    if not used.is_classes:
+        return None
+    sizes = np.unique(used.y, return_counts=True)[1]
+    if len(sizes) != 2 or sizes.min() < 8:
+        return None
+    flips = min(3, int(sizes.min()) // 4)
+    return label_noise(used.X, used.y, flips=(flips,), n_splits=20, random_state=seed)
+
+
+def _suspects(noise: LabelNoise | None, used: _Used) -> tuple[SuspectRow, ...]:
+    if noise is None:
+        return ()
+    return tuple(
+        SuspectRow(row=int(used.rows[k]), label=str(used.y[k]), suspicion=float(noise.suspicion[k]))
+        for k in noise.suspects(5)
+    )
+
+
+def _pictures(selector: StableSelector) -> tuple[Picture, ...]:
+    import matplotlib.pyplot as plt
+
+    from parsimon.report.figures import svg
+
+    made = []
+    for name, (kind, caption) in _CAPTIONS.items():
+        if name == "null" and np.isnan(selector.null_sd_):
+            continue
+        axes = selector.plot(kind)  # type: ignore[arg-type]
+        figure: Any = axes.figure
+        text = svg(figure, salt=name, title=caption)
+        made.append(Picture(name=name, svg=text, caption=caption, title=caption))
+        plt.close(figure)
+    return tuple(made)

@@ -1,0 +1,140 @@
+"""Few members of many: weights, folds, fronts and what comes out of them."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from parsimon.datasets import load, make_ripley
+from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble, pair_areas
+from parsimon.ensembles.pruning import WAYS, weighted_scores
+from parsimon.exceptions import InvalidInputError
+from parsimon.roc import auc
+from tests.contract import contract
+
+X, Y = make_ripley(160, random_state=0)
+NEW, TRUTH = make_ripley(1000, random_state=1)
+TREES = [DecisionTreeClassifier(max_depth=2, max_features=1, random_state=k) for k in range(30)]
+
+
+def columns(n_members=25, n=120):
+    rng = np.random.default_rng(0)
+    codes = (np.arange(n) % 2).astype(np.intp)
+    wrong = rng.random((n, n_members)) < np.linspace(0.1, 0.45, n_members)
+    return (codes[:, None] ^ wrong).astype(float), codes
+
+
+def test_areas_are_those_of_scikit_learn():
+    table, codes = columns()
+    expected = [roc_auc_score(codes, column) for column in table.T]
+    np.testing.assert_allclose(pair_areas(table, codes), expected)
+
+
+@pytest.mark.parametrize("method", WAYS)
+def test_a_path_has_ever_more_members_and_weights_of_sum_one(method):
+    table, codes = columns()
+    path = WAYS[method](table, codes, 8, np.random.default_rng(0))
+    sizes = [np.count_nonzero(weights) for weights in path]
+    assert sizes == sorted(sizes)
+    assert sizes[0] >= 1
+    for weights in path:
+        assert np.abs(weights).sum() == pytest.approx(1.0)
+        votes = weighted_scores(table, weights)
+        assert votes.min() >= -1e-12
+        assert votes.max() <= 1 + 1e-12
+    if method not in ("regression", "classification"):
+        assert max(sizes) <= 8
+        assert all((weights >= 0).all() for weights in path)
+
+
+def test_non_negative_weights_are_those_of_the_whole_problem_in_the_end():
+    from scipy.optimize import nnls
+
+    table, codes = columns(6)
+    path = WAYS["nonnegative"](table, codes, 6, np.random.default_rng(0))
+    whole, _ = nnls(table - table.mean(axis=0), codes - codes.mean())
+    np.testing.assert_allclose(path[-1], whole / whole.sum(), atol=1e-8)
+
+
+def test_the_best_members_have_the_largest_areas():
+    table, codes = columns()
+    chosen = np.flatnonzero(WAYS["performance"](table, codes, 5, np.random.default_rng(0))[4])
+    areas = np.array([auc(codes, column, ties="strict") for column in table.T])
+    assert areas[chosen].min() >= np.delete(areas, chosen).max()
+
+
+@pytest.mark.parametrize("method", WAYS)
+def test_an_ensemble_of_trees_is_pruned_and_beats_one_of_them(method):
+    model = SparseEnsemble(TREES, method=method, max_size=8, random_state=0).fit(X, Y)
+    single = max(roc_auc_score(TRUTH, clone(t).fit(X, Y).predict(NEW)) for t in TREES)
+    if method != "classification":
+        assert roc_auc_score(TRUTH, model.predict_proba(NEW)[:, 1]) > single - 0.01
+    few = model.select("best:auc where members<=3")
+    assert len(few.members) <= 3
+    assert few.predict(NEW).shape == (1000,)
+    assert list(model.to_frame().columns[:2]) == ["auc", "members"]
+    assert f"{len(model.support_)} of 30 members" in model.summary()
+    assert model.random_auc_.shape == (50,)
+
+
+def test_members_may_be_fitted_or_columns_or_rules_of_an_average():
+    fitted = [clone(tree).fit(X, Y) for tree in TREES]
+    given = SparseEnsemble(fitted, random_state=0).fit(X, Y)
+    said = np.column_stack([tree.predict(X) for tree in fitted])
+    by_columns = SparseEnsemble(random_state=0).fit(said, Y)
+    np.testing.assert_allclose(given.weights_, by_columns.weights_)
+    new = np.column_stack([tree.predict(NEW) for tree in fitted])
+    np.testing.assert_allclose(given.predict_proba(NEW), by_columns.predict_proba(new))
+    average = ABCClassifier(
+        HardTree(2), n_chains=4, n_samples=100, tolerance=0.45, calibration=None, random_state=0
+    ).fit(X, Y)
+    rules = SparseEnsemble(average, random_state=0).fit(X, Y)
+    kept = average.member_labels(NEW)[rules.support_]
+    votes = kept.T @ rules.weights_[rules.support_]
+    np.testing.assert_allclose(rules.best_estimator_.votes(NEW), votes)
+
+
+def test_labels_of_any_kind_come_back():
+    names = np.where(Y == 1, "yes", "no")
+    model = SparseEnsemble(TREES[:10]).fit(X, names)
+    with pytest.raises(InvalidInputError, match="Member 0 was fitted to the classes"):
+        SparseEnsemble(model.best_estimator_.members.models).fit(X, Y)
+    assert set(model.predict(NEW)) == {"no", "yes"}
+    assert model.score(X, names) > 0.8
+
+
+def test_hard_machines_of_many_costs_reach_the_forest_with_few():
+    data = load("ripley")
+    train, test = slice(0, 250), slice(250, None)
+    pool = [
+        make_pipeline(StandardScaler(), SVC(C=c, class_weight={0: 1.0, 1: ratio}))
+        for c in (0.3, 1.0, 3.0)
+        for ratio in np.geomspace(1 / 16, 16, 13)
+    ]
+    model = SparseEnsemble(pool, random_state=0).fit(data.data[train], data.target[train])
+    assert len(model.support_) <= 20
+    votes = model.predict_proba(data.data[test])[:, 1]
+    assert roc_auc_score(data.target[test], votes) >= 0.965
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "best"}, "method must be"),
+        ({"members": []}, "members is empty"),
+        ({"max_size": 0}, "max_size must be"),
+        ({"cv": 1}, "cv must be"),
+    ],
+)
+def test_what_is_refused(options, words):
+    with pytest.raises(InvalidInputError, match=words):
+        SparseEnsemble(**options).fit(X, Y)
+
+
+@contract([SparseEnsemble(n_random=2)], [SparseEnsemble(method="dirichlet", n_random=2)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

@@ -1,0 +1,90 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.features import (
+    coincidence_chance,
+    count_chance,
+    false_selection_bound,
+    stability_index,
+)
+
+
+@pytest.mark.parametrize(("d", "first", "second"), [(6, 2, 3), (5, 5, 2), (7, 0, 4), (6, 3, 3)])
+def test_coincidence_chance_is_what_all_pairs_of_selections_give(d, first, second):
+    fixed = set(range(first))
+    shared = [len(fixed & set(other)) for other in combinations(range(d), second)]
+    expected = np.bincount(shared, minlength=min(first, second) + 1) / len(shared)
+    np.testing.assert_allclose(coincidence_chance(d, first, second), expected, atol=1e-12)
+
+
+def test_chance_of_totals_agrees_with_random_selections():
+    rng = np.random.default_rng(0)
+    d, sizes = 12, rng.integers(1, 9, size=8)
+    counts = np.zeros(len(sizes) + 1)
+    for _ in range(4000):
+        total = np.zeros(d, dtype=int)
+        for size in sizes:
+            total[rng.permutation(d)[:size]] += 1
+        counts += np.bincount(total, minlength=len(counts))
+    found = count_chance(sizes / d)
+    assert found.sum() == pytest.approx(1)
+    np.testing.assert_allclose(found, counts / counts.sum(), atol=0.008)
+
+
+def test_no_selection_at_random_breaks_the_bound():
+    rng = np.random.default_rng(0)
+    d, size, n_splits, threshold = 60, 12, 20, 0.6
+    wrong = []
+    for _ in range(200):
+        share = np.zeros(d)
+        for _ in range(2 * n_splits):
+            share[rng.permutation(d)[:size]] += 1 / (2 * n_splits)
+        wrong.append(np.sum(share >= threshold))
+    worst = false_selection_bound(d, size, threshold, n_splits)
+    sharper = false_selection_bound(d, size, threshold, n_splits, unimodal=True)
+    assert np.mean(wrong) <= sharper <= worst
+    assert worst == pytest.approx(size**2 / (d * 0.2))
+
+
+def test_a_higher_threshold_allows_fewer_false_selections():
+    for unimodal in (False, True):
+        bounds = [
+            false_selection_bound(1000, 20, t, 50, unimodal=unimodal)
+            for t in (0.55, 0.65, 0.75, 0.85, 0.95)
+        ]
+        assert bounds == sorted(bounds, reverse=True)
+    with pytest.raises(InvalidInputError, match=r"above 0\.5"):
+        false_selection_bound(1000, 20, 0.5, 50)
+
+
+def test_stability_is_one_for_equal_and_zero_for_random_selections():
+    rng = np.random.default_rng(0)
+    same = np.tile(rng.random(30) < 0.2, (10, 1))
+    assert stability_index(same).value == pytest.approx(1)
+    random = np.array([np.isin(np.arange(200), rng.permutation(200)[:20]) for _ in range(60)])
+    found = stability_index(random)
+    assert abs(found.value) < 0.02
+    assert found.lower < 0 < found.upper
+
+
+def test_stability_of_equal_sizes_is_the_mean_corrected_overlap():
+    """Nogueira's index generalises Kuncheva's, which is a mean over pairs."""
+    rng = np.random.default_rng(1)
+    d, k = 20, 5
+    table = np.array([np.isin(np.arange(d), rng.permutation(d)[:k]) for _ in range(7)])
+    pairs = [((a & b).sum() - k * k / d) / (k - k * k / d) for a, b in combinations(table, 2)]
+    assert stability_index(table).value == pytest.approx(np.mean(pairs))
+
+
+def test_interval_of_the_index_covers_what_many_fits_give():
+    rng = np.random.default_rng(2)
+    share = np.where(np.arange(40) < 6, 0.8, 0.05)
+    truth = stability_index(rng.random((5000, 40)) < share).value
+    inside = 0
+    for _ in range(200):
+        found = stability_index(rng.random((60, 40)) < share)
+        inside += found.lower <= truth <= found.upper
+    assert 0.9 <= inside / 200 <= 0.99

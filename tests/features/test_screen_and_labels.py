@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.features import fixed_models, label_noise, regression_screen
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_screen_is_ordinary_regression_column_by_column():
+    X, given = RNG.normal(size=(40, 5)), RNG.normal(size=(40, 2))
+    y = X[:, 1] + given[:, 0] + RNG.normal(size=40)
+    found = regression_screen(X, y, cofactors=given)
+    for k in range(5):
+        fit = sm.OLS(y, sm.add_constant(np.column_stack([given, X[:, k]]))).fit()
+        assert found.slope[k] == pytest.approx(fit.params[-1])
+        assert found.t[k] == pytest.approx(fit.tvalues[-1])
+        assert found.p_value[k] == pytest.approx(fit.pvalues[-1])
+
+
+def test_corrections_agree_with_statsmodels():
+    from statsmodels.stats.multitest import multipletests
+
+    found = regression_screen(RNG.normal(size=(30, 50)), RNG.normal(size=30))
+    for ours, method in ((found.bonferroni, "bonferroni"), (found.benjamini_hochberg, "fdr_bh")):
+        np.testing.assert_allclose(ours, multipletests(found.p_value, method=method)[1])
+
+
+def test_a_column_that_repeats_a_cofactor_says_nothing():
+    X = RNG.normal(size=(30, 2))
+    found = regression_screen(X, RNG.normal(size=30), cofactors=X[:, :1])
+    assert found.p_value[0] == 1
+
+
+def test_wrong_labels_are_found_and_cost_area():
+    y = np.repeat([0, 1], [97, 35])
+    X = RNG.normal(size=(132, 20)) + 1.5 * y[:, None]
+    study = label_noise(X, y, flips=(0, 5), n_splits=20, random_state=0)
+    assert study.test[1].mean() < study.test[0].mean()
+    assert study.hit_rate[1] > 0.7 > study.chance_rate[1]
+    wrong = y.copy()
+    wrong[[2, 100]] = 1 - wrong[[2, 100]]
+    found = label_noise(X, wrong, flips=(0,), n_splits=10, random_state=0)
+    assert set(found.suspects(2)) == {2, 100}
+    assert found.plot().get_xlabel()
+    with pytest.raises(InvalidInputError, match="at most 16"):
+        label_noise(X, y, flips=(40,))
+
+
+def test_named_columns_are_judged_on_other_rows():
+    y = np.repeat([0, 1], 40)
+    X = RNG.normal(size=(80, 3))
+    X[:, 0] += 1.5 * y
+    found = fixed_models(X, y, {"good": [0], "noise": [1, 2]}, n_splits=10, random_state=0)
+    assert found.test[0].mean() > 0.75
+    assert abs(found.test[1].mean() - 0.5) < 3 * found.null_sd
+    assert found.plot().get_xlabel()
