@@ -143,6 +143,33 @@ def test_sites_of_known_factors_merge_exactly():
     assert_allclose(inverse[2] - prior, inverse[0] + inverse[1] - 2 * prior, rtol=1e-6, atol=1e-6)
 
 
+def test_merged_parts_have_the_evidence_of_the_whole_table():
+    options = {"noise_sd": 1.0, "standardise": False}
+    rows = ROWS / ROWS.std(axis=0)
+    whole = BayesPointClassifier(**options).fit(rows, LABELS)
+    parts = [BayesPointClassifier(**options).fit(rows[i::3], LABELS[i::3]) for i in range(3)]
+    merged = parts[0].merge(parts[1:])
+    assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=0.3)
+    assert sum(part.log_evidence_ for part in parts) < whole.log_evidence_ - 10
+    assert whole.merge([]).log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-3)
+
+
+def test_a_forgetful_stream_forgets_units_and_wrong_labels():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4096, 2))
+    labels = rows[:, 0] > 0
+    labels[2048:] ^= rng.random(2048) < 0.25
+    rows[2048:, 1] *= 10.0
+    forgetful, faithful = (
+        BayesPointClassifier(half_life=half_life, label_noise="learn").partial_fit(rows, labels)
+        for half_life in (200, None)
+    )
+    assert_allclose(forgetful._belief.standard.unit, [1.0, 10.0], rtol=0.15)
+    assert faithful._belief.standard.unit[1] < 8.0
+    assert 0.15 < forgetful.label_noise_[0] < 0.3
+    assert faithful.label_noise_[0] < 0.12
+
+
 def test_learnt_label_noise_is_near_the_truth_and_predicts_right_labels():
     X, y = make_classification(1500, 8, n_informative=6, flip_y=0, class_sep=2.0, random_state=0)
     rng = np.random.default_rng(0)
@@ -178,6 +205,26 @@ def test_the_cautious_noise_is_the_widest_of_equals(rule):
         assert found.log_evidence_ > best.log_evidence_ - 1.05
     if rule == "loo":
         assert found.loo_log_loss_ <= best.loo_log_loss_ + 1e-4
+
+
+def test_a_narrow_prior_of_weights_leaves_the_share_of_classes():
+    narrow = BayesPointClassifier(noise_sd=1e3).fit(ROWS, LABELS)
+    share = np.mean(narrow.classes_[1] == LABELS)
+    assert_allclose(narrow.predict_proba(ROWS)[:, 1], share, atol=0.01)
+
+
+def test_every_rule_of_the_noise_holds_for_many_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 5))
+    labels = 0.5 * rows[:, 0] + rng.normal(size=3000) > 0
+    cautious, best, loo = (
+        BayesPointClassifier(noise_sd=rule, standardise=False).fit(rows, labels)
+        for rule in ("cautious", "evidence", "loo")
+    )
+    assert cautious.noise_sd_[0] > 1.2 * best.noise_sd_[0]
+    assert 0.5 < best.log_evidence_ - cautious.log_evidence_ < 1.05
+    assert abs(np.log(loo.noise_sd_[0] / best.noise_sd_[0])) > 0.02
+    assert loo.loo_log_loss_ == pytest.approx(best.loo_log_loss_, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +268,9 @@ def test_bounds_say_what_they_are_worth(model):
     X, y = make_classification(2000, 4, n_redundant=0, class_sep=5.0, flip_y=0, random_state=2)
     easy = BayesPointClassifier(noise_sd=0.05).fit(X[:, :], X[:, 0] + X[:, 1] > 0)
     assert easy.bounds().evidence < 0.2
+    assert "the prior was fixed before they were seen" in easy.bounds().words
+    missed = pac_bayes_bounds(-40.0, -0.1, n_rows=1000, n_weights=5)
+    assert "if the rows are separable" in missed.words
     # Fearn (2021), eq 4.1: at equal leading terms the bounds differ by ln 4 / n.
     price = pac_bayes_bounds(-np.log(2.0), 1.0, n_rows=50, n_weights=3)
     assert price.margin - price.evidence == pytest.approx(0.0, abs=1e-12)
@@ -231,6 +281,27 @@ def test_gamma_is_for_study_and_says_when_it_does_not_settle():
     with pytest.warns(ConvergenceWarning, match="did not settle"):
         found = BayesPointClassifier(gamma=0.5, max_iter=3).fit(ROWS[:200], LABELS[:200])
     assert found.score(ROWS, LABELS) > 0.6
+
+
+def test_gamma_counts_repeated_rows_and_refuses_what_it_cannot_count():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    labels = rows[:, 0] + rng.normal(size=60) > 0
+    again = np.concatenate([np.arange(60), np.repeat(np.arange(5), 29)])
+    options = {"gamma": -0.5, "noise_sd": 1.0, "standardise": False}
+    once, many = (
+        BayesPointClassifier(**options).fit(rows[some], labels[some]) for some in (range(60), again)
+    )
+    signs = np.where(labels[again], 1.0, -1.0)
+    design = np.column_stack([rows[again], np.ones(len(again))])
+    assert_allclose(many.coef_[0], gamma_ep(design, signs, gamma=-0.5).mean[:2], rtol=1e-9)
+    assert np.abs(many.coef_ - once.coef_).max() > 0.1
+    with pytest.raises(InvalidInputError, match="takes no sample_weight"):
+        BayesPointClassifier(**options).fit(rows, labels, sample_weight=np.ones(60))
+    with pytest.raises(InvalidInputError, match="no sites to go on from"):
+        once.partial_fit(rows, labels)
+    with pytest.raises(InvalidInputError, match="no sites to go on from"):
+        many.merge([once])
 
 
 @pytest.mark.parametrize(
@@ -245,6 +316,7 @@ def test_gamma_is_for_study_and_says_when_it_does_not_settle():
         ({"fraction": 1.5}, "at most 1"),
         ({"kernel": "rbf", "inference": "adf"}, "needs kernel"),
         ({"gamma": 0.0, "label_noise": 0.1}, "gamma other than"),
+        ({"gamma": 0.0, "weights_for_repeats": True}, "gamma other than"),
         ({"kernel": "sigmoid"}, "kernel must be"),
         ({"kernel": 3}, "kernel must be a name"),
         ({"half_life": -1.0}, "half_life must be"),

@@ -84,6 +84,23 @@ def test_far_on_the_wrong_side_a_term_still_pulls():
     assert np.isfinite(logs).all()
 
 
+@pytest.mark.parametrize("noise", [GAUSSIAN, HEAVY_TAILED])
+@pytest.mark.parametrize("flip", [0.0, 0.05])
+@pytest.mark.filterwarnings("error")
+def test_a_label_that_nothing_explains_is_wrong_or_pulls_like_a_spring(noise, flip):
+    far = np.array([-60.0, -1e3, -1e5])
+    terms = LabelTerms.of(np.ones(3), np.ones(3), flip=flip, noise=noise)
+    logs, tilted = mixture_tilted(Latent(far, np.ones(3)), terms)
+    widest = 1.0 + max(noise.sd) ** 2
+    if flip:
+        assert_allclose(logs, np.log(flip), rtol=1e-9)
+        assert_allclose(tilted.slope, 0.0, atol=1e-9)
+    else:
+        assert_allclose(logs, -0.5 * far**2 / widest, rtol=0.02)
+        assert_allclose(tilted.slope, -far / widest, rtol=0.01)
+        assert_allclose(tilted.curvature, 1.0 / widest, rtol=0.01)
+
+
 def test_evidence_is_an_orthant_probability():
     # Noise makes latent values Gaussian with covariance F F' + I: the labels' probability is that
     # of an orthant.

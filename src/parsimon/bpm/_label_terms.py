@@ -174,9 +174,10 @@ def mixture_tilted(hole: Latent, terms: LabelTerms) -> tuple[Array, Tilted]:
     z = y * hole.mean * scale
     # Relative to the greatest of them, which may be nearly zero itself.
     log_share = np.log(terms.noise.share)[:, None] + log_ndtr(z)
-    top = np.max(log_share, axis=0)
+    log_flip = np.log(flip, out=np.full(len(flip), -np.inf), where=flip > 0)
+    top = np.maximum(np.max(log_share, axis=0), log_flip)
     right = (1.0 - 2.0 * flip) * np.exp(log_share - top)
-    wrong = np.where(flip > 0, flip * np.exp(np.minimum(-top, 700.0)), 0.0)
+    wrong = np.exp(log_flip - top)
     mass = wrong + right.sum(axis=0)
     first = right * mills_ratio(z) * scale
     slope = first.sum(axis=0) / mass

@@ -91,6 +91,13 @@ class Belief:
         ])  # fmt: skip
         return np.einsum("kij,kj->ki", covariance, self.shift), covariance
 
+    def log_mass(self) -> Array:
+        """Return log integrals of the prior times the sites, each site one at zero; shape (k,)."""
+        mean, covariance = self.posterior()
+        logs = np.linalg.slogdet(covariance)[1] - np.log(self.variance).sum(axis=1)
+        mass: Array = 0.5 * (np.einsum("ki,ki->k", mean, self.shift) + logs)
+        return mass
+
     def flips(self, prior: WeightPrior) -> Array:
         """Return the shares of wrong labels, shape (k,)."""
         if prior.label_noise != "learn":
@@ -163,7 +170,8 @@ class Filter:
         n = belief.n_rows
         if self.half_life is not None and n % self._block() == 0:
             kept = 0.5 ** (self._block() / self.half_life)
-            belief = replace(belief, precision=kept * belief.precision, shift=kept * belief.shift)
+            faded = ("precision", "shift", "weight", "squares", "wrong")
+            belief = replace(belief, **{name: kept * getattr(belief, name) for name in faded})
         if n >= WARM and n & (n - 1) == 0:
             return self._rebased(belief)
         return belief
@@ -184,6 +192,19 @@ class Filter:
             ratio = mackay_ratio(mean[:, :-1], own, variance[:, :-1], is_ard=self.prior.is_ard)
             variance[:, :-1] = np.clip(variance[:, :-1] * ratio, LEAST, MOST)
         return replace(belief, variance=variance)
+
+    def product(self, beliefs: list[Belief]) -> Belief:
+        """Return the product of beliefs from parts of a table under one prior.
+
+        What sites are worth apart from their shape is known from each part's evidence, so that the
+        evidence is that of all sites together. Faded sites are worth less than the labels were,
+        and the sum of the parts' stays.
+        """
+        whole = self.with_prior(merged(beliefs, standardise=self.standardise))
+        if self.half_life is not None:
+            return whole
+        apart = sum(one.log_mass() for one in beliefs)
+        return replace(whole, log_evidence=whole.log_evidence - apart + whole.log_mass())
 
     def _filtered(self, belief: Belief, X: Array, codes: Indices, weights: Array) -> Belief:
         """Return the belief after rows that lie between two boundaries."""
@@ -217,6 +238,16 @@ class Filter:
             log_evidence=log_evidence,
             scores=belief.scores + _scores(chances, codes, weights),
         )
+
+
+def going_on(belief: Belief | None) -> Belief:
+    """Return a belief that further rows or parts can go on from; a fit by gamma-EP has none."""
+    if belief is None:
+        raise InvalidInputError(
+            "A fit with gamma other than -1 has no sites to go on from; fit with gamma=-1, or "
+            "begin the stream with a fresh classifier."
+        )
+    return belief
 
 
 def merged(beliefs: list[Belief], *, standardise: bool = True) -> Belief:

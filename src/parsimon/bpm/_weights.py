@@ -189,11 +189,16 @@ def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightP
     few = LabelTerms(**{
         name: part[some] if name != "noise" else part for name, part in vars(terms).items()
     })  # fmt: skip
-    rough = _searched(design[some], variances, few, prior)
-    held = replace(prior, noise_sd="evidence") if prior.is_learnt else prior
+    # Losses of single rows are judged on these alone, the evidence on all rows in the end.
+    by_loss = prior.noise_sd == "loo"
+    held = prior if by_loss or not prior.is_learnt else replace(prior, noise_sd="evidence")
+    rough = _searched(design[some], variances, few, held)
     learns = prior.label_noise == "learn" and rough.flip > 0
     held = replace(held, label_noise="learn" if learns else first)
+    held = replace(held, noise_sd=1.0) if by_loss else held
     climbed = _climbed(design, rough.variances, terms.flipped(rough.flip), held, tol=1e-2)
+    if prior.noise_sd == "cautious" and not prior.is_ard:
+        climbed = _cautious(design, climbed, terms.flipped(climbed.flip), prior)
     return _finished(design, climbed, terms)
 
 
@@ -411,10 +416,17 @@ def pac_bayes_bounds(
 ) -> PacBayesBounds:
     """Return the evidence bound and the margin bound of a Bayes point's error.
 
-    Both bound the error of the Gibbs classifier, a draw from the posterior, and hold for rows
-    drawn independently whose labels the posterior's weights all reproduce: the version space. Its
-    prior probability is taken to be the evidence, which is smaller where the label is noisy, so
-    that the bound is if anything too wide. Bounds above 1/2 say nothing.
+    The evidence bounds the error of the Bayes vote, the majority of all weights that reproduce the
+    labels (the version space); it is twice the bound of the Gibbs classifier, a draw from them.
+    The margin bounds the error of the single classifier that has it.
+
+    Rows must be drawn independently, and the prior fixed before they are seen: with noise, widths,
+    relevances, label noise or units of columns chosen by the same rows the bound does not hold as
+    it is stated. It is also about the prior probability of the version space, in whose place the
+    evidence is put. The two agree as the noise goes to zero. Where no weights separate the rows,
+    the version space is empty and its bound infinite, while the evidence of noisy labels is not
+    zero; it may be too great for hard rows that can be separated as well. The number is then a
+    diagnostic, no bound. Bounds above 1/2 say nothing.
 
     Parameters
     ----------
@@ -442,8 +454,10 @@ def pac_bayes_bounds(
     >>> found = pac_bayes_bounds(-40.0, 0.2, n_rows=1000, n_weights=5)
     >>> round(found.evidence, 3), round(found.margin, 3)
     (0.116, 0.076)
-    >>> print(found.words)
-    With 95 % confidence the error is at most 0.116 by the evidence and 0.076 by the margin.
+    >>> import textwrap
+    >>> print(textwrap.fill(found.words, 96))
+    With 95 % confidence the error is at most 0.116 for the Bayes vote, by the evidence, and 0.076
+    by the margin, if the rows are separable and the prior was fixed before they were seen.
     """
     check_count("n_rows", n_rows)
     check_count("n_weights", n_weights)
@@ -462,15 +476,19 @@ def pac_bayes_bounds(
 
 
 def _words(evidence: float, margin: float, confidence: float) -> str:
-    start = f"With {100 * confidence:.3g} % confidence the error is at most"
+    start = (
+        f"With {100 * confidence:.3g} % confidence the error is at most {evidence:.3f} for the "
+        "Bayes vote, by the evidence"
+    )
+    fixed = "if the rows are separable and the prior was fixed before they were seen"
     if np.isnan(margin):
         ending = "the margin says nothing, since a training row is misclassified"
         if evidence < 0.5:
-            return f"{start} {evidence:.3f} by the evidence; {ending}."
+            return f"{start}, {fixed}; {ending}."
         return f"The evidence bounds the error by {evidence:.3g}, which says nothing; {ending}."
     if min(evidence, margin) >= 0.5:
         return (
             f"The bounds are {evidence:.3g} by the evidence and {margin:.3g} by the margin: "
             "above 1/2 they say nothing; trust the leave-one-out error."
         )
-    return f"{start} {evidence:.3f} by the evidence and {margin:.3f} by the margin."
+    return f"{start}, and {margin:.3f} by the margin, {fixed}."

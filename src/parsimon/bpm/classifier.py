@@ -33,7 +33,7 @@ from parsimon.bpm._label_terms import (
     positive_share,
     probit_of_share,
 )
-from parsimon.bpm._stream import Belief, Filter, merged
+from parsimon.bpm._stream import Belief, Filter, going_on
 from parsimon.bpm._weights import (
     GaussianWeights,
     PacBayesBounds,
@@ -70,16 +70,18 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         which is what `partial_fit` does; power EP, which takes out a `fraction` of a site.
     gamma : float
         -1 is EP. Other values are Fearn's bias [2]_, for study: they belong to no likelihood and
-        behave like a fit without a prior. They take Gaussian noise and no wrong labels.
+        behave like a fit without a prior. They take Gaussian noise, no wrong labels, no weights,
+        and neither `partial_fit` nor `merge` goes on from them.
     fraction : float
         Of power EP: 1 is EP, towards 0 it becomes variational.
     noise : {"heavy", "gaussian"}
         Of the label. "gaussian" is the probit; "heavy" has twice the deviation in every fifth
         row, whose tails are nearly those of logistic regression.
     noise_sd : {"cautious", "evidence", "loo"} or float
-        Deviation of the noise where weights have the prior N(0, 1). "evidence" is the one of
-        greatest evidence; "cautious" the greatest that is as good to within one nat, which
-        predicts better; "loo" has the least leave-one-out log loss.
+        Deviation of the noise where weights have the prior N(0, 1); the constant's is as wide as
+        the noise. "evidence" is the one of greatest evidence; "cautious" the greatest that is as
+        good to within one nat, which predicts better; "loo" has the least leave-one-out log loss,
+        of at most 2,000 rows.
     prior : {"shared", "ard"}
         One variance for all weights, or one for each column (a width for each, with "rbf"), by
         evidence.
@@ -97,7 +99,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     standardise : bool
         False takes the columns as they are.
     half_life : float, optional
-        In `partial_fit` and "adf": rows after which a row counts half.
+        In `partial_fit` and "adf": rows after which a row counts half, in units and noise too.
     max_iter : int
         Passes for `gamma` other than -1.
     sparsify : {"alpha", "support"}, AlphaRows, SupportRows or None
@@ -206,7 +208,10 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = row_weights(sample_weight, len(X))
         check_classes(self.classes_, codes, weights)
-        rows = merged_rows(X, codes, weights, merge=not is_given_by_matrix(self))
+        if self.gamma != -1 and sample_weight is not None:
+            raise InvalidInputError("gamma other than -1 takes no sample_weight; repeat the rows.")
+        is_apart = is_given_by_matrix(self) or self.gamma != -1
+        rows = merged_rows(X, codes, weights, merge=not is_apart)
         if self.inference == "adf":
             belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
             again = _repeats(rows)[rows.which] if self.weights_for_repeats else 1.0
@@ -221,8 +226,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take in further rows, each once, in their order: assumed density filtering.
 
-        How rows are cut into batches makes no difference but for rounding. Fitting on after `fit`
-        goes on from its posterior.
+        How rows are cut into batches makes no difference but for rounding. After `fit` it goes on
+        from the posterior, unless `gamma` is other than -1.
 
         Parameters
         ----------
@@ -248,7 +253,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
                     f"Two classes or more are needed, got {len(self.classes_)} class; name all "
                     "of them in `classes` at the first call."
                 )
-            self._belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+            nothing = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+            self._belief: Belief | None = nothing
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         known[known] = self.classes_[codes[known]] == y[known]
@@ -257,8 +263,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
                 f"The label {y[~known][0]!r} is not among the classes of the first call, "
                 f"{self.classes_.tolist()}."
             )
-        weights = row_weights(sample_weight, len(X))
-        self._store_belief(self._filter().take(self._belief, X, codes.astype(np.intp), weights))
+        weights, belief = row_weights(sample_weight, len(X)), going_on(self._belief)
+        self._store_belief(self._filter().take(belief, X, codes.astype(np.intp), weights))
         return self
 
     @available_if(_is_linear)
@@ -268,7 +274,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         Their posteriors are the prior times a Gaussian factor each; the factors are multiplied,
         whatever units each part had. The prior is that of all parts' columns, its variance by
         evidence unless it is given. The sites of a part knew nothing of the other parts, so that
-        the result is near the fit to the whole table, not equal to it.
+        the result, its evidence too, is near the fit to the whole table, not equal to it.
 
         Parameters
         ----------
@@ -287,12 +293,12 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
                     f"Classes differ: {self.classes_.tolist()} and {part.classes_.tolist()}."
                 )
         taken = self._filter()
-        beliefs = [taken.settled(part._belief) for part in parts]
+        beliefs = [taken.settled(going_on(part._belief)) for part in parts]
         model: BayesPointClassifier = clone(self)
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        model._store_belief(taken.with_prior(merged(beliefs, standardise=self.standardise)))
+        model._store_belief(taken.product(beliefs))
         return model
 
     def predict(self, X: Any) -> Any:
@@ -343,21 +349,15 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     def bounds(self, *, delta: float = 0.05) -> PacBayesBounds:
         """Return PAC-Bayes bounds of the error on new rows, as a diagnostic with words.
 
-        For two classes and a batch fit; see `pac_bayes_bounds` for what they assume.
+        For two classes and a batch fit; `pac_bayes_bounds` says what they assume of the prior.
         """
         check_is_fitted(self)
         if self._margin is None or len(self._weights) > 1:
             raise InvalidInputError(
                 "Bounds need a batch fit of two classes; partial_fit and several classes have none."
             )
-        margin, n_rows = self._margin
-        return pac_bayes_bounds(
-            self.log_evidence_,
-            margin,
-            n_rows=n_rows,
-            n_weights=len(self._weights[0].mean),
-            delta=delta,
-        )
+        (margin, n), p = self._margin, len(self._weights[0].mean)
+        return pac_bayes_bounds(self.log_evidence_, margin, n_rows=n, n_weights=p, delta=delta)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -385,8 +385,9 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self.rule_for_rows()
         if self.inference == "adf" and not _is_linear(self):
             raise InvalidInputError('inference="adf" needs kernel="linear".')
-        if self.gamma != -1 and (self.inference != "ep" or self.label_noise != 0):
-            raise InvalidInputError('gamma other than -1 needs inference="ep" and no label_noise.')
+        has_more = self.label_noise != 0 or self.weights_for_repeats
+        if self.gamma != -1 and (self.inference != "ep" or has_more):
+            raise InvalidInputError('gamma other than -1 needs "ep", right labels and no weights.')
 
     def _n_functions(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -413,9 +414,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         terms = LabelTerms.of(y, weights, fraction=fraction, noise=self._noise())
         features: Features
         if _is_linear(self):
-            is_raw = not self.standardise
-            raw = Standard.none(rows.X.shape[1])
-            features = LinearFeatures(raw if is_raw else Standard.of(rows.X, rows.weights))
+            raw = None if self.standardise else Standard.none(rows.X.shape[1])
+            features = LinearFeatures(raw or Standard.of(rows.X, rows.weights))
             made = features.at(rows.X)
         elif is_given_by_matrix(self):
             features, made = GramFeatures.of(rows.given, rows.places)
@@ -464,7 +464,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self._margin: tuple[float, int] | None = (_margin(fits[0], self._weights[0]), len(rows))
         variances = [one.variances for one in posteriors]
         if _is_linear(self):
-            self._belief = _belief_of(fits, rows, sample_weight)
+            self._belief = _belief_of(fits, rows, sample_weight) if self.gamma == -1 else None
             self._store_coefficients(np.stack(variances))
         else:
             self.kernel_ = _kernels(self.kernel, self._features)
@@ -489,7 +489,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     ) -> Array:
         """Replace a posterior by that of gamma-EP; return left-out chances of the given rows."""
         biased = gamma_ep(
-            made.design,
+            made.design / np.sqrt(1.0 + made.extra)[:, None],
             terms.y,
             gamma=self.gamma,
             prior_variance=found.variances,
