@@ -394,7 +394,8 @@ def test_options_that_do_not_go_together_are_told(more, message):
     failed(result, message)
 
 
-def test_words_and_holes_reach_the_page():
+def test_words_and_holes_reach_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     tree = yule_tree(50, random_state=3)
     table = brownian_traits(tree, 2, random_state=3)
