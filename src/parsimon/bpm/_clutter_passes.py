@@ -182,7 +182,7 @@ def _visit_all(
 
 def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> Passed:
     """Make passes over rows X (n, d) until factors settle, with gamma (d,)."""
-    run = _Run(X, problem, gamma, how)
+    run = _Passes(X, problem, gamma, how)
     best, waited = np.inf, 0
     while run.n_iter < how.max_iter and run.change > how.tol:
         run.visit()
@@ -201,7 +201,7 @@ def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> Passed:
     return run.passed()
 
 
-class _Run:
+class _Passes:
     """Passes under way over rows X (n, d)."""
 
     def __init__(self, X: Array, problem: Problem, gamma: Array, how: Passing) -> None:

@@ -221,7 +221,7 @@ class Filter:
             sites = np.zeros((2, len(X)))
             counted = _Wrongness(float(flips[place]), learns, float(wrong[place]), belief.weight)
             log_evidence[place] += _filter_rows(
-                _Rows(design, y, weights, sites, chances[place]),
+                _FilteredRows(design, y, weights, sites, chances[place]),
                 mean[place],
                 covariance[place],
                 self.noise,
@@ -335,7 +335,7 @@ def _scores(chances: Array, codes: Indices, weights: Array) -> Array:
     return np.array([weights.sum(), weights @ wrong, weights @ losses])
 
 
-class _Rows(NamedTuple):
+class _FilteredRows(NamedTuple):
     """Rows of one function on their way through the filter.
 
     design (m, p), y (m,), weights (m,): With labels -1 and 1.
@@ -351,7 +351,7 @@ class _Rows(NamedTuple):
 
 
 def _filter_rows(
-    rows: _Rows, mean: Array, covariance: Array, noise: Noise, wrongness: "_Wrongness"
+    rows: _FilteredRows, mean: Array, covariance: Array, noise: Noise, wrongness: "_Wrongness"
 ) -> float:
     """Use each row once; return the log probability of the labels, each before its use.
 

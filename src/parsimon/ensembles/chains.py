@@ -321,7 +321,7 @@ class _AbcProcess:
         )
         size = np.exp(state.log_scale[group])[:, None] * state.spread
         standing = state.theta[group], state.error[group], state.log_prior[group]
-        steps = _Steps(normal * size, log_u, redrawn, fresh)  # type: ignore[operator, arg-type]
+        steps = _Chances(normal * size, log_u, redrawn, fresh)  # type: ignore[operator, arg-type]
         every = self.options.thin if state.phase == SAMPLING else max(1, self.options.chunk // 5)
         offset = state.n_in_phase * self.options.chunk if state.phase == SAMPLING else 0
         return self.bound, self.error, standing, state.tolerance[group], steps, every, offset
@@ -480,7 +480,7 @@ class _AbcProcess:
         return Walk(**plain, **parts)
 
 
-class _Steps(NamedTuple):
+class _Chances(NamedTuple):
     """All chance of a chunk: steps (c, w, p), log uniforms (c, w), and what is drawn anew.
 
     redrawn (c, w): The coordinate to be drawn from the prior, -1 for a plain step.
@@ -514,7 +514,7 @@ def _walk_on(
     error_of: ErrorOf,
     standing: tuple[Array, Array, Array],
     tolerance: Array,
-    steps: _Steps,
+    steps: _Chances,
     every: int,
     offset: int,
 ) -> _Stretch:
@@ -549,7 +549,7 @@ def _walk_on(
     return _Stretch(theta, error, log_prior, accepted, best, best_error, kept, errors)
 
 
-def _proposed(theta: Array, steps: _Steps, i: int) -> tuple[Array, Mask]:
+def _proposed(theta: Array, steps: _Chances, i: int) -> tuple[Array, Mask]:
     """Return the proposals of step i, and which of them have a coordinate from the prior."""
     proposed = theta + steps.normal[i]
     if steps.redrawn is None or steps.fresh is None:

@@ -28,7 +28,7 @@ from parsimon.kernels import Kernel
 from parsimon.kernels.adapters import as_kernel
 from parsimon.svm._dual import Dual, Solution
 from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
-from parsimon.svm.indefinite import REPAIRS, TOLERANCE, Spectrum, kernel_spectrum, repaired
+from parsimon.svm.indefinite import REPAIRS, TOLERANCE, KernelSpectrum, kernel_spectrum, repaired
 
 _ASYMMETRY = 1e-8
 
@@ -168,11 +168,11 @@ class Definiteness:
     """
 
     gram: Gram
-    spectrum: Spectrum | None
+    spectrum: KernelSpectrum | None
     repair: str
 
     @cached_property
-    def measured(self) -> Spectrum:
+    def measured(self) -> KernelSpectrum:
         """The spectrum of the matrix as it was given."""
         return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
 

@@ -28,7 +28,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class KernelSpectrum:
     """The eigenvalues of a symmetric matrix, and how far it is from positive semi-definite.
 
     eigenvalues (n,): Descending.
@@ -67,7 +67,7 @@ class Repair:
 
     how: How
     train: Array
-    spectrum: Spectrum
+    spectrum: KernelSpectrum
     map: Array | None = None
 
     @property
@@ -80,7 +80,7 @@ class Repair:
         return K_new if self.map is None else K_new @ self.map
 
 
-def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> Spectrum:
+def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> KernelSpectrum:
     """Return the eigenvalues of a kernel matrix.
 
     Parameters
@@ -92,7 +92,7 @@ def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> Spectrum:
 
     Returns
     -------
-    Spectrum
+    KernelSpectrum
 
     References
     ----------
@@ -149,16 +149,16 @@ def checked_square(K: Any) -> Array:
     return matrix
 
 
-def _measured(ascending: Array, tol: float) -> Spectrum:
+def _measured(ascending: Array, tol: float) -> KernelSpectrum:
     sizes = np.abs(ascending)
     negative = ascending < -tol * float(sizes.max(initial=0.0))
     total = float(sizes.sum())
     mass = float(sizes[negative].sum()) / total if total > 0 else 0.0
-    return Spectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)
+    return KernelSpectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)
 
 
 def plot_spectrum(
-    spectrum: Spectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
+    spectrum: KernelSpectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
 ) -> "Axes":
     """Draw eigenvalues in descending order, the negative ones in another colour."""
     from matplotlib.ticker import MaxNLocator
@@ -205,7 +205,7 @@ def _mark_smallest(ax: "Axes", place: int, smallest: float) -> None:
     )
 
 
-def _title(spectrum: Spectrum) -> str:
+def _title(spectrum: KernelSpectrum) -> str:
     n = len(spectrum.eigenvalues)
     if spectrum.is_psd:
         return f"Positive semi-definite: {n} eigenvalues, none negative"

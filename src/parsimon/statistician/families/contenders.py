@@ -40,7 +40,7 @@ MOST_COLUMNS = 200
 FOREST_ROWS = 10_000
 _KERNEL_COLUMNS = 60
 _CENTRES, _ALL_CENTRES = 100, 200
-_MARGIN_ROWS = 1500
+_MARGIN_ROWS, _SEVERAL_ROWS = 1500, 1000
 # Folds on which a contender that leads measures itself.
 _LEAD_FOLDS = 3
 
@@ -210,7 +210,7 @@ def _too_wide(setting: Setting) -> str:
 def _no_margin(setting: Setting) -> str:
     if setting.n_rows > _MARGIN_ROWS:
         return f"it takes too long with more than {_MARGIN_ROWS:,} rows"
-    if setting.n_classes > 2 and setting.n_rows * setting.n_classes > 2 * _MARGIN_ROWS:
+    if setting.n_classes > 2 and setting.n_rows * setting.n_classes > _SEVERAL_ROWS:
         return f"it takes too long with {setting.n_rows:,} rows of {setting.n_classes} classes"
     return _no_classes(setting)
 
