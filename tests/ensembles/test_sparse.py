@@ -90,7 +90,13 @@ def test_members_may_be_fitted_or_columns_or_rules_of_an_average():
     new = np.column_stack([tree.predict(NEW) for tree in fitted])
     np.testing.assert_allclose(given.predict_proba(NEW), by_columns.predict_proba(new))
     average = ABCClassifier(
-        HardTree(2), n_chains=4, n_samples=100, tolerance=0.45, calibration=None, random_state=0
+        HardTree(2),
+        n_chains=4,
+        n_samples=100,
+        tolerance=0.45,
+        max_r_hat=None,
+        calibration=None,
+        random_state=0,
     ).fit(X, Y)
     rules = SparseEnsemble(average, random_state=0).fit(X, Y)
     kept = average.member_labels(NEW)[rules.support_]

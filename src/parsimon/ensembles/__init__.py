@@ -6,8 +6,9 @@ whether its chains agree. `SparseEnsemble` keeps few members of many, whatever t
 """
 
 from parsimon.ensembles.abc import ABCClassifier
-from parsimon.ensembles.chains import ABCSamples, ChainOptions, ErrorOf, abc_sample
+from parsimon.ensembles.chains import ABCSamples, ChainOptions, abc_sample
 from parsimon.ensembles.convergence import effective_sample_size, r_hat
+from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas
 from parsimon.ensembles.rules import BoundRule, HardNetwork, HardTree, RuleList, YesNoRule
 from parsimon.ensembles.sparse import SparseEnsemble

@@ -8,22 +8,24 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_count
 from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices, Mask
-from parsimon.ensembles._vote_calibration import (
+from parsimon.ensembles._votes import (
+    TwoClassVote,
     VoteCalibration,
+    class_folds,
     fitted_vote_calibration,
     two_columns,
 )
-from parsimon.ensembles.chains import ABCSamples, ChainOptions, ErrorOf, abc_sample
-from parsimon.ensembles.convergence import effective_sample_size, r_hat
+from parsimon.ensembles.chains import ABCSamples, ChainOptions, abc_sample
+from parsimon.ensembles.convergence import agreement
+from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas
 from parsimon.ensembles.rules import BoundRule, HardNetwork, average_vote, label_blocks
 from parsimon.exceptions import InvalidInputError
@@ -33,7 +35,7 @@ from parsimon.pareto.run import SearchOptions
 _FOLD_CHAINS = 8
 
 
-class ABCClassifier(ClassifierMixin, BaseEstimator):
+class ABCClassifier(TwoClassVote, BaseEstimator):
     """Average a rule that only says yes or no over all its parameters that err little.
 
     A rule without probabilities has no likelihood. Approximate Bayesian computation needs none:
@@ -56,7 +58,8 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         changes for 1000 steps, and the tolerance is that error and `slack` of its standard errors:
         what cannot be told from the best is kept.
     slack : float
-        Standard errors above the best error, where no tolerance is given.
+        Standard errors above the best error, where no tolerance is given. The best of thousands
+        of rules is lucky, and chains mix the better the more they may keep.
     sampler : {"mcmc", "smc"}
         "mcmc": one chain a start. "smc": `n_chains` islands of n_samples / thin particles; as the
         tolerance falls, those above it are replaced by copies of the others.
@@ -76,6 +79,12 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
     patience : int
         Steps of the descent. Chains that are above the tolerance after it and the burn-in keep
         the error they have as tolerance, and a warning says how many they are.
+    max_r_hat : float, optional
+        Where R-hat of the errors or of the votes is above it after `n_samples` steps, all of them
+        count as burn-in, and as many again and then twice as many are recorded at twice the
+        `thin`. None records once.
+    n_doublings : int
+        How many times at most; a warning says where that was not enough.
     calibration : int, optional
         Folds whose votes by chains of the other rows teach the map to probabilities; None takes
         the average vote itself, as the source does.
@@ -101,7 +110,7 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
     samples_ : ndarray of shape (n_chains, n_kept, p)
         Parameters of the kept rules.
     errors_ : ndarray of shape (n_chains, n_steps)
-        Training error at every recorded step.
+        Training error at every recorded step; n_samples of them, doubled `n_doubled_` times.
     tolerance_ : float
         The greatest tolerance of a chain at the end.
     acceptance_ : float
@@ -111,6 +120,8 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         average vote is neither below 0.05 nor above 0.95.
     n_distinct_ : int
         Kept rules that label the training rows differently.
+    n_doubled_ : int
+        How many times the steps were doubled.
     best_parameters_ : ndarray of shape (p,)
         The single rule with the least training error that was met, `best_error_`.
     training_auc_ : float
@@ -148,7 +159,7 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         *,
         error: str | Callable[[Any, Any], float] = "auc",
         tolerance: float | None = None,
-        slack: float = 2.0,
+        slack: float = 3.0,
         sampler: Literal["mcmc", "smc"] = "mcmc",
         n_chains: int = 32,
         n_samples: int = 1000,
@@ -160,6 +171,8 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         proposal: float | None = None,
         redraw: float = 0.1,
         patience: int = 5000,
+        max_r_hat: float | None = 1.1,
+        n_doublings: int = 3,
         calibration: int | None = 5,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -183,6 +196,8 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         self.proposal = proposal
         self.redraw = redraw
         self.patience = patience
+        self.max_r_hat = max_r_hat
+        self.n_doublings = n_doublings
         self.calibration = calibration
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -190,11 +205,6 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any) -> Self:
         """Sample the parameters of the rule.
@@ -234,11 +244,6 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         found: Array = two_columns(votes if calibration is None else calibration.probability(votes))
         return found
 
-    def predict(self, X: Any) -> Any:
-        """Return the more probable class of each row, shape (m,)."""
-        is_positive = self.predict_proba(X)[:, 1] > 0.5
-        return self.classes_[is_positive.astype(np.intp)]
-
     def average_vote(self, X: Any) -> Array:
         """Return the share of kept rules that say yes, shape (m,) (Clark 2011, equation 5.15)."""
         X = self._rows(X)
@@ -265,7 +270,9 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         """Return in words what was sampled, and whether the chains agree."""
         check_is_fitted(self)
         worst = max(self.r_hat_.values())
-        agree = "agree" if worst < 1.1 else "do not agree yet: record more steps or more chains"
+        agree = (
+            "agree" if worst <= 1.1 else "do not agree yet: raise n_doublings, slack or tolerance"
+        )
         return (
             f"{len(self._members())} rules of {self.samples_.shape[0]} chains, {self.n_distinct_} "
             f"of them different on the training rows. Their error is at most "
@@ -292,18 +299,9 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
             proposal=self.proposal,
             redraw=self.redraw,
             patience=self.patience,
+            max_r_hat=self.max_r_hat,
+            n_doublings=self.n_doublings,
         )
-
-    def _codes(self, y: Any) -> Indices:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            n = len(self.classes_)
-            word = "class" if n == 1 else "classes"
-            raise InvalidInputError(
-                f"Only binary classification is supported: a rule says yes or no. y has {n} {word}."
-            )
-        return codes
 
     def _sampled(
         self,
@@ -333,15 +331,17 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         """Return the map from votes to probabilities that folds teach."""
         if self.calibration is None:
             return None
-        folds = _folds(codes, self.calibration)
-        smaller = replace(options, n_chains=min(options.n_chains, _FOLD_CHAINS))
+        folds = class_folds(codes, self.calibration)
+        n_chains = min(options.n_chains, _FOLD_CHAINS)
+        smaller = replace(options.doubled(self.n_doubled_), n_chains=n_chains)
         votes = np.full(len(X), np.nan)
         for number, seed in enumerate(seeds):
             held, left = folds == number, folds != number
             if not held.any() or len(np.unique(codes[left])) < 2:
                 continue
             bound = rule.bind(X[left])
-            place = f"-fold-{number}"
+            # Chains that were stopped before they doubled may do so when they go on.
+            place = f"-fold-{number}-{self.n_doubled_}"
             found = self._sampled(bound, X[left], codes[left], smaller, seed, place)
             votes[held] = average_vote(
                 bound, found.theta.reshape(-1, found.theta.shape[2]), X[held]
@@ -358,59 +358,36 @@ class ABCClassifier(ClassifierMixin, BaseEstimator):
         labels = self._labels(X)
         self.n_distinct_ = len(np.unique(np.packbits(labels, axis=1), axis=0))
         self.training_auc_ = float(pair_areas(labels.mean(axis=0)[:, None], codes)[0])
-        self.r_hat_, self.effective_sample_size_ = _agreement(found, labels)
+        votes = labels.reshape(*found.theta.shape[:2], -1)
+        self.r_hat_, self.effective_sample_size_ = agreement(found.errors, votes)
+        self.n_doubled_ = found.n_doubled
 
     def _labels(self, X: Array) -> Mask:
         return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
 
     def _warn(self, found: ABCSamples, options: ChainOptions) -> None:
+        """Warn of what keeps the average from being what was asked for, in one sentence."""
         wished = float(found.tolerances.min()) if options.tolerance is None else options.tolerance
         above = int((found.tolerances > wished + 1e-12).sum())
-        if found.stopped_by != "samples" or above:
+        worst = max(self.r_hat_.values())
+        if found.stopped_by != "samples":
+            what = f"the chains were stopped by {found.stopped_by}; raise the limits"
+        elif above:
             what = (
-                f"{above} of {len(found.tolerances)} chains stayed above the tolerance {wished:.3g}"
-                if found.stopped_by == "samples"
-                else f"the chains were stopped by {found.stopped_by}"
+                f"{above} of {len(found.tolerances)} chains stayed above the tolerance "
+                f"{wished:.3g}; raise tolerance, slack or patience"
             )
-            warnings.warn(
-                f"ABCClassifier: {what}; raise tolerance, patience or the limits.",
-                ConvergenceWarning,
-                stacklevel=3,
+        elif options.max_r_hat is not None and worst > options.max_r_hat:
+            what = (
+                f"the chains do not agree after {found.errors.shape[1]} recorded steps, R-hat is "
+                f"{worst:.2f}; raise n_doublings, slack or tolerance"
             )
+        else:
+            return
+        warnings.warn(f"ABCClassifier: {what}.", ConvergenceWarning, stacklevel=3)
 
     def _members(self) -> Array:
         return self.samples_.reshape(-1, self.samples_.shape[2])
-
-    def _rows(self, X: Any) -> Array:
-        check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
-
-
-def _agreement(found: ABCSamples, labels: Mask) -> tuple[dict[str, float], dict[str, float]]:
-    """Return R-hat and effective samples of the error and of the votes."""
-    names = ("error", "votes")
-    votes = labels.reshape(*found.theta.shape[:2], -1)
-    share = votes.mean(axis=(0, 1))
-    undecided = votes[:, :, (share >= 0.05) & (share <= 0.95)].astype(np.float64)
-    if found.theta.shape[1] < 4 or found.errors.shape[1] < 4:
-        return dict.fromkeys(names, float("nan")), dict.fromkeys(names, float("nan"))
-    agreement = [found.error_r_hat, float(r_hat(undecided).max(initial=1.0))]
-    most = float(votes.shape[0] * votes.shape[1])
-    effective = [
-        float(effective_sample_size(found.errors)),
-        float(effective_sample_size(undecided).min(initial=most)),
-    ]
-    return dict(zip(names, agreement, strict=True)), dict(zip(names, effective, strict=True))
-
-
-def _folds(codes: Indices, n_folds: int) -> Indices:
-    """Return the fold of each row: in each class in turn, so that no chance is needed."""
-    folds = np.empty(len(codes), dtype=np.intp)
-    for code in (0, 1):
-        own = np.flatnonzero(codes == code)
-        folds[own] = np.arange(len(own)) % n_folds
-    return folds
 
 
 def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:

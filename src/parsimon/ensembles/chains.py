@@ -1,7 +1,8 @@
 """Approximate Bayesian computation over rules: chains that walk where the error is small.
 
 `abc_sample` runs many chains in step, so that one matrix product judges all their proposals. They
-start from the prior, go down a ladder of tolerances, burn in and are then recorded. Islands of
+start from the prior, go down a ladder of tolerances, burn in and are then recorded; where they do
+not agree, what was recorded is taken for burn-in and twice as many steps follow. Islands of
 particles that are copied as the tolerance falls (sequential Monte Carlo) are the same walk with
 many short chains.
 
@@ -9,7 +10,6 @@ Every chain has random numbers of its own in every chunk of steps, so that neith
 workers nor an interruption changes a bit.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ import numpy as np
 from parsimon._checks import check_choice, check_count, check_positive, check_probability
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.ensembles.convergence import r_hat
+from parsimon.ensembles.convergence import agreement
+from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.rules import BoundRule, Labeller
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.run import Ending, SearchOptions, Standing, run
 
-ERRORS = ("auc", "balanced", "misclassification")
 # Steps between two looks at the chains: ladder, adaptation, checkpoint and clock.
 CHUNK, SMC_CHUNK = 100, 10
 _PRIOR_DRAWS, _PRIOR_BLOCKS = 64, 40
@@ -31,60 +31,6 @@ _WISHED_ACCEPTANCE = 0.3
 # A descent ends after this many chunks in which the best error fell by no more than that.
 _IDLE, _NEWS = 10, 0.002
 DESCENT, BURN_IN, SAMPLING, DONE = range(4)
-
-
-class ErrorOf:
-    """The error of blocks of labels against the truth, and its standard error.
-
-    kind: "auc", one minus the conservative area T (1 - F); "balanced", one minus the mid-rank
-        area; "misclassification"; or a callable ``loss(y, labels)`` of two vectors of 0 and 1.
-    """
-
-    def __init__(self, kind: str | Callable[[Any, Any], float], y: Indices) -> None:
-        if not callable(kind):
-            check_choice("error", kind, ERRORS)
-        self.kind, self.y = kind, y
-        positive = y == 1
-        self.sizes = int(positive.sum()), int((~positive).sum())
-        shares = [positive / max(1, self.sizes[0]), ~positive / max(1, self.sizes[1])]
-        self._shares = np.column_stack(shares).astype(np.float32)
-
-    def __call__(self, labels: Mask) -> Array:
-        """Return the errors of labels, shapes (b, n) -> (b,)."""
-        if callable(self.kind):
-            losses = [float(self.kind(self.y, one)) for one in labels.astype(np.intp)]
-            return np.array(losses)
-        rates = self.rates(labels)
-        return self._of_rates(rates[:, 0], rates[:, 1])
-
-    def rates(self, labels: Mask) -> Array:
-        """Return true and false positive rates, shapes (b, n) -> (b, 2)."""
-        counts = np.rint((labels.astype(np.float32) @ self._shares) * np.array(self.sizes))
-        rates: Array = counts / np.array(self.sizes, dtype=np.float64)
-        return rates
-
-    def _of_rates(self, tpr: Array, fpr: Array) -> Array:
-        if self.kind == "auc":
-            return 1.0 - tpr * (1.0 - fpr)
-        if self.kind == "balanced":
-            return 0.5 * (1.0 - tpr + fpr)
-        n_positive, n_negative = self.sizes
-        wrong: Array = (n_positive * (1.0 - tpr) + n_negative * fpr) / (n_positive + n_negative)
-        return wrong
-
-    def standard_error(self, labels: Mask) -> float:
-        """Return how far the error of one classifier is from that of endless rows, shape (n,).
-
-        Binomial in each class, with one row more of either kind so that it is never zero.
-        """
-        tpr, fpr = self.rates(labels[None])[0]
-        (p, n) = self.sizes
-        t, f = (tpr * p + 1) / (p + 2), (fpr * n + 1) / (n + 2)
-        variance_t, variance_f = t * (1 - t) / p, f * (1 - f) / n
-        if self.kind == "auc":
-            return float(np.sqrt((1 - f) ** 2 * variance_t + t**2 * variance_f))
-        shares = (0.5, 0.5) if self.kind == "balanced" else (p / (p + n), n / (p + n))
-        return float(np.sqrt(shares[0] ** 2 * variance_t + shares[1] ** 2 * variance_f))
 
 
 @dataclass(frozen=True)
@@ -104,15 +50,18 @@ class ChainOptions:
     proposal: float | None = None
     redraw: float = 0.1
     patience: int = 5000
+    max_r_hat: float | None = None
+    n_doublings: int = 3
 
     def __post_init__(self) -> None:
         check_choice("sampler", self.sampler, ("mcmc", "smc"))
         for name in ("n_levels", "n_accepted", "n_chains", "n_samples", "thin", "patience"):
             check_count(name, getattr(self, name))
-        check_count("burn_in", self.burn_in, least=0)
+        for name in ("burn_in", "n_doublings"):
+            check_count(name, getattr(self, name), least=0)
         for name in ("start_tolerance", "slack"):
             check_positive(name, getattr(self, name))
-        for name in ("tolerance", "proposal"):
+        for name in ("tolerance", "proposal", "max_r_hat"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
         check_probability("redraw", self.redraw)
@@ -130,6 +79,17 @@ class ChainOptions:
         """Parameter vectors kept of each chain, or particles of each island."""
         return self.n_samples // self.thin
 
+    def doubled(self, times: int) -> "ChainOptions":
+        """Return the options for steps that were doubled some times, and are not again."""
+        factor = 1 << times
+        return replace(
+            self,
+            n_samples=self.n_samples * factor,
+            burn_in=self.burn_in * factor,
+            thin=self.thin * factor,
+            max_r_hat=None,
+        )
+
     @property
     def n_walkers(self) -> int:
         return self.n_chains * self.n_kept if self.is_smc else self.n_chains
@@ -145,11 +105,14 @@ class Walk:
 
     theta (w, p), error and log_prior (w,): The current parameters.
     tolerance (w,), level (w,), n_in_level (w,): The ladder; moves accepted on its present rung.
+    target: Its last tolerance, once it is known.
     log_scale (w,), spread (p,): Of the proposals.
     phase, n_in_phase: What is going on, and for how many chunks.
     best (p,), best_error: The best parameters ever seen.
     n_chunks, n_accepted, n_proposed: So far; the last two count recorded steps alone.
+    n_doubled: How many times the steps were doubled.
     samples: Recorded parameters, one array (k, w, p) a chunk; errors: theirs, every step's (c, w).
+    n_earlier: Chunks of them that were recorded before the last doubling.
     """
 
     theta: Array
@@ -168,6 +131,9 @@ class Walk:
     n_chunks: int = 0
     n_accepted: int = 0
     n_proposed: int = 0
+    target: float = 0.0
+    n_doubled: int = 0
+    n_earlier: int = 0
     samples: tuple[Array, ...] = ()
     errors: tuple[Array, ...] = ()
 
@@ -177,8 +143,9 @@ class ABCSamples(NamedTuple):
 
     theta (n_chains, n_kept, p): Recorded parameters.
     errors (n_chains, n_steps): Error at every recorded step.
-    tolerances (n_chains,): Of the chains at the end.
+    tolerances (n_chains,): Greatest error that each chain allowed itself.
     acceptance: Share of proposals taken, over recorded steps.
+    n_doubled: How many times the steps were doubled because chains did not agree.
     """
 
     theta: Array
@@ -189,11 +156,7 @@ class ABCSamples(NamedTuple):
     best_error: float
     n_iter: int
     stopped_by: str
-
-    @property
-    def error_r_hat(self) -> float:
-        """Split R-hat of the trace of errors; NaN for fewer than four steps."""
-        return float(r_hat(self.errors)) if self.errors.shape[1] >= 4 else float("nan")
+    n_doubled: int
 
 
 class _Stretch(NamedTuple):
@@ -315,15 +278,15 @@ class _AbcProcess:
 
     def _call(self, state: Walk, group: Indices, chunk: int) -> tuple[Any, ...]:
         """Return what a group of walkers needs for a chunk of steps."""
-        draws = [_draws(self.bound, self._rng(w, chunk), self.options) for w in group.tolist()]
-        normal, log_u, redrawn, fresh = (
-            None if part[0] is None else np.stack(part, axis=1) for part in zip(*draws, strict=True)
-        )
+        options = self.options
+        chances = [_drawn(self.bound, self._rng(w, chunk), options) for w in group.tolist()]
         size = np.exp(state.log_scale[group])[:, None] * state.spread
         standing = state.theta[group], state.error[group], state.log_prior[group]
-        steps = _Chances(normal * size, log_u, redrawn, fresh)  # type: ignore[operator, arg-type]
-        every = self.options.thin if state.phase == SAMPLING else max(1, self.options.chunk // 5)
-        offset = state.n_in_phase * self.options.chunk if state.phase == SAMPLING else 0
+        steps = _Chances(*(np.stack(part, axis=1) for part in zip(*chances, strict=True)))
+        steps = steps._replace(normal=steps.normal * size)
+        is_recorded = state.phase == SAMPLING
+        every = options.thin << state.n_doubled if is_recorded else max(1, options.chunk // 5)
+        offset = state.n_in_phase * options.chunk if is_recorded else 0
         return self.bound, self.error, standing, state.tolerance[group], steps, every, offset
 
     def _next(self, state: Walk, part: _Stretch) -> Walk:
@@ -341,7 +304,8 @@ class _AbcProcess:
         if state.phase == DESCENT:
             return self._descended(moved, part)
         if state.phase == BURN_IN:
-            done = moved.n_in_phase * self.options.chunk >= self.options.burn_in
+            n_steps = self.options.burn_in << state.n_doubled
+            done = moved.n_in_phase * self.options.chunk >= n_steps
             return self._entering_samples(moved) if done else moved
         return self._recorded(moved, part)
 
@@ -361,14 +325,18 @@ class _AbcProcess:
         if options.tolerance is None:
             if state.n_idle < _IDLE and not late:
                 return state
-            target = self._automatic(state)
-            state = replace(state, tolerance=np.full(len(state.theta), target))
-        elif late:
-            state = replace(state, tolerance=np.full(len(state.theta), options.tolerance))
-        elif (state.error > options.tolerance).any() or (state.tolerance > options.tolerance).any():
+            return self._burning_in(replace(state, target=self._automatic(state)))
+        highest = max(float(state.error.max()), float(state.tolerance.max()))
+        if highest > options.tolerance and not late:
             return state
-        phase = replace(state, phase=BURN_IN, n_in_phase=0)
-        return phase if options.burn_in and not options.is_smc else self._entering_samples(phase)
+        return self._burning_in(replace(state, target=options.tolerance))
+
+    def _burning_in(self, state: Walk) -> Walk:
+        """Begin to walk at the last tolerance."""
+        tolerance = np.full(len(state.theta), state.target)
+        state = replace(state, tolerance=tolerance, phase=BURN_IN, n_in_phase=0)
+        is_wished = self.options.burn_in > 0 and not self.options.is_smc
+        return state if is_wished else self._entering_samples(state)
 
     def _automatic(self, state: Walk) -> float:
         """Return a tolerance that no classifier as good as the best one could miss by chance."""
@@ -405,20 +373,41 @@ class _AbcProcess:
 
     def _recorded(self, state: Walk, part: _Stretch) -> Walk:
         options = self.options
-        n_steps = 10 * options.chunk if options.is_smc else options.n_samples
+        n_steps = 10 * options.chunk if options.is_smc else options.n_samples << state.n_doubled
         done = state.n_in_phase * options.chunk >= n_steps
         # The islands are recorded once, after moves without copies.
         kept = part.theta[None] if options.is_smc else part.trail
         if options.is_smc and not done:
             kept = kept[:0]
-        return replace(
+        state = replace(
             state,
             samples=(*state.samples, kept),
             errors=(*state.errors, part.errors),
             n_accepted=state.n_accepted + int(part.accepted.sum()),
             n_proposed=state.n_proposed + part.errors.size,
-            phase=DONE if done else SAMPLING,
         )
+        return self._judged(state) if done else state
+
+    def _judged(self, state: Walk) -> Walk:
+        """End the walk if chains agree; if not, take what was recorded for burn-in and go on."""
+        earlier = state.n_earlier
+        state = replace(
+            state, samples=state.samples[earlier:], errors=state.errors[earlier:], n_earlier=0
+        )
+        if state.n_doubled >= self.options.n_doublings or self._agrees(state):
+            return replace(state, phase=DONE)
+        state = replace(state, n_doubled=state.n_doubled + 1, n_earlier=len(state.samples))
+        return self._burning_in(state)
+
+    def _agrees(self, state: Walk) -> bool:
+        options = self.options
+        if options.max_r_hat is None or options.is_smc:
+            return True
+        theta = np.swapaxes(np.concatenate(state.samples), 0, 1)
+        votes = np.array([self.labels(chain) for chain in theta])
+        worst = max(agreement(np.concatenate(state.errors).T, votes)[0].values())
+        # A NaN, from chains too short to be judged, is no reason to go on.
+        return not worst > options.max_r_hat
 
     def standing(self, state: Walk) -> Standing:
         return Standing(state.n_chunks * self.options.chunk * len(state.theta))
@@ -447,17 +436,21 @@ class _AbcProcess:
             errors = errors.mean(axis=0).reshape(options.n_chains, -1)
             theta = theta.reshape(options.n_chains, -1, p)
         else:
-            errors, theta = errors.T[:, : options.n_samples], theta[:, : options.n_kept]
+            errors = (
+                errors.T if state.n_earlier else errors.T[:, : options.n_samples << state.n_doubled]
+            )
+            theta = theta if state.n_earlier else theta[:, : options.n_kept]
         tolerances = state.tolerance.reshape(options.n_chains, -1).max(axis=1)
         return ABCSamples(
             theta,
             errors,
-            tolerances,
+            np.maximum(tolerances, errors.max(axis=1)),
             state.n_accepted / max(1, state.n_proposed),
             state.best,
             state.best_error,
             state.n_chunks * options.chunk,
             ending.stopped_by,
+            state.n_doubled,
         )
 
     def to_arrays(self, state: Walk) -> dict[str, AnyArray]:
@@ -489,19 +482,18 @@ class _Chances(NamedTuple):
 
     normal: Array
     log_u: Array
-    redrawn: Indices | None
-    fresh: Array | None
+    redrawn: Indices
+    fresh: Array
 
 
-def _draws(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> tuple[Any, ...]:
-    """Return the chance of one walker in a chunk."""
+def _drawn(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> _Chances:
+    """Return the chance of one walker in a chunk, its steps in units of their size."""
     c, p = options.chunk, bound.n_parameters
     normal, log_u = rng.standard_normal((c, p)), np.log(rng.random(c))
     if options.redraw == 0:
-        return normal, log_u, None, None
+        return _Chances(normal, log_u, np.full(c, -1), np.zeros(c))
     redrawn = np.where(rng.random(c) < options.redraw, rng.integers(p, size=c), -1)
-    fresh = bound.draw(c, rng)[np.arange(c), redrawn]
-    return normal, log_u, redrawn, fresh
+    return _Chances(normal, log_u, redrawn, bound.draw(c, rng)[np.arange(c), redrawn])
 
 
 def _walk_on_elsewhere(bound: BoundRule, X: Array, *call: Any) -> _Stretch:
@@ -552,8 +544,6 @@ def _walk_on(
 def _proposed(theta: Array, steps: _Chances, i: int) -> tuple[Array, Mask]:
     """Return the proposals of step i, and which of them have a coordinate from the prior."""
     proposed = theta + steps.normal[i]
-    if steps.redrawn is None or steps.fresh is None:
-        return proposed, np.zeros(len(theta), dtype=bool)
     is_anew: Mask = steps.redrawn[i] >= 0
     if is_anew.any():
         anew = np.flatnonzero(is_anew)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._typing import Array
+from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 
 
@@ -90,6 +90,29 @@ def effective_sample_size(values: Any) -> Array:
     time = np.maximum(2.0 * falling.sum(axis=0) - 1.0, 1.0 / np.log10(max(10, m * n)))
     size_of: Array = np.minimum(m * n / time, m * n)
     return np.where(varies, size_of, float(m * n))
+
+
+def agreement(errors: Array, votes: Mask) -> tuple[dict[str, float], dict[str, float]]:
+    """Return R-hat and effective samples of what chains can agree on: "error" and "votes".
+
+    Parameters themselves may say the same in many ways, as the hidden units of a network in
+    another order do; errors and labels do not. Of the votes it is the worst row, among those whose
+    average is neither below 0.05 nor above 0.95. NaN for fewer than four samples.
+
+    Shapes: errors (n_chains, n_steps), votes (n_chains, n_kept, n).
+    """
+    names = ("error", "votes")
+    if votes.shape[1] < 4 or errors.shape[1] < 4:
+        return dict.fromkeys(names, float("nan")), dict.fromkeys(names, float("nan"))
+    share = votes.mean(axis=(0, 1))
+    undecided = votes[:, :, (share >= 0.05) & (share <= 0.95)].astype(np.float64)
+    most = float(votes.shape[0] * votes.shape[1])
+    agreed = float(r_hat(errors)), float(r_hat(undecided).max(initial=1.0))
+    effective = (
+        float(effective_sample_size(errors)),
+        float(effective_sample_size(undecided).min(initial=most)),
+    )
+    return dict(zip(names, agreed, strict=True)), dict(zip(names, effective, strict=True))
 
 
 def _checked(values: Any) -> Array:

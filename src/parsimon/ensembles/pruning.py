@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from parsimon._typing import Array, Indices
-from parsimon.ensembles.chains import ErrorOf
+from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.inference.sparse_bayes import sparse_classification, sparse_regression
 from parsimon.pareto import Bits, nsga2
 

@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count
 from parsimon._data import validate_data
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon.ensembles._vote_calibration import (
+from parsimon.ensembles._votes import (
+    TwoClassVote,
     VoteCalibration,
+    class_folds,
     fitted_vote_calibration,
     two_columns,
 )
@@ -100,7 +101,7 @@ class FittedMembers:
 Members = GivenColumns | RuleMembers | FittedMembers
 
 
-class WeightedVote(ClassifierMixin, BaseEstimator):
+class WeightedVote(TwoClassVote, BaseEstimator):
     """A weighted vote of label-only members, with a map from votes to probabilities.
 
     Parameters
@@ -124,9 +125,7 @@ class WeightedVote(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the map from votes to probabilities; members and weights stay."""
-        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) != 2:
-            raise InvalidInputError(f"Two classes are needed, got {len(self.classes_)}.")
+        codes = self._codes(y)
         self.calibration_ = fitted_vote_calibration(self.votes(X), codes)
         return self
 
@@ -140,13 +139,8 @@ class WeightedVote(ClassifierMixin, BaseEstimator):
         found: Array = two_columns(self.calibration_.probability(self.votes(X)))
         return found
 
-    def predict(self, X: Any) -> Any:
-        """Return the more probable class of each row, shape (m,)."""
-        is_positive = self.predict_proba(X)[:, 1] > 0.5
-        return self.classes_[is_positive.astype(np.intp)]
 
-
-class SparseEnsemble(ClassifierMixin, FrontEstimator):
+class SparseEnsemble(TwoClassVote, FrontEstimator):
     """Keep few members of many, and show what each further member is worth.
 
     Members only say labels. For each number of members a way of pruning finds weights; folds
@@ -233,11 +227,6 @@ class SparseEnsemble(ClassifierMixin, FrontEstimator):
         self.n_random = n_random
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X: Any, y: Any) -> Self:
         """Find weights for every number of members.
 
@@ -258,15 +247,9 @@ class SparseEnsemble(ClassifierMixin, FrontEstimator):
         check_count("cv", self.cv, least=2)
         check_count("n_random", self.n_random, least=0)
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            n = len(self.classes_)
-            raise InvalidInputError(
-                "Only binary classification is supported: members say yes or no. y has "
-                f"{n} {'class' if n == 1 else 'classes'}."
-            )
-        folds = _folds(codes, self.cv)
+        codes = self._codes(y)
+        # At least two rows of each class in each fold, where there are so many.
+        folds = class_folds(codes, max(2, min(self.cv, int(np.bincount(codes).min()) // 2)))
         pool, columns = _gathered(self.members, X, y, codes, folds)
         most = min(self.max_size, len(pool))
         rng = generator(self.random_state)
@@ -317,10 +300,6 @@ class SparseEnsemble(ClassifierMixin, FrontEstimator):
         ])  # fmt: skip
         return self
 
-    def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class of each row, shape (m,)."""
-        return super().predict(self._rows(X))
-
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, 2)."""
         rows = self._rows(X)
@@ -338,11 +317,6 @@ class SparseEnsemble(ClassifierMixin, FrontEstimator):
         if len(self.random_auc_):
             text += f", as many drawn at random {self.random_auc_.mean():.3f}"
         return f"{text}."
-
-    def _rows(self, X: Any) -> Array:
-        check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,16 +383,6 @@ def _is_fitted(model: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-def _folds(codes: Indices, n_folds: int) -> Indices:
-    """Return the fold of each row, in turn through each class; at least two in each fold."""
-    n_folds = max(2, min(n_folds, int(np.bincount(codes).min()) // 2))
-    order = np.argsort(codes, kind="stable")
-    folds = np.empty(len(codes), dtype=np.intp)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(codes))[:-1]])
-    folds[order] = (np.arange(len(codes)) - starts[codes[order]]) % n_folds
-    return folds
 
 
 def _area(columns: Array, codes: Indices, weights: Array) -> float:
