@@ -6,7 +6,8 @@ whether its chains agree. `SparseEnsemble` keeps few members of many, whatever t
 """
 
 from parsimon.ensembles.abc import ABCClassifier
-from parsimon.ensembles.chains import ABCSamples, ChainOptions, abc_sample
+from parsimon.ensembles.chain_options import ChainOptions
+from parsimon.ensembles.chains import ABCSamples, abc_sample
 from parsimon.ensembles.convergence import effective_sample_size, r_hat
 from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas

@@ -23,7 +23,8 @@ from parsimon.ensembles._votes import (
     fitted_vote_calibration,
     two_columns,
 )
-from parsimon.ensembles.chains import ABCSamples, ChainOptions, abc_sample
+from parsimon.ensembles.chain_options import ChainOptions
+from parsimon.ensembles.chains import ABCSamples, abc_sample
 from parsimon.ensembles.convergence import agreement
 from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas
@@ -77,12 +78,14 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
     redraw : float
         Share of proposals that draw one parameter anew from its prior; 0 in the source.
     patience : int
-        Steps of the descent. Chains that are above the tolerance after it and the burn-in keep
-        the error they have as tolerance, and a warning says how many they are.
+        Steps of the descent. Chains that are above a given tolerance after it and the burn-in keep
+        the error they have as tolerance, and a warning says how many they are; without a given
+        tolerance they begin their burn-in where others stand.
     max_r_hat : float, optional
         Where R-hat of the errors or of the votes is above it after `n_samples` steps, all of them
-        count as burn-in, and as many again and then twice as many are recorded at twice the
-        `thin`. None records once.
+        count as burn-in, and twice as many are recorded after a burn-in of twice the length, at
+        twice the `thin`. Without a given tolerance `slack` is then greater by one: the tolerance
+        is about the tightest at which chains agree. None records once.
     n_doublings : int
         How many times at most; a warning says where that was not enough.
     calibration : int, optional

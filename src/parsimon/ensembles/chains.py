@@ -2,7 +2,8 @@
 
 `abc_sample` runs many chains in step, so that one matrix product judges all their proposals. They
 start from the prior, go down a ladder of tolerances, burn in and are then recorded; where they do
-not agree, what was recorded is taken for burn-in and twice as many steps follow. Islands of
+not agree, what was recorded is taken for burn-in and twice as many steps follow, at a tolerance of
+one standard error more unless it was given. Islands of
 particles that are copied as the tolerance falls (sequential Monte Carlo) are the same walk with
 many short chains.
 
@@ -15,88 +16,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_choice, check_count, check_positive, check_probability
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.ensembles.chain_options import ChainOptions
 from parsimon.ensembles.convergence import agreement
 from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.rules import BoundRule, Labeller
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.run import Ending, SearchOptions, Standing, run
 
-# Steps between two looks at the chains: ladder, adaptation, checkpoint and clock.
-CHUNK, SMC_CHUNK = 100, 10
 _PRIOR_DRAWS, _PRIOR_BLOCKS = 64, 40
 _WISHED_ACCEPTANCE = 0.3
 # A descent ends after this many chunks in which the best error fell by no more than that.
 _IDLE, _NEWS = 10, 0.002
 DESCENT, BURN_IN, SAMPLING, DONE = range(4)
-
-
-@dataclass(frozen=True)
-class ChainOptions:
-    """How chains walk; `ABCClassifier` documents each option."""
-
-    sampler: str = "mcmc"
-    tolerance: float | None = None
-    start_tolerance: float = 0.5
-    n_levels: int = 7
-    n_accepted: int = 100
-    slack: float = 2.0
-    n_chains: int = 8
-    n_samples: int = 2000
-    burn_in: int = 1000
-    thin: int = 20
-    proposal: float | None = None
-    redraw: float = 0.1
-    patience: int = 5000
-    max_r_hat: float | None = None
-    n_doublings: int = 3
-
-    def __post_init__(self) -> None:
-        check_choice("sampler", self.sampler, ("mcmc", "smc"))
-        for name in ("n_levels", "n_accepted", "n_chains", "n_samples", "thin", "patience"):
-            check_count(name, getattr(self, name))
-        for name in ("burn_in", "n_doublings"):
-            check_count(name, getattr(self, name), least=0)
-        for name in ("start_tolerance", "slack"):
-            check_positive(name, getattr(self, name))
-        for name in ("tolerance", "proposal", "max_r_hat"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
-        check_probability("redraw", self.redraw)
-        if self.thin > self.n_samples:
-            raise InvalidInputError(
-                f"thin is {self.thin}, more than the {self.n_samples} samples of a chain."
-            )
-
-    @property
-    def is_smc(self) -> bool:
-        return self.sampler == "smc"
-
-    @property
-    def n_kept(self) -> int:
-        """Parameter vectors kept of each chain, or particles of each island."""
-        return self.n_samples // self.thin
-
-    def doubled(self, times: int) -> "ChainOptions":
-        """Return the options for steps that were doubled some times, and are not again."""
-        factor = 1 << times
-        return replace(
-            self,
-            n_samples=self.n_samples * factor,
-            burn_in=self.burn_in * factor,
-            thin=self.thin * factor,
-            max_r_hat=None,
-        )
-
-    @property
-    def n_walkers(self) -> int:
-        return self.n_chains * self.n_kept if self.is_smc else self.n_chains
-
-    @property
-    def chunk(self) -> int:
-        return SMC_CHUNK if self.is_smc else CHUNK
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +38,6 @@ class Walk:
 
     theta (w, p), error and log_prior (w,): The current parameters.
     tolerance (w,), level (w,), n_in_level (w,): The ladder; moves accepted on its present rung.
-    target: Its last tolerance, once it is known.
     log_scale (w,), spread (p,): Of the proposals.
     phase, n_in_phase: What is going on, and for how many chunks.
     best (p,), best_error: The best parameters ever seen.
@@ -131,11 +63,15 @@ class Walk:
     n_chunks: int = 0
     n_accepted: int = 0
     n_proposed: int = 0
-    target: float = 0.0
     n_doubled: int = 0
     n_earlier: int = 0
     samples: tuple[Array, ...] = ()
     errors: tuple[Array, ...] = ()
+
+    def from_others(self, source: Indices) -> "Walk":
+        """Return the state in which each walker stands where another stood, shape (w,)."""
+        theta, error, log_prior = self.theta[source], self.error[source], self.log_prior[source]
+        return replace(self, theta=theta, error=error, log_prior=log_prior)
 
 
 class ABCSamples(NamedTuple):
@@ -325,23 +261,38 @@ class _AbcProcess:
         if options.tolerance is None:
             if state.n_idle < _IDLE and not late:
                 return state
-            return self._burning_in(replace(state, target=self._automatic(state)))
+            return self._burning_in(state)
         highest = max(float(state.error.max()), float(state.tolerance.max()))
         if highest > options.tolerance and not late:
             return state
-        return self._burning_in(replace(state, target=options.tolerance))
+        return self._burning_in(state)
 
     def _burning_in(self, state: Walk) -> Walk:
         """Begin to walk at the last tolerance."""
-        tolerance = np.full(len(state.theta), state.target)
+        options = self.options
+        target = options.tolerance
+        if target is None:
+            target = self._automatic(state)
+            state = state if options.is_smc else self._gathered(state, target)
+        tolerance = np.full(len(state.theta), target)
         state = replace(state, tolerance=tolerance, phase=BURN_IN, n_in_phase=0)
-        is_wished = self.options.burn_in > 0 and not self.options.is_smc
+        is_wished = options.burn_in > 0 and not options.is_smc
         return state if is_wished else self._entering_samples(state)
+
+    def _gathered(self, state: Walk, target: float) -> Walk:
+        """Put chains that did not arrive where others stand, to part from them in the burn-in."""
+        lost, arrived = np.flatnonzero(state.error > target), np.flatnonzero(state.error <= target)
+        if not len(lost) or not len(arrived):
+            return state
+        source = np.arange(len(state.theta))
+        source[lost] = self._rng(len(source), state.n_chunks).choice(arrived, size=len(lost))
+        return state.from_others(source)
 
     def _automatic(self, state: Walk) -> float:
         """Return a tolerance that no classifier as good as the best one could miss by chance."""
         best = self.labels(state.best[None])[0]
-        return state.best_error + self.options.slack * self.error.standard_error(best)
+        slack = self.options.slack + state.n_doubled
+        return state.best_error + slack * self.error.standard_error(best)
 
     def _resampled(self, state: Walk) -> Walk:
         """Lower the tolerance of each island to its median, and copy those that are within."""
@@ -358,13 +309,7 @@ class _AbcProcess:
             lost = island[state.error[island] > tolerance[island[0]]]
             rng = self._rng(options.n_walkers + int(island[0]), state.n_chunks)
             source[lost] = rng.choice(alive, size=len(lost))
-        return replace(
-            state,
-            theta=state.theta[source],
-            error=state.error[source],
-            log_prior=state.log_prior[source],
-            tolerance=tolerance,
-        )
+        return replace(state.from_others(source), tolerance=tolerance)
 
     def _entering_samples(self, state: Walk) -> Walk:
         """Begin to record; chains that are still above the tolerance get one of their own."""
