@@ -275,6 +275,7 @@ def _walk_rows(
             float(singles[:, 1].max()),
             printed[0],
             higher_is_better=True,
+            bar=NEAR,
             note=f"least {singles[:, 0].min():.3f}; acceptance {rate:.2f}",
         ),
         Row(
