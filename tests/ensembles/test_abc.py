@@ -155,6 +155,30 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(options, tmp_path):
         ABCClassifier(HardTree(1), **settings, checkpoint=file).fit(X[:50], Y[:50])
 
 
+def test_chains_that_do_not_agree_take_twice_as_many_steps():
+    options = {**SMALL, "n_samples": 100, "random_state": 0}
+    once = ABCClassifier(HardNetwork(2), **options, max_r_hat=None).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="do not agree after 400 recorded steps"):
+        again = ABCClassifier(HardNetwork(2), **options, max_r_hat=1e-3, n_doublings=2).fit(X, Y)
+    assert (once.n_doubled_, once.errors_.shape) == (0, (4, 100))
+    assert (again.n_doubled_, again.errors_.shape) == (2, (4, 400))
+    assert again.samples_.shape == once.samples_.shape == (4, 25, 9)
+    # Two standard errors more are allowed after two doublings; a given tolerance stays.
+    assert again.tolerance_ > once.tolerance_
+    fixed = {**options, "tolerance": 0.4, "max_r_hat": 1e-3, "n_doublings": 1}
+    with pytest.warns(ConvergenceWarning, match="do not agree after 200 recorded steps"):
+        assert ABCClassifier(HardNetwork(2), **fixed).fit(X, Y).tolerance_ == 0.4
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_stop_after_a_doubling_keeps_what_was_recorded_before():
+    options = {**SMALL, "n_samples": 100, "burn_in": 100, "random_state": 0, "max_r_hat": 1e-3}
+    first = ABCClassifier(HardNetwork(2), **options, n_doublings=0).fit(X, Y)
+    stopped = ABCClassifier(HardNetwork(2), **options, max_iter=first.n_iter_ + 100).fit(X, Y)
+    assert stopped.stopped_by_ == "max_iter"
+    np.testing.assert_array_equal(stopped.samples_, first.samples_)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_workers_do_not_change_a_bit():
     alone = ABCClassifier(HardNetwork(2), **SMALL, random_state=2).fit(X, Y)

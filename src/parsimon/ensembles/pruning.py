@@ -67,12 +67,26 @@ def by_classification(columns: Array, codes: Indices, most: int, rng: np.random.
 
 
 def by_nonnegative(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001
-    """Return non-negative least squares of the truth, one member more at a time, sum one.
+    """Return non-negative least squares of the truth, one member more at a time, sum one."""
+    return _nonnegative(columns, codes.astype(np.float64), most)
+
+
+def by_consensus(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001
+    """Return the same of the mean of the truth and of the average of all members.
+
+    The truth is a noisy label of each row; the average says how sure many members are, and keeps
+    few of them from fitting the noise. Members that guess are nearly constant in it.
+    """
+    return _nonnegative(columns, 0.5 * (codes + columns.mean(axis=1)), most)
+
+
+def _nonnegative(columns: Array, target: Array, most: int) -> Path:
+    """Return non-negative least squares of a target, shape (n,), for each number of members.
 
     The next member is the one that agrees most with what is left over; all weights are then
     fitted again, and a member that is no longer needed leaves.
     """
-    centred, target = columns - columns.mean(axis=0), codes - codes.mean()
+    centred, target = columns - columns.mean(axis=0), target - target.mean()
     norms = np.sqrt((centred**2).sum(axis=0))
     norms[norms == 0] = np.inf
     best: dict[int, tuple[float, Array]] = {}
@@ -165,6 +179,7 @@ def by_evolution(columns: Array, codes: Indices, most: int, rng: np.random.Gener
 
 
 WAYS: dict[str, Way] = {
+    "consensus": by_consensus,
     "nonnegative": by_nonnegative,
     "dirichlet": by_dirichlet,
     "evolution": by_evolution,

@@ -157,7 +157,8 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
         gives all its kept rules. None: the columns of X are themselves predictions, labels or
         scores; one that falls with yes is turned round.
     method : str
-        "nonnegative": non-negative least squares, one member more at a time, weights of sum one.
+        "consensus": non-negative least squares of the mean of the truth and the average of all
+        members, one more at a time, weights of sum one. "nonnegative": the same of the truth alone.
         "dirichlet": the mode of a mixture under Dirichlet priors. "evolution": NSGA-II over
         subsets of equal weight. "combination": Bayesian model combination, cut to the largest
         weights. "performance": the best members by their own area, equal weights (item 50 of
@@ -212,7 +213,7 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
         self,
         members: Any = None,
         *,
-        method: str = "nonnegative",
+        method: str = "consensus",
         max_size: int = 20,
         cv: int = 5,
         choose: Any = "best:auc",
