@@ -28,6 +28,14 @@ def above_level(theta, rows):
     return rows[:, 0] > theta[:, :1]
 
 
+def signs(theta, rows):
+    return np.where(rows[:, 0] > theta[0], 1, -1)
+
+
+def words(theta, rows):
+    return np.where(rows[:, 0] > theta[0], "yes", "no")
+
+
 GRID = np.linspace(-2.0, 2.0, 9)
 
 
@@ -192,6 +200,19 @@ def test_a_tolerance_out_of_reach_is_told():
     assert model.tolerance_ < 0.6
 
 
+def test_a_rule_no_better_than_a_coin_is_told():
+    model = ABCClassifier(HardTree(1), **SMALL, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="no rule did better than a coin"):
+        model.fit(np.ones_like(X), Y)
+    assert model.tolerance_ == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_few_rows_do_not_make_every_rule_as_good_as_the_best():
+    model = ABCClassifier(HardTree(1), **SMALL, random_state=0).fit(X[:6], [0, 1, 0, 1, 0, 1])
+    assert model.tolerance_ <= 0.5 * (0.75 + model.best_error_)
+
+
 def test_a_time_limit_ends_the_run_with_what_there_is():
     model = ABCClassifier(HardTree(1), n_samples=10**6, calibration=None, time_limit=0.2)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
@@ -226,6 +247,9 @@ def test_a_rule_and_a_loss_of_ones_own():
         ({"rule": YesNoRule(above_level, [("uniform", 1, 0)])}, "low < high"),
         ({"rule": YesNoRule(above_level, ["flat"])}, "A prior is"),
         ({"rule": YesNoRule(lambda _, rows: rows, [("normal", 0, 1)])}, "answers of shape"),
+        ({"rule": YesNoRule(signs, [("normal", 0, 1)])}, "The rule answered -1"),
+        ({"rule": YesNoRule(words, [("normal", 0, 1)])}, "The rule answered '(yes|no)'"),
+        ({"time_limit": -1}, "time_limit must be"),
     ],
 )
 def test_what_is_refused(options, words):

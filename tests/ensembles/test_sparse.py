@@ -141,6 +141,20 @@ def test_what_is_refused(options, words):
         SparseEnsemble(**options).fit(X, Y)
 
 
+def test_a_class_of_one_row_is_refused():
+    with pytest.raises(InvalidInputError, match="A class has one row"):
+        SparseEnsemble().fit(X[:9], [1, *[0] * 8])
+
+
+def test_members_that_guess_hardly_change_the_consensus():
+    table, codes = columns()
+    guesses = np.random.default_rng(1).integers(2, size=(len(codes), 25)).astype(float)
+    alone = WAYS["consensus"](table, codes, 8, np.random.default_rng(0))[-1]
+    among = WAYS["consensus"](np.hstack([table, guesses]), codes, 8, np.random.default_rng(0))[-1]
+    assert among[25:].sum() < 0.1
+    assert auc(codes, table @ among[:25]) == pytest.approx(auc(codes, table @ alone), abs=0.02)
+
+
 @contract([SparseEnsemble(n_random=2)], [SparseEnsemble(method="dirichlet", n_random=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_count
+from parsimon._checks import check_count, check_seconds
 from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices, Mask
@@ -66,7 +66,8 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         tolerance falls, those above it are replaced by copies of the others.
     n_chains, n_samples, burn_in, thin : int
         Chains, steps recorded of each, steps before that at the last tolerance (half of
-        `n_samples` if None), and of how many one is kept. A move that is refused repeats the state.
+        `n_samples` if None), and of how many one is kept (a fiftieth of `n_samples` if None). A
+        move that is refused repeats the state.
     start_tolerance : float
         Chains start at a draw from the prior with no greater error, or at the best of many.
     n_levels, n_accepted : int
@@ -151,7 +152,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
     >>> model = ABCClassifier(HardTree(2), n_samples=400, calibration=None, random_state=0)
     >>> model = model.fit(X, y)
     >>> model.samples_.shape, bool(model.errors_.max() <= model.tolerance_)
-    ((32, 20, 10), True)
+    ((32, 50, 10), True)
     >>> model.score(data.data[250:], data.target[250:]) > 0.87
     True
     """
@@ -167,7 +168,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         n_chains: int = 32,
         n_samples: int = 1000,
         burn_in: int | None = None,
-        thin: int = 20,
+        thin: int | None = None,
         start_tolerance: float = 0.5,
         n_levels: int = 7,
         n_accepted: int = 100,
@@ -273,19 +274,25 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         """Return in words what was sampled, and whether the chains agree."""
         check_is_fitted(self)
         worst = max(self.r_hat_.values())
-        agree = (
+        said = (
+            f"R-hat is at most {worst:.2f}, at least "
+            f"{min(self.effective_sample_size_.values()):.0f} samples are effective: the chains "
+        )
+        said += (
             "agree" if worst <= 1.1 else "do not agree yet: raise n_doublings, slack or tolerance"
         )
+        if np.isnan(worst):
+            said = "Too few steps were recorded to say whether the chains agree"
         return (
             f"{len(self._members())} rules of {self.samples_.shape[0]} chains, {self.n_distinct_} "
             f"of them different on the training rows. Their error is at most "
             f"{self.tolerance_:.3f}, the least met {self.best_error_:.3f}; "
-            f"{self.acceptance_:.0%} of the proposals were taken. R-hat is at most {worst:.2f}, "
-            f"at least {min(self.effective_sample_size_.values()):.0f} samples are effective: "
-            f"the chains {agree}."
+            f"{self.acceptance_:.0%} of the proposals were taken. {said}."
         )
 
     def _options(self) -> ChainOptions:
+        check_count("n_samples", self.n_samples)
+        check_seconds("time_limit", self.time_limit)
         if self.calibration is not None:
             check_count("calibration", self.calibration, least=2)
         return ChainOptions(
@@ -298,7 +305,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
             n_chains=self.n_chains,
             n_samples=self.n_samples,
             burn_in=self.n_samples // 2 if self.burn_in is None else self.burn_in,
-            thin=self.thin,
+            thin=max(1, self.n_samples // 50) if self.thin is None else self.thin,
             proposal=self.proposal,
             redraw=self.redraw,
             patience=self.patience,
@@ -373,7 +380,12 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         wished = float(found.tolerances.min()) if options.tolerance is None else options.tolerance
         above = int((found.tolerances > wished + 1e-12).sum())
         worst = max(self.r_hat_.values())
-        if found.stopped_by != "samples":
+        if found.best_error >= ErrorOf(self.error, np.arange(2)).of_a_coin:
+            what = (
+                f"no rule did better than a coin, the least error is {found.best_error:.3g}; check "
+                "the rule and its prior"
+            )
+        elif found.stopped_by != "samples":
             what = f"the chains were stopped by {found.stopped_by}; raise the limits"
         elif above:
             what = (

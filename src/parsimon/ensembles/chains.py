@@ -289,10 +289,15 @@ class _AbcProcess:
         return state.from_others(source)
 
     def _automatic(self, state: Walk) -> float:
-        """Return a tolerance that no classifier as good as the best one could miss by chance."""
+        """Return a tolerance that no classifier as good as the best one could miss by chance.
+
+        On few rows that would be any classifier, so that it ends half way to a coin.
+        """
         best = self.labels(state.best[None])[0]
         slack = self.options.slack + state.n_doubled
-        return state.best_error + slack * self.error.standard_error(best)
+        wished = slack * self.error.standard_error(best)
+        most = 0.5 * (self.error.of_a_coin - state.best_error)
+        return state.best_error + max(0.0, min(wished, most))
 
     def _resampled(self, state: Walk) -> Walk:
         """Lower the tolerance of each island to its median, and copy those that are within."""

@@ -9,6 +9,8 @@ from parsimon._checks import check_choice
 from parsimon._typing import Array, Indices, Mask
 
 ERRORS = ("auc", "balanced", "misclassification")
+# Of a coin, which says yes to half of either class.
+_COIN = {"auc": 0.75, "balanced": 0.5, "misclassification": 0.5}
 
 
 class ErrorOf:
@@ -49,6 +51,11 @@ class ErrorOf:
         n_positive, n_negative = self.sizes
         wrong: Array = (n_positive * (1.0 - tpr) + n_negative * fpr) / (n_positive + n_negative)
         return wrong
+
+    @property
+    def of_a_coin(self) -> float:
+        """The error of labels drawn by a coin; infinite for a loss of one's own."""
+        return _COIN[self.kind] if isinstance(self.kind, str) else float("inf")
 
     def standard_error(self, labels: Mask) -> float:
         """Return how far the error of one classifier is from that of endless rows, shape (n,).

@@ -461,9 +461,22 @@ class BoundYesNoRule(BoundRule):
                     f"The rule gave answers of shape {answers.shape} for {len(theta)} parameter "
                     f"vectors and {len(X)} rows; return one answer for each row."
                 )
-            return answers.astype(bool)
+            return _yes(answers)
 
         return labels
+
+
+def _yes(answers: AnyArray) -> Mask:
+    """Return answers as booleans; anything but True and False, or 1 and 0, is refused."""
+    if answers.dtype == bool:
+        return answers
+    strange = answers[(answers != 0) & (answers != 1)]
+    if len(strange):
+        raise InvalidInputError(
+            f"The rule answered {strange.tolist()[0]!r}; return True or False, or 1 or 0, for each "
+            "row."
+        )
+    return answers.astype(bool)
 
 
 _KINDS = ("uniform", "log-uniform", "normal", "student")

@@ -249,6 +249,8 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
         check_count("n_random", self.n_random, least=0)
         X, y = validate_data(self, X, y, dtype=np.float64)
         codes = self._codes(y)
+        if np.bincount(codes).min() < 2:
+            raise InvalidInputError("A class has one row; folds need two or more of each.")
         # At least two rows of each class in each fold, where there are so many.
         folds = class_folds(codes, max(2, min(self.cv, int(np.bincount(codes).min()) // 2)))
         pool, columns = _gathered(self.members, X, y, codes, folds)
