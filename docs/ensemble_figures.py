@@ -50,7 +50,7 @@ def walk_of_errors(model):
     )
     axes[0].set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
     for chain, colour in zip(model.errors_[:4], (BLUE, ORANGE, GREEN, VERMILION), strict=True):
-        axes[1].plot(1 - chain, color=colour, lw=0.8)
+        axes[1].plot(1 - chain[:500], color=colour, lw=0.8)
     axes[1].axhline(1 - model.tolerance_, color=GREY, ls="--")
     axes[1].set(xlabel="recorded step", ylabel="training area T (1 - F)")
     return axes
@@ -90,7 +90,7 @@ def worth_of_members(model):
     X, y, new, truth = ripley()
     _, axes = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
     said = model.member_labels(new)
-    for method, colour in (("nonnegative", BLUE), ("performance", ORANGE)):
+    for method, colour in (("consensus", BLUE), ("nonnegative", GREEN), ("performance", ORANGE)):
         found = SparseEnsemble(model, method=method, n_random=0, random_state=0).fit(X, y)
         sizes = found.front_.values[:, 1]
         areas = [auc(truth, found.front_.solution(k).votes(new)) for k in range(len(sizes))]
