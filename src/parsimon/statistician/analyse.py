@@ -31,7 +31,7 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.analysis import Analysis, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import FoldAnswers, compare_on_folds
+from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contenders import (
     FAMILIES,
@@ -47,6 +47,7 @@ from parsimon.statistician.families.contenders import (
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
+from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -71,7 +72,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 USUAL_DEPTH, FAST_DEPTH = 4, 2
-# Folds on which a fast report compares plain models, and cells of a table up to which it does.
+# Folds on which a fast report judges kernels and compares plain models, and cells of a table up to
+# which it compares.
 FAST_FOLDS, _FAST_CELLS = 3, 200_000
 # Of a time limit: for findings, figures and files, and for searches where models are compared too.
 _LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.08, 0.6
@@ -155,6 +157,7 @@ class AnalysisOptions:
             base=self.base,
             guide=self.guide,
             choose=self.choose,
+            n_folds=FAST_FOLDS if self.fast else 5,
         )
 
 

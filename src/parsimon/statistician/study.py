@@ -66,7 +66,7 @@ from parsimon.statistician.table_model import TableModel
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.comparison import FoldAnswers
+    from parsimon.statistician.fold_answers import FoldAnswers
 
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
