@@ -32,6 +32,7 @@ from parsimon.statistician.fold_answers import (
     run_contenders,
     with_lead,
 )
+from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.table_model import TableModel
 
@@ -314,8 +315,6 @@ def compare_on_folds(
 
 def comparison_picture(comparison: ModelComparison) -> Picture:
     """Draw all models: errors against sizes."""
-    from parsimon.statistician.study import picture_of
-
     axes = error_against_size(comparison)
     return picture_of("models", axes, "Errors of all models against their sizes")
 
