@@ -75,7 +75,7 @@ class Workers:
         """Yield the results; calls that would begin after the deadline are not made."""
         timely = (call for call in calls if deadline is None or time.monotonic() < deadline)
         if self._parallel is None:
-            yield from (function(*call) for call in timely)
+            yield from (_in_worker(function, call) for call in timely)
             return
         from joblib import delayed
 
@@ -128,7 +128,10 @@ def _runner(options: dict[str, Any]) -> Any:
 
 
 def _in_worker(function: Callable[..., T], call: tuple[Any, ...]) -> T:
-    """Make a call; what it would share out in its turn (Dask would) stays in this process."""
+    """Make a call; what it would share out in its turn (Dask would) stays in this process.
+
+    Threads that add up a forest's trees as they come would change the last digits.
+    """
     from joblib import parallel_config
 
     with one_thread(), parallel_config(backend="sequential"):
