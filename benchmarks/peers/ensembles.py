@@ -214,7 +214,8 @@ def _promised(name: str, own: Mapping[Fits, Mapping[str, Sequence[float]]]) -> l
     if name not in PROMISED:
         return []
     figures = np.array([found[SPARSE] for found in own.values() if SPARSE in found])
-    case = f"{name}, sparse ensemble of label-only members, {len(figures)} splits"
+    n = "one split" if len(figures) == 1 else f"{len(figures)} splits"
+    case = f"{name}, sparse ensemble of label-only members, {n}"
     area = float(figures[:, 0].mean())
     note = f"{figures[:, 0].min():.3f} to {figures[:, 0].max():.3f}"
     return [
