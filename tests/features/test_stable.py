@@ -57,6 +57,32 @@ def test_noise_gives_an_empty_selection_within_the_bound():
     assert np.mean(kept) <= selector.expected_false_["meinshausen_buhlmann"] + 0.3
 
 
+def test_the_bound_holds_for_columns_of_unequal_scatter():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(40, 300)) * np.exp(0.7 * rng.normal(size=300))
+    kept, bounds = [], []
+    for seed in range(12):
+        target = np.random.default_rng(seed).permutation(np.tile([0, 1], 20))
+        selector = StableSelector(n_splits=20, random_state=seed, n_permutations=1)
+        kept.append(selector.fit(noise, target).get_support().sum())
+        bounds.append(selector.expected_false_["meinshausen_buhlmann"])
+    assert np.mean(kept) <= np.mean(bounds)
+    assert max(bounds) <= 0.5
+    # So many columns that equal chances would allow are too many here.
+    alike = StableSelector(n_splits=20, random_state=0, n_permutations=0).fit(noise, target)
+    assert selector.n_selected_[0] < alike.n_selected_[0]
+
+
+def test_chance_by_permutation_is_the_count_over_permuted_runs():
+    selector = StableSelector(n_splits=10, random_state=0, n_permutations=2).fit(X, Y)
+    p_value = selector.chance_.permuted_p_value
+    assert p_value[4] == p_value[9] == 1 / (1 + 2 * 120)
+    assert p_value[selector.totals_ == 0].min() == 1.0
+    assert 0 <= selector.chance_.permuted_coincidences < selector.chance_.observed_coincidences
+    without = StableSelector(n_splits=2, n_permutations=0, random_state=0).fit(X, Y)
+    assert without.chance_.permuted_p_value is None
+
+
 def test_the_order_of_columns_changes_nothing():
     order = np.random.default_rng(0).permutation(120)
     one = StableSelector(n_splits=8, random_state=0).fit(X, Y)

@@ -1,6 +1,6 @@
 """Fits to both halves of a split: what each selects, and how its models do on the other half."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,12 @@ def fit_halves(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
     draw, first_seed, second_seed = seed.spawn(3)
     one, other = random_halves(table.y, table.classes, draw)
     return fit_half(table, one, other, first_seed), fit_half(table, other, one, second_seed)
+
+
+def fit_permuted(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
+    """Fit both halves of a random split with a target of its own that says nothing."""
+    order, rest = seed.spawn(2)
+    return fit_halves(replace(table, y=generator(order).permutation(table.y)), rest)
 
 
 def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> HalfFit:
