@@ -146,6 +146,39 @@ def test_fixed_columns_are_kept_never_counted_and_adjusted_for():
         StableSelector(fixed=["sex"]).fit(frame, y)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SelectKBest(k=3), AucFrontSelector(complexity="columns", max_iter=800, random_state=0)],
+    ids=["adjusted", "forced"],
+)
+def test_fixed_columns_are_held_in_other_estimators_too(estimator):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    age = y + 0.3 * rng.normal(size=60)
+    values = np.column_stack([rng.normal(size=(60, 40)), age])
+    values[:, 3] = age + 0.3 * rng.normal(size=60)
+    options = {"n_splits": 8, "n_permutations": 0, "random_state": 0}
+    alone = StableSelector(estimator, **options).fit(values, y)
+    given = StableSelector(estimator, fixed=[40], **options).fit(values, y)
+    assert given.frequencies_[3] < 0.5 * alone.frequencies_[3]
+    assert given.totals_[40] == 0
+    assert given.test_auc_.mean() > 0.85
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_front_of_auc_holds_what_is_fixed_and_the_constant_as_asked():
+    for bias in ("searched", "always", "never"):
+        search = AucFrontSelector(
+            "strict", fixed=[2], bias=bias, complexity="columns", max_iter=400, random_state=0
+        ).fit(X, Y)
+        front = search.front_
+        assert all(2 in front.solution(k) for k in range(len(front)))
+        paid = [len(front.solution(k)) - 1 for k in range(len(front))]
+        np.testing.assert_array_equal(front.to_frame()["complexity"], paid)
+    with pytest.raises(InvalidInputError, match="from 0 to 119"):
+        AucFrontSelector(fixed=[120]).fit(X, Y)
+
+
 def test_columns_that_stand_for_each_other_form_a_group_and_masking_shows_the_next():
     values, y = table(seed=3)
     rng = np.random.default_rng(0)
