@@ -42,16 +42,24 @@ def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
 
 def _name_the_highest(selector: Any, counts: Any, axes: "Axes") -> None:
     names = getattr(selector, "feature_names_in_", None)
+    highest = max(1, int(counts.max()))
+    taken: list[tuple[float, float]] = []
     for place in np.argsort(-counts, kind="stable")[:_NAMED]:
-        if counts[place] > 1:
-            text = str(place) if names is None else str(names[place])
-            axes.annotate(
-                text[:24],
-                (place, counts[place]),
-                textcoords="offset points",
-                xytext=(4, 2),
-                fontsize=8,
-            )
+        if counts[place] < 2:
+            continue
+        across, up, line = place / len(counts), counts[place] / highest, 0
+        while any(abs(across - x) < 0.3 and abs(up - 0.05 * line - y) < 0.045 for x, y in taken):
+            line += 1
+        taken.append((across, up - 0.05 * line))
+        left = across < 0.75
+        axes.annotate(
+            (str(place) if names is None else str(names[place]))[:24],
+            (place, counts[place]),
+            textcoords="offset points",
+            xytext=(4 if left else -4, 2 - 9 * line),
+            ha="left" if left else "right",
+            fontsize=8,
+        )
 
 
 def plot_sizes(selector: Any, ax: "Axes | None") -> "Axes":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._checks import shorten
-from parsimon._typing import Indices
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
 from parsimon.report import Readable
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 WIDE = 10
 _SHOWN = 20
 _MOST_CLASSES = 10
+# False discovery rate up to which the regression screen names a column.
+_SCREEN = 0.05
 _CAPTIONS = {
     "totals": ("total", "Fits that select each column, of both halves of all splits."),
     "coincidences": ("coincident", "Splits in which both halves select a column."),
-    "models": ("models", "AUC of each fit on its own and on the other half, and of guessing."),
+    "areas": ("models", "AUC of each fit on its own and on the other half, and of guessing."),
     "null": ("null", "AUC on the other half, beside that of random classifiers."),
 }
 
@@ -119,13 +121,17 @@ def select_features(
         skipped=(),
         cells=frame.to_csv(index=False),
     )
-    columns = tuple(map(str, used.X.columns))
+    columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
+    selected, best_first = selector.get_support(), np.argsort(rates, kind="stable")
     return WideAnalysis(
         WideFindings(
             table=_table_findings(used, name, target, fixed, selector),
             n_splits=n_splits,
             threshold=selector.threshold,
-            columns=_columns(selector, used, columns),
+            columns=_columns(selector, columns, rates),
+            screened=tuple(
+                columns[k] for k in best_first if rates[k] <= _SCREEN and not selected[k]
+            ),
             n_kept=int(np.sum(selector.frequencies_ >= selector.threshold)),
             sizes=tuple(
                 SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
@@ -144,6 +150,7 @@ def select_features(
             expected_false=tuple(selector.expected_false_.items()),
             observed_coincidences=selector.chance_.observed_coincidences,
             expected_coincidences=selector.chance_.expected_coincidences,
+            permuted_coincidences=selector.chance_.permuted_coincidences,
             suspects=_suspects(noise, used),
             hit_rate=float("nan") if noise is None else float(noise.hit_rate[-1]),
             n_flipped=0 if noise is None else int(noise.flips[-1]),
@@ -245,17 +252,22 @@ def _table_findings(
     )
 
 
+def _screen_rates(selector: StableSelector, used: _Used) -> Array:
+    """Return the false discovery rate of a regression on each column; NaN for several classes."""
+    if used.is_classes and len(np.unique(used.y)) > 2:
+        return np.full(used.X.shape[1], np.nan)
+    given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
+    found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
+    return found.benjamini_hochberg
+
+
 def _columns(
-    selector: StableSelector, used: _Used, names: Sequence[str]
+    selector: StableSelector, names: Sequence[str], rates: Array
 ) -> tuple[StableColumn, ...]:
     kept = np.flatnonzero(selector.frequencies_ >= selector.threshold)
     shown = selector.ranking_[: max(_SHOWN, len(kept))]
     shown = shown[selector.totals_[shown] > 0]
-    rates = np.full(len(names), np.nan)
-    if not used.is_classes or len(np.unique(used.y)) == 2:
-        given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
-        found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
-        rates = found.benjamini_hochberg
+    permuted = selector.chance_.permuted_p_value
     alike = {group.representative: group.members[1:] for group in selector.groups_}
     return tuple(
         StableColumn(
@@ -264,6 +276,7 @@ def _columns(
             coincident=int(selector.coincidences_[k]),
             frequency=float(selector.frequencies_[k]),
             chance=float(selector.chance_.total_p_value[k]),
+            permuted=float("nan") if permuted is None else float(permuted[k]),
             adjusted_p=float(rates[k]),
             kept=bool(k in kept),
             alike=tuple(names[one] for one in alike.get(int(k), ())),
