@@ -122,23 +122,15 @@ def select_features(
         cells=frame.to_csv(index=False),
     )
     columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
-    selected, best_first = selector.get_support(), np.argsort(rates, kind="stable")
     return WideAnalysis(
         WideFindings(
             table=_table_findings(used, name, target, fixed, selector),
             n_splits=n_splits,
             threshold=selector.threshold,
             columns=_columns(selector, columns, rates),
-            screened=tuple(
-                columns[k] for k in best_first if rates[k] <= _SCREEN and not selected[k]
-            ),
+            screened=_screened(selector, columns, rates),
             n_kept=int(np.sum(selector.frequencies_ >= selector.threshold)),
-            sizes=tuple(
-                SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
-                for area, size, stability in sorted(
-                    selector.front_.values.tolist(), key=lambda row: row[1]
-                )
-            ),
+            sizes=_sizes(selector),
             area=float(selector.test_auc_.mean()),
             area_sd=float(selector.test_auc_.std()),
             null_sd=selector.null_sd_,
@@ -259,6 +251,21 @@ def _screen_rates(selector: StableSelector, used: _Used) -> Array:
     given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
     found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
     return found.benjamini_hochberg
+
+
+def _screened(selector: StableSelector, names: Sequence[str], rates: Array) -> tuple[str, ...]:
+    """Return what the screen names and the selector does not keep, the strongest first."""
+    kept = selector.get_support()
+    order = np.argsort(rates, kind="stable")
+    return tuple(names[k] for k in order if rates[k] <= _SCREEN and not kept[k])
+
+
+def _sizes(selector: StableSelector) -> tuple[SizeFinding, ...]:
+    rows = sorted(selector.front_.values.tolist(), key=lambda row: row[1])
+    return tuple(
+        SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
+        for area, size, stability in rows
+    )
 
 
 def _columns(
