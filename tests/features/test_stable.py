@@ -198,6 +198,7 @@ def test_a_number_is_a_target_too():
     assert selector.get_support(indices=True).tolist() == [7]
     assert selector.test_auc_.mean() > 0.7
     assert np.isnan(selector.null_sd_)
+    assert selector.plot("models").get_xlabel() == "concordance on own half"
 
 
 def test_a_classifier_of_the_kept_columns():

@@ -129,6 +129,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
     train_auc_, test_auc_ : ndarray of shape (2 n_splits,)
         How well the model of each half orders its own rows, and those of the other half, which it
         never saw: the AUC, its mean over more than two classes, or the concordance with a number.
+    measure_ : {"AUC", "concordance"}
+        Which of them it is.
     null_sd_ : float
         Standard deviation of the AUC of a random classifier on a half, around 0.5; NaN unless
         there are two classes.
@@ -326,6 +328,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         return moderated_scores(levels, target, table.X[:, table.fixed])
 
     def _judge(self, table: WideTable, fits: list[HalfFit]) -> None:
+        self.measure_ = "concordance" if table.classes is None else "AUC"
         self.train_auc_ = np.array([fit.train[-1] for fit in fits])
         self.test_auc_ = np.array([fit.test[-1] for fit in fits])
         self.null_sd_ = float("nan")

@@ -34,8 +34,8 @@ _SCREEN = 0.05
 _CAPTIONS = {
     "totals": ("total", "Fits that select each column, of both halves of all splits."),
     "coincidences": ("coincident", "Splits in which both halves select a column."),
-    "areas": ("models", "AUC of each fit on its own and on the other half, and of guessing."),
-    "null": ("null", "AUC on the other half, beside that of random classifiers."),
+    "areas": ("models", "{} of each fit on its own and on the other half, and of guessing."),
+    "null": ("null", "{} on the other half, beside that of random classifiers."),
 }
 
 
@@ -321,6 +321,7 @@ def _pictures(selector: StableSelector) -> tuple[Picture, ...]:
     for name, (kind, caption) in _CAPTIONS.items():
         if name == "null" and np.isnan(selector.null_sd_):
             continue
+        caption = caption.format(selector.measure_[0].upper() + selector.measure_[1:])
         axes = selector.plot(kind)  # type: ignore[arg-type]
         figure: Any = axes.figure
         text = svg(figure, salt=name, title=caption)
