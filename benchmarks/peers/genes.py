@@ -242,7 +242,7 @@ def lasso(X: Array, y: Indices, new: Array) -> Found:
 
     X, new = _standardised(X, new)
     search = GridSearchCV(
-        LogisticRegression(l1_ratio=1.0, solver="liblinear"),
+        LogisticRegression(l1_ratio=1.0, solver="liblinear", random_state=0),
         {"C": np.geomspace(0.02, 10, 8)},
         cv=3,
         scoring="roc_auc",
