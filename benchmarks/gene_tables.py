@@ -1,5 +1,7 @@
 """The three gene expression tables of Clark (2011), chapter 4, and halves of their rows."""
 
+from functools import cache
+
 import numpy as np
 
 from parsimon._typing import Array, Indices
@@ -12,6 +14,7 @@ TABLES = {
 }
 
 
+@cache
 def gene_table(name: str) -> tuple[Array, Indices]:
     """Return expression values, shape (n, d), and the classes as 0 and 1."""
     from parsimon.datasets import load

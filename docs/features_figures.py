@@ -2,9 +2,18 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from parsimon._style import figure_style
-from parsimon.features import StableSelector, label_noise
+from parsimon.features import (
+    AucFrontSelector,
+    FewColumnsClassifier,
+    StableSelector,
+    fixed_models,
+    label_noise,
+)
+from parsimon.roc import auc, roc_points
+from parsimon.rvm import RVC
 
 
 def planted():
@@ -33,3 +42,42 @@ def wrong_labels():
     y = np.repeat([0, 1], [97, 35])
     X = rng.normal(size=(132, 1)) + 4.0 * y[:, None]
     return label_noise(X, y, n_splits=50, random_state=0).plot()
+
+
+def models_of_columns():
+    """The front of AUC, sizes of fits, the null, named models and the two most different splits."""
+    X, y = planted()
+    with figure_style():
+        _, axes = plt.subplots(2, 3, figsize=(13, 8.0), layout="constrained")
+    front = AucFrontSelector(random_state=0).fit(X, y).front_
+    axes[0, 0].semilogx(front.values[:, 1], front.values[:, 0], "o", markersize=4)
+    axes[0, 0].set_xlabel("complexity")
+    axes[0, 0].set_ylabel("AUC on own rows")
+    options = {"n_splits": 20, "n_permutations": 0, "random_state": 0}
+    machines = StableSelector(RVC("features"), **options).fit(X, y)
+    machines.plot("sizes", ax=axes[0, 1])
+    machines.plot("models", ax=axes[0, 2])
+    StableSelector(**options).fit(X, y).plot("null", ax=axes[1, 0])
+    named = {"120": [120], "120 and 340": [120, 340], "5, which is noise": [5]}
+    fixed_models(X, y, named, random_state=0).plot(axes[1, 1])
+    extreme_splits(X, y, axes[1, 2])
+    return axes
+
+
+def extreme_splits(X, y, ax):
+    """ROC curves of the halves whose models do best and worst on the other half."""
+    splits = StratifiedShuffleSplit(20, test_size=0.5, random_state=0).split(X, y)
+    found = []
+    for own, held in splits:
+        said = FewColumnsClassifier().fit(X[own], y[own]).decision_function(X)
+        found.append((auc(y[held], said[held]), own, held, said))
+    found.sort(key=lambda one: one[0])
+    for (area, own, held, said), word in ((found[-1], "best"), (found[0], "worst")):
+        for rows, style in ((own, "--"), (held, "-")):
+            points = roc_points(y[rows], said[rows])
+            label = f"{word}, {area:.2f} on other rows" if style == "-" else None
+            colour = "C0" if word == "best" else "C1"
+            ax.step(points.fpr, points.tpr, style, where="post", color=colour, label=label)
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    ax.legend(loc="lower right", fontsize=8)

@@ -6,7 +6,8 @@ other. Jaccard is that of the genes which both halves of a split chose, without 
 that merely resemble each other. Peers get standardised columns, as their users would give them;
 "on our levels" are the two filters on the table as `FewColumnsClassifier` sees it, which shows what
 of our gain is the scale and what is the choice. Planted tables have 20,000 columns of noise, 130
-rows, and five columns in which the classes lie one standard deviation apart.
+rows, and five columns in which the classes lie one standard deviation apart. With permuted targets
+whatever `StableSelector` keeps is false, and its mean stands beside the bound that it states.
 """
 
 import sys
@@ -29,6 +30,7 @@ JACCARD_BAR, FOUND_BAR, CLAIMED_BAR = 0.25, 4.0, 7.0
 FIT_SECONDS, STABLE_SECONDS = 1.0, 120.0
 N_SPLITS, QUICK_SPLITS = 20, 2
 N_PLANTED, QUICK_PLANTED = 10, 1
+N_PERMUTED = 20
 OURS = ("ours-5", "ours-10")
 SMALL = ("anova-5", "mrmr-5", "svm-rfe-5", "rvc", "anova-10", "mrmr-10", "svm-rfe-10")
 LARGE = ("anova-20", "l1", "svm-all", "anova-5 on our levels", "anova-10 on our levels")
@@ -41,6 +43,15 @@ class Job:
     data: str
     method: str
     split: int
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """One table with its target permuted, so that every column kept is a false one."""
+
+    data: str
+    seed: int
+    n_splits: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,7 @@ def rows(*, quick: bool, methods: list[str] | None = None) -> list[Row]:
         found_rows = table_rows(name, figures)
         # Three splits are too few to hold anybody to a figure.
         made += [replace(one, bar=None) for one in found_rows] if quick else found_rows
-    made += planted_rows(quick)
+    made += permuted_rows(data, quick=quick) + planted_rows(quick)
     return made + ([] if quick else time_rows())
 
 
@@ -231,7 +242,7 @@ def lasso(X: Array, y: Indices, new: Array) -> Found:
 
     X, new = _standardised(X, new)
     search = GridSearchCV(
-        LogisticRegression(l1_ratio=1.0, solver="liblinear"),
+        LogisticRegression(l1_ratio=1.0, solver="liblinear", random_state=0),
         {"C": np.geomspace(0.02, 10, 8)},
         cv=3,
         scoring="roc_auc",
@@ -293,6 +304,33 @@ METHODS: dict[str, Callable[[Array, Indices, Array], Found]] = {
 }
 
 
+def permuted_rows(data: tuple[str, ...], *, quick: bool) -> list[Row]:
+    """Return how many columns of each table are kept with a permuted target, beside the bound."""
+    n_runs, n_splits = (1, 10) if quick else (N_PERMUTED, 50)
+    jobs = [Permuted(name, seed, n_splits) for name in data for seed in range(n_runs)]
+    file_name = None if quick else "peers-genes-permuted.jsonl"
+    found = run_all(jobs, permuted, title="permuted", file_name=file_name)
+    made = []
+    for name in data:
+        runs = [found[job] for job in jobs if job.data == name]
+        false, bound = (float(np.mean([one[key] for one in runs])) for key in ("kept", "bound"))
+        note = f"{n_runs} permuted targets, at most {max(one['kept'] for one in runs):g} kept"
+        bar = None if quick else 1.0
+        made.append(Row(name, "false selections; stated bound", false, bound, bar=bar, note=note))
+    return made
+
+
+def permuted(job: Permuted) -> dict[str, float]:
+    """Return how many columns are kept though the target says nothing, and the stated bound."""
+    from parsimon.features import StableSelector
+
+    X, y = gene_table(job.data)
+    y = np.random.default_rng([20_001, job.seed]).permutation(y)
+    selector = StableSelector(n_splits=job.n_splits, random_state=job.seed, n_permutations=1)
+    kept = selector.fit(X, y).get_support(indices=True)
+    return {"kept": float(len(kept)), "bound": selector.expected_false_["shah_samworth"]}
+
+
 def planted_table(seed: int, *, n: int = 130, d: int = 20_000) -> tuple[Array, Indices, Indices]:
     """Return noise in which the classes lie one standard deviation apart in five columns."""
     rng = np.random.default_rng([20_000, seed])
@@ -341,7 +379,7 @@ def planted(job: Planted) -> dict[str, float]:
 
     X, y, genes = planted_table(job.seed)
     if job.method == "stable":
-        selector = StableSelector(n_splits=job.n_splits, random_state=0, n_permutations=0)
+        selector = StableSelector(n_splits=job.n_splits, random_state=0)
         claimed = selector.fit(X, y).get_support(indices=True)
         bound = selector.expected_false_["shah_samworth"]
     else:

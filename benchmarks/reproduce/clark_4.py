@@ -275,7 +275,7 @@ def planted_rows(quick: bool) -> list[Row]:
         X = rng.normal(size=(132, 16_600))
         genes = rng.choice(16_600, 5, replace=False)
         X[:, genes] += 1.2 * y[:, None]
-        selector = StableSelector(n_splits=10 if quick else 50, random_state=0, n_permutations=0)
+        selector = StableSelector(n_splits=10 if quick else 50, random_state=0)
         kept = set(selector.fit(X, y).get_support(indices=True).tolist())
         found.append(len(kept & set(genes.tolist())))
         wrong.append(len(kept - set(genes.tolist())))

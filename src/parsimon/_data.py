@@ -19,6 +19,8 @@ from parsimon.exceptions import InvalidInputError
 
 # Squares, and sums of many squares, of numbers between these are neither infinite nor zero.
 LARGEST, SMALLEST = 1e151, 1e-151
+# Columns by which rows are sorted, and the others only if these leave some alike.
+_FIRST_COLUMNS = 16
 
 
 def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **options: Any) -> Any:
@@ -137,8 +139,7 @@ def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) ->
     used = np.flatnonzero(weights > 0)
     order, begins = used, np.arange(len(used))
     if merge:
-        # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
-        order = used[np.lexsort((y[used], *X[used].T[::-1]))]
+        order = used[_sorted_rows(X[used], y[used])]
         same = (X[order[1:]] == X[order[:-1]]).all(axis=1) & (y[order[1:]] == y[order[:-1]])
         begins = np.flatnonzero(np.append(True, ~same))
     places, totals = order[begins], np.add.reduceat(weights[order], begins)
@@ -146,6 +147,20 @@ def merged_rows(X: Array, y: AnyArray, weights: Array, *, merge: bool = True) ->
     which[order] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(order)))
     share[used] = weights[used] / totals[which[used]]
     return Rows(X, y[places], totals, places, which, share)
+
+
+def _sorted_rows(X: Array, y: AnyArray) -> Indices:
+    """Return the order of rows by their columns from the first on, then by y.
+
+    Shapes: X (n, d), y (n,) -> (n,).
+    """
+    # Rows that the first columns tell apart need no others, of which a wide table has thousands.
+    first = X[:, :_FIRST_COLUMNS]
+    order = np.lexsort(first.T[::-1]) if X.shape[1] > _FIRST_COLUMNS else None
+    if order is not None and (first[order[1:]] != first[order[:-1]]).any(axis=1).all():
+        return order
+    # Keys from the last to the first; the sort is stable, so the first of equal rows leads.
+    return np.lexsort((y, *X.T[::-1]))
 
 
 def checked_weights(weights: Any, n_rows: int) -> Array:

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -32,10 +33,15 @@ def test_a_page_says_which_columns_come_back(genes, tmp_path):
     result = run("select-features", genes, "--target", "ill", *words)
     assert result.exit_code == 0, result.output
     assert "1 column came back" in result.stdout
-    assert "g7" in page.read_text()
+    text = page.read_text()
+    assert "g7" in text
+    marks = re.findall(r'\sid="([^"]+)"', text)
+    assert len(marks) == len(set(marks))
     found = json.loads(page.with_suffix(".json").read_text())
     assert found["format"] == "parsimon-wide-findings"
     assert found["columns"][0]["name"] == "g7"
+    assert found["columns"][0]["permuted"] <= 0.01
+    assert found["screened"] == []
     assert found["table"]["fixed"] == ["age"]
     assert found["table"]["n_filled"] == 1
     assert "site" in found["table"]["left_out"]

@@ -10,6 +10,7 @@ from parsimon.features import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.chance import measured_bound
 
 
 @pytest.mark.parametrize(("d", "first", "second"), [(6, 2, 3), (5, 5, 2), (7, 0, 4), (6, 3, 3)])
@@ -47,6 +48,20 @@ def test_no_selection_at_random_breaks_the_bound():
     sharper = false_selection_bound(d, size, threshold, n_splits, unimodal=True)
     assert np.mean(wrong) <= sharper <= worst
     assert worst == pytest.approx(size**2 / (d * 0.2))
+
+
+def test_the_measured_bound_holds_where_chance_prefers_some_columns():
+    rng = np.random.default_rng(0)
+    n_splits, threshold = 20, 0.6
+    chances = np.r_[np.full(10, 0.5), np.full(190, 0.01)]
+    fits = rng.random((400, 200)) < chances
+    runs = rng.random((300, 2 * n_splits, 200)) < chances
+    wrong = (runs.mean(axis=1) >= threshold).sum(axis=1).mean()
+    equal = false_selection_bound(200, chances.sum(), threshold, n_splits)
+    sharper = measured_bound(fits.sum(axis=0), 400, threshold, n_splits, unimodal=True)
+    worst = measured_bound(fits.sum(axis=0), 400, threshold, n_splits, unimodal=False)
+    assert equal < wrong <= sharper <= worst
+    assert worst == pytest.approx(5 * np.sum(chances**2), rel=0.05)
 
 
 def test_a_higher_threshold_allows_fewer_false_selections():

@@ -57,6 +57,32 @@ def test_noise_gives_an_empty_selection_within_the_bound():
     assert np.mean(kept) <= selector.expected_false_["meinshausen_buhlmann"] + 0.3
 
 
+def test_the_bound_holds_for_columns_of_unequal_scatter():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(40, 300)) * np.exp(0.7 * rng.normal(size=300))
+    kept, bounds = [], []
+    for seed in range(12):
+        target = np.random.default_rng(seed).permutation(np.tile([0, 1], 20))
+        selector = StableSelector(n_splits=20, random_state=seed, n_permutations=1)
+        kept.append(selector.fit(noise, target).get_support().sum())
+        bounds.append(selector.expected_false_["meinshausen_buhlmann"])
+    assert np.mean(kept) <= np.mean(bounds)
+    assert max(bounds) <= 0.5
+    # So many columns that equal chances would allow are too many here.
+    alike = StableSelector(n_splits=20, random_state=0, n_permutations=0).fit(noise, target)
+    assert selector.n_selected_[0] < alike.n_selected_[0]
+
+
+def test_chance_by_permutation_is_the_count_over_permuted_runs():
+    selector = StableSelector(n_splits=10, random_state=0, n_permutations=2).fit(X, Y)
+    p_value = selector.chance_.permuted_p_value
+    assert p_value[4] == p_value[9] == 1 / (1 + 2 * 120)
+    assert p_value[selector.totals_ == 0].min() == 1.0
+    assert 0 <= selector.chance_.permuted_coincidences < selector.chance_.observed_coincidences
+    without = StableSelector(n_splits=2, n_permutations=0, random_state=0).fit(X, Y)
+    assert without.chance_.permuted_p_value is None
+
+
 def test_the_order_of_columns_changes_nothing():
     order = np.random.default_rng(0).permutation(120)
     one = StableSelector(n_splits=8, random_state=0).fit(X, Y)
@@ -120,6 +146,39 @@ def test_fixed_columns_are_kept_never_counted_and_adjusted_for():
         StableSelector(fixed=["sex"]).fit(frame, y)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SelectKBest(k=3), AucFrontSelector(complexity="columns", max_iter=800, random_state=0)],
+    ids=["adjusted", "forced"],
+)
+def test_fixed_columns_are_held_in_other_estimators_too(estimator):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    age = y + 0.3 * rng.normal(size=60)
+    values = np.column_stack([rng.normal(size=(60, 40)), age])
+    values[:, 3] = age + 0.3 * rng.normal(size=60)
+    options = {"n_splits": 8, "n_permutations": 0, "random_state": 0}
+    alone = StableSelector(estimator, **options).fit(values, y)
+    given = StableSelector(estimator, fixed=[40], **options).fit(values, y)
+    assert given.frequencies_[3] < 0.5 * alone.frequencies_[3]
+    assert given.totals_[40] == 0
+    assert given.test_auc_.mean() > 0.85
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_front_of_auc_holds_what_is_fixed_and_the_constant_as_asked():
+    for bias in ("searched", "always", "never"):
+        search = AucFrontSelector(
+            "strict", fixed=[2], bias=bias, complexity="columns", max_iter=400, random_state=0
+        ).fit(X, Y)
+        front = search.front_
+        assert all(2 in front.solution(k) for k in range(len(front)))
+        paid = [len(front.solution(k)) - 1 for k in range(len(front))]
+        np.testing.assert_array_equal(front.to_frame()["complexity"], paid)
+    with pytest.raises(InvalidInputError, match="from 0 to 119"):
+        AucFrontSelector(fixed=[120]).fit(X, Y)
+
+
 def test_columns_that_stand_for_each_other_form_a_group_and_masking_shows_the_next():
     values, y = table(seed=3)
     rng = np.random.default_rng(0)
@@ -139,6 +198,7 @@ def test_a_number_is_a_target_too():
     assert selector.get_support(indices=True).tolist() == [7]
     assert selector.test_auc_.mean() > 0.7
     assert np.isnan(selector.null_sd_)
+    assert selector.plot("models").get_xlabel() == "concordance on own half"
 
 
 def test_a_classifier_of_the_kept_columns():

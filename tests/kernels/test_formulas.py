@@ -188,3 +188,10 @@ def test_what_cannot_be_an_input(call, message):
 def test_lengthscales_must_fit_all_columns():
     with pytest.raises(InvalidInputError, match="lengthscale has 3 values, but X has 4 columns"):
         SquaredExponential(lengthscale=(1.0, 2.0, 3.0)).gram(X)
+
+
+def test_a_laplacian_of_a_thousand_columns_is_the_product_over_them():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(4, 1200)), rng.normal(size=(3, 1200))
+    expected = np.exp(-np.abs(left[:, None] - right[None]).sum(axis=2) / 700)
+    np.testing.assert_allclose(Laplacian(lengthscale=700.0).gram(left, right), expected, rtol=1e-12)

@@ -1,6 +1,6 @@
 """Fits to both halves of a split: what each selects, and how its models do on the other half."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,12 @@ def fit_halves(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
     return fit_half(table, one, other, first_seed), fit_half(table, other, one, second_seed)
 
 
+def fit_permuted(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
+    """Fit both halves of a random split with a target of its own that says nothing."""
+    order, rest = seed.spawn(2)
+    return fit_halves(replace(table, y=generator(order).permutation(table.y)), rest)
+
+
 def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> HalfFit:
     """Select columns by some rows and judge the models on the others."""
     if table.estimator is None:
@@ -90,13 +96,34 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
     model = clone(table.estimator)
     if "random_state" in model.get_params():
         model.set_params(random_state=int(generator(seed).integers(2**31)))
-    model.fit(table.X[rows], table.y[rows])
+    values = table.X
+    if len(table.fixed):
+        if "fixed" in model.get_params():
+            model.set_params(fixed=table.fixed.tolist())
+        else:
+            values = beside_fixed(table, rows)
+    model.fit(values[rows], table.y[rows])
     columns = np.setdiff1d(selected_columns(model, table.X.shape[1]), table.fixed)
     says = _outputs(model)
     if says is None:
         return _averaged(table, rows, others, columns)
-    found = [_order(table, part, says(table.X[part])) for part in (rows, others)]
+    found = [_order(table, part, says(values[part])) for part in (rows, others)]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
+
+
+def beside_fixed(table: WideTable, rows: Indices) -> Array:
+    """Return the table with what the fixed columns explain, in some rows, taken out of the others.
+
+    So an estimator that cannot hold columns fixed judges each by what it adds to them.
+
+    Shapes: rows (m,) -> (n, d).
+    """
+    given = table.X[:, table.fixed]
+    centred = given - given[rows].mean(axis=0)
+    slopes = np.linalg.lstsq(centred[rows], table.X[rows], rcond=None)[0]
+    slopes[:, table.fixed] = 0.0
+    found: Array = table.X - centred @ slopes
+    return found
 
 
 def selected_columns(model: Any, d: int) -> Indices:
@@ -164,15 +191,18 @@ def _ranked(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
 
 def _averaged(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
     """Judge columns that came without a model by the average over them."""
-    if not len(columns):
-        return HalfFit(columns, np.array([0.5]), np.array([0.5]))
-    train = table.X[rows]
-    scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
-    levels = scale.of_rows(train, table.medians[rows], columns)
-    model = ranked_columns(levels, target_columns(table.y[rows], table.classes), columns, scale)
+    train, target = table.X[rows], target_columns(table.y[rows], table.classes)
+    votes = [np.zeros((len(part), target.shape[1], 1)) for part in (rows, others)]
+    if len(columns):
+        scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
+        levels = scale.of_rows(train, table.medians[rows], columns)
+        model = ranked_columns(levels, target, columns, scale)
+        votes = [
+            model.votes(table.X[part], table.medians[part]).sum(axis=2, keepdims=True)
+            for part in (rows, others)
+        ]
     found = [
-        _order(table, part, model.votes(table.X[part], table.medians[part]).sum(axis=2))
-        for part in (rows, others)
+        _order(table, part, _with_fixed(table, rows, part, votes, 1)) for part in (rows, others)
     ]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
 

@@ -19,6 +19,7 @@ from parsimon._checks import check_choice, check_count
 from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.roc import auc
 
@@ -35,7 +36,11 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
     ties : {"mid", "strict"}
         What pairs with equal scores count, as in `parsimon.roc.auc`.
     fixed : sequence of int, optional
-        Columns that every model has, without a prior and at no cost.
+        Places of columns that every model has, such as age, without a prior and at no cost.
+    bias : {"searched", "always", "never"}
+        Whether the constant is one of the genes, counted in the shrunken complexity and not as a
+        column; in every model without a prior and at no cost; or in none. It moves all scores of a
+        model alike, so that it changes the AUC only through the prior on the other weights.
     complexity : {"shrunken", "columns"}
         The sum of 1 / (1 + precision) over the columns [1]_, which large precisions make as small
         as one likes without any loss of AUC, or the number of columns, which nothing can game.
@@ -78,12 +83,14 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         ties: Literal["mid", "strict"] = "mid",
         *,
         fixed: Sequence[int] | None = None,
+        bias: Literal["searched", "always", "never"] = "searched",
         complexity: Literal["shrunken", "columns"] = "shrunken",
         max_iter: int = 5000,
         random_state: Seed = None,
     ) -> None:
         self.ties = ties
         self.fixed = fixed
+        self.bias = bias
         self.complexity = complexity
         self.max_iter = max_iter
         self.random_state = random_state
@@ -100,6 +107,7 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         Shapes: X (n, d), y (n,) of two classes.
         """
         check_choice("ties", self.ties, ("mid", "strict"))
+        check_choice("bias", self.bias, ("searched", "always", "never"))
         check_choice("complexity", self.complexity, ("shrunken", "columns"))
         check_count("max_iter", self.max_iter)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
@@ -116,14 +124,16 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _search(self, X: Array, t: Array, rng: np.random.Generator) -> None:
-        d, fixed = X.shape[1], list(self.fixed or ())
-        # Each member: log10 precisions by column, -1 for the constant, which is one of the genes.
-        start = {int(rng.integers(d)): _LEAST}
+        fixed = self._free_of_cost(X.shape[1])
+        least = -1 if self.bias == "searched" else 0
+        places = np.setdiff1d(np.arange(least, X.shape[1]), fixed)
+        # Each member: log10 precisions by column, -1 for the constant.
+        start = {int(rng.choice(places[places >= 0])): _LEAST}
         archive = [(start, *self._judge(X, t, start, fixed))]
         idle = self.n_iter_ = 0
         while self.n_iter_ < self.max_iter and idle <= _IDLE:
             self.n_iter_ += 1
-            genes = changed(archive[rng.integers(len(archive))][0], d, rng)
+            genes = changed(archive[rng.integers(len(archive))][0], places, rng)
             area, size = self._judge(X, t, genes, fixed)
             if any(a >= area and c <= size for _, a, c in archive):
                 idle += 1
@@ -135,17 +145,26 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
             [[area, size] for _, area, size in archive],
             ["AUC", "complexity"],
             maximise=["AUC"],
-            solutions=[sorted({*(k for k in genes if k >= 0), *fixed}) for genes, *_ in archive],
+            solutions=[sorted(k for k in {*genes, *fixed} if k >= 0) for genes, *_ in archive],
         )
+
+    def _free_of_cost(self, d: int) -> list[int]:
+        """Return what every model has: the fixed columns, and -1 for a constant."""
+        fixed = [int(column) for column in self.fixed or ()]
+        if any(not 0 <= column < d for column in fixed) or len(set(fixed)) >= d:
+            raise InvalidInputError(
+                f"fixed must name places from 0 to {d - 1} and leave one free, got {fixed}."
+            )
+        return fixed + [-1] * (self.bias == "always")
 
     def _judge(
         self, X: Array, t: Array, genes: Mapping[int, float], fixed: list[int]
     ) -> tuple[float, float]:
-        columns = [*(k for k in genes if k not in fixed), *fixed]
+        columns = [*genes, *fixed]
         design = np.column_stack([np.ones(len(t)) if k < 0 else X[:, k] for k in columns])
-        alpha = np.array([10.0 ** genes[k] if k not in fixed else 1e-12 for k in columns])
+        alpha = 10.0 ** np.array([*genes.values(), *(_LEAST for _ in fixed)])
         area = auc(t, design @ logistic_weights(design, t, alpha), ties=self.ties)
-        paid = alpha[: len(columns) - len(fixed)]
+        paid = alpha[: len(genes)]
         if self.complexity == "columns":
             return area, float(sum(k >= 0 for k in genes))
         return area, float(np.sum(1 / (1 + paid)))
@@ -158,16 +177,21 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         return mask
 
 
-def changed(genes: Mapping[int, float], d: int, rng: np.random.Generator) -> dict[int, float]:
-    """Return a copy with one to three changes: a precision moved, a column off, or one on."""
+def changed(
+    genes: Mapping[int, float], places: Indices, rng: np.random.Generator
+) -> dict[int, float]:
+    """Return a copy with one to three changes: a precision moved, a column off, or one on.
+
+    Shapes: places (k,), those that may be on.
+    """
     found = dict(genes)
     for _ in range(int(rng.integers(1, 4))):
         move = int(rng.integers(3))
-        active: Indices = np.array(list(found), dtype=np.intp)
-        if move == 2 or not len(active) or (move == 1 and len(active) == 1):
-            found[int(rng.integers(-1, d))] = float(rng.uniform(_LEAST, _GREATEST))
+        if move == 2 or (move == 1 and len(found) == 1):
+            # One that is on already is drawn seldom, and moved to a new precision then.
+            found[int(rng.choice(places))] = float(rng.uniform(_LEAST, _GREATEST))
             continue
-        gene = int(rng.choice(active))
+        gene = int(rng.choice(list(found)))
         if move == 1:
             del found[gene]
             continue

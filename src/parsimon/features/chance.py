@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import hypergeom
 
 from parsimon._checks import check_count, check_probability, finite_matrix, finite_vector
-from parsimon._typing import Array, Mask
+from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
 
@@ -88,12 +88,18 @@ class ChanceLevels:
     total_p_value, coincident_p_value (d,): Probability of at least the observed count.
     expected_coincidences: Columns common to both halves of a split, mean over the splits.
     observed_coincidences: The same, as counted.
+    permuted_coincidences: The same with permuted targets, where columns of larger scatter or
+    heavier tails are selected more often than others; NaN without permutations.
+    permuted_p_value (d,): Share of columns that reach the total with a permuted target; None
+    without permutations.
     """
 
     total_p_value: Array
     coincident_p_value: Array
     expected_coincidences: float
     observed_coincidences: float
+    permuted_coincidences: float = float("nan")
+    permuted_p_value: Array | None = None
 
 
 def chance_levels(selected: Mask) -> ChanceLevels:
@@ -130,6 +136,8 @@ def false_selection_bound(
     """Return a bound on the expected number of columns that are selected wrongly.
 
     A column is noise here if a fit to a random half selects it no more often than a random column.
+    Where fits prefer some columns whatever the target, such as those of large scatter, more of
+    them come back by chance: `StableSelector` measures that with permuted targets.
 
     Parameters
     ----------
@@ -163,17 +171,43 @@ def false_selection_bound(
     if not 0.5 < threshold <= 1:
         raise InvalidInputError(f"threshold must be above 0.5 and at most 1, got {threshold!r}.")
     share = n_selected / n_columns
-    worst = share * n_selected / (2 * threshold - 1)
-    if not unimodal or share > 1 / np.sqrt(3):
-        return float(min(worst, n_columns))
+    factor = _bound_factor(np.array([share]), threshold, n_splits, unimodal=unimodal)[0]
+    return min(float(factor * share * n_selected), float(n_columns))
+
+
+def measured_bound(
+    counts: Indices, n_fits: int, threshold: float, n_splits: int, *, unimodal: bool
+) -> float:
+    """Return the bound where some columns are selected by chance more often than others.
+
+    The chance that both halves select a column is at most the square of the chance that one does,
+    and these squares add up to more where the columns differ. They are estimated without bias from
+    pairs of fits.
+
+    Shapes: counts (d,), how many of `n_fits` fits with permuted targets selected each column.
+    """
+    squares = counts * (counts - 1.0) / (n_fits * (n_fits - 1.0))
+    factor = _bound_factor(counts / n_fits, threshold, n_splits, unimodal=unimodal)
+    return min(float(factor @ squares), float(len(counts)))
+
+
+def _bound_factor(share: Array, threshold: float, n_splits: int, *, unimodal: bool) -> Array:
+    """Return by what to multiply the square of a column's chance to be selected.
+
+    Shapes: share (k,), these chances -> (k,).
+    """
+    worst = 1 / (2 * threshold - 1)
     grain = 1 / (2 * n_splits)
+    if not unimodal or threshold <= 0.5 + grain:
+        return np.full(len(share), worst)
     if threshold > 0.75:
         factor = 4 * (1 - threshold + grain) / (1 + 2 * grain)
-    elif threshold > min(0.5 + share**2, 0.5 + grain + 0.75 * share**2) and threshold > 0.5 + grain:
-        factor = 1 / (2 * (2 * threshold - 1 - grain))
+        holds = share <= 1 / np.sqrt(3)
     else:
-        return float(min(worst, n_columns))
-    return float(min(worst, factor * share * n_selected, n_columns))
+        factor = 1 / (2 * (2 * threshold - 1 - grain))
+        least = np.minimum(0.5 + share**2, 0.5 + grain + 0.75 * share**2)
+        holds = (share <= 1 / np.sqrt(3)) & (threshold > least)
+    return np.where(holds, min(factor, worst), worst)
 
 
 @dataclass(frozen=True)

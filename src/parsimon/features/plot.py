@@ -42,16 +42,24 @@ def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
 
 def _name_the_highest(selector: Any, counts: Any, axes: "Axes") -> None:
     names = getattr(selector, "feature_names_in_", None)
+    highest = max(1, int(counts.max()))
+    taken: list[tuple[float, float]] = []
     for place in np.argsort(-counts, kind="stable")[:_NAMED]:
-        if counts[place] > 1:
-            text = str(place) if names is None else str(names[place])
-            axes.annotate(
-                text[:24],
-                (place, counts[place]),
-                textcoords="offset points",
-                xytext=(4, 2),
-                fontsize=8,
-            )
+        if counts[place] < 2:
+            continue
+        across, up, line = place / len(counts), counts[place] / highest, 0
+        while any(abs(across - x) < 0.3 and abs(up - 0.05 * line - y) < 0.045 for x, y in taken):
+            line += 1
+        taken.append((across, up - 0.05 * line))
+        left = across < 0.75
+        axes.annotate(
+            (str(place) if names is None else str(names[place]))[:24],
+            (place, counts[place]),
+            textcoords="offset points",
+            xytext=(4 if left else -4, 2 - 9 * line),
+            ha="left" if left else "right",
+            fontsize=8,
+        )
 
 
 def plot_sizes(selector: Any, ax: "Axes | None") -> "Axes":
@@ -72,16 +80,17 @@ def plot_models(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
     with figure_style():
         axes = new_axes(ax, figsize=(4.6, 4.2))
         if kind == "null":
-            return _draw_null(selector.test_auc_, sd, axes)
+            return _draw_null(selector, axes)
         axes.plot(selector.train_auc_, selector.test_auc_, "o", color=BLUE, markersize=3, alpha=0.6)
         draw_null_circle(sd, axes)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":")
-        axes.set_xlabel("AUC on own half")
-        axes.set_ylabel("AUC on the other half")
+        axes.set_xlabel(f"{selector.measure_} on own half")
+        axes.set_ylabel(f"{selector.measure_} on the other half")
         least = min(0.3, float(selector.test_auc_.min()), float(selector.train_auc_.min()))
         axes.set_xlim(least - 0.02, 1.02)
         axes.set_ylim(least - 0.02, 1.02)
-        axes.legend(loc="lower right")
+        if np.isfinite(sd):
+            axes.legend(loc="lower right")
     return axes
 
 
@@ -96,15 +105,14 @@ def draw_null_circle(sd: float, axes: "Axes") -> None:
     axes.plot([0.5], [0.5], "+", color=VERMILION)
 
 
-def _draw_null(areas: Any, sd: float, axes: "Axes") -> "Axes":
-    axes.hist(
-        areas, bins=np.linspace(0, 1, 41).tolist(), density=True, color=BLUE, label="the other half"
-    )
+def _draw_null(selector: Any, axes: "Axes") -> "Axes":
+    areas, sd, bins = selector.test_auc_, selector.null_sd_, np.linspace(0, 1, 41).tolist()
+    axes.hist(areas, bins=bins, density=True, color=BLUE, label="the other half")
     if np.isfinite(sd):
         grid = np.linspace(0, 1, 200)
         density = np.exp(-0.5 * ((grid - 0.5) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
         axes.plot(grid, density, color=VERMILION, label="random classifier")
-    axes.set_xlabel("AUC")
+    axes.set_xlabel(selector.measure_)
     axes.set_ylabel("density")
     axes.legend()
     return axes

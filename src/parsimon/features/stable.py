@@ -6,7 +6,7 @@
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,7 +23,7 @@ from parsimon._partition import class_rows
 from parsimon._random import Seed, generator, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._halves import HalfFit, WideTable, fit_halves
+from parsimon.features._halves import HalfFit, WideTable, fit_halves, fit_permuted
 from parsimon.features._screen import (
     Levels,
     best_first,
@@ -32,7 +32,12 @@ from parsimon.features._screen import (
     shares_unit,
     target_columns,
 )
-from parsimon.features.chance import chance_levels, false_selection_bound, stability_index
+from parsimon.features.chance import (
+    chance_levels,
+    false_selection_bound,
+    measured_bound,
+    stability_index,
+)
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.plot import plot_counts, plot_models, plot_sizes
 from parsimon.pareto import Front
@@ -75,7 +80,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         Any selector, sparse model (``coef_``), pipeline that ends in one, or search for a front
         (a column counts once if any member uses it). Without one columns are ranked by moderated
         scores, as in `FewColumnsClassifier`, and so many are taken in each half that the bound on
-        false selections is 0.5.
+        false selections is at most 0.5.
     n_splits : int
         Splits into halves.
     max_features : int, optional
@@ -90,8 +95,9 @@ class StableSelector(SelectorMixin, BaseEstimator):
         Places or names of columns, such as age, that belong to every model: columns are judged by
         what they add to them, and they are never counted. They are kept in `transform`.
     n_permutations : int
-        Runs with a permuted target, in which every selection is false. With an estimator that is
-        slow, 0 leaves them out.
+        Runs with a permuted target, in which every selection is false; there is one more, with a
+        new permutation for every split, which measures how often chance selects each column. With
+        an estimator that is slow, 0 leaves them out.
     shared_unit : {"auto", True, False}
         As in `FewColumnsClassifier`.
 
@@ -105,7 +111,10 @@ class StableSelector(SelectorMixin, BaseEstimator):
         What random selections of the same sizes would give.
     expected_false_ : dict
         Expected number of wrong columns among those kept: the bounds "meinshausen_buhlmann" and
-        "shah_samworth", and the mean with "permuted" targets.
+        "shah_samworth" (sharper, for counts of noise columns with one peak), and the mean with
+        "permuted" targets. With permutations the bounds rest on how often chance selects each
+        column, measured; without, on equal chances of all columns, which fits break that prefer
+        columns of large scatter.
     false_discovery_rate_ : float
         Selections with a permuted target over those with the true one; NaN without permutations.
     stability_ : Stability
@@ -120,6 +129,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
     train_auc_, test_auc_ : ndarray of shape (2 n_splits,)
         How well the model of each half orders its own rows, and those of the other half, which it
         never saw: the AUC, its mean over more than two classes, or the concordance with a number.
+    measure_ : {"AUC", "concordance"}
+        Which of them it is.
     null_sd_ : float
         Standard deviation of the AUC of a random classifier on a half, around 0.5; NaN unless
         there are two classes.
@@ -193,16 +204,24 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         table = self._table(X, y)
-        seeds = seed_sequence(self.random_state).spawn(1 + self.n_permutations)
+        seeds = seed_sequence(self.random_state).spawn(2 + self.n_permutations)
         with Workers(self.n_jobs) as workers:
+            chance: list[HalfFit] = []
+            if self.n_permutations:
+                chance = self._fits(workers, table, seeds[-1], fit_permuted)
+            if chance and self.estimator is None:
+                table = replace(table, n_selected=self._size_by_chance(table, chance))
+                chance = [replace(one, columns=one.columns[: table.n_selected]) for one in chance]
             fits = self._fits(workers, table, seeds[0])
             permuted = []
-            for seed in seeds[1:]:
+            for seed in seeds[1:-1]:
                 order, splits = seed.spawn(2)
                 shuffled = replace(table, y=generator(order).permutation(table.y))
                 permuted.append(self._fits(workers, shuffled, splits))
-        self._count(table, fits)
-        self._judge(table, fits, permuted)
+        masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
+        self._count(table, fits, masks)
+        self._bound(table, masks)
+        self._judge(table, fits)
         return self
 
     def _check_options(self) -> None:
@@ -258,11 +277,27 @@ class StableSelector(SelectorMixin, BaseEstimator):
             raise InvalidInputError("fixed leaves no column to select; name fewer.")
         return np.unique(np.array(places, dtype=np.intp))
 
-    def _fits(self, workers: Workers, table: WideTable, seed: Any) -> list[HalfFit]:
+    def _fits(
+        self, workers: Workers, table: WideTable, seed: Any, fit: Callable[..., Any] = fit_halves
+    ) -> list[HalfFit]:
         calls = ((table, one) for one in seed.spawn(self.n_splits))
-        return [half for pair in workers.map(fit_halves, calls) for half in pair]
+        return [half for pair in workers.map(fit, calls) for half in pair]
 
-    def _count(self, table: WideTable, fits: list[HalfFit]) -> None:
+    def _size_by_chance(self, table: WideTable, chance: list[HalfFit]) -> int:
+        """Return the most columns a fit that keep the bound on false selections as allowed."""
+        ranked = np.array([fit.columns for fit in chance])
+        size = table.n_selected
+        while size > 1:
+            counts = np.bincount(ranked[:, :size].ravel(), minlength=table.X.shape[1])
+            bound = measured_bound(
+                counts, len(chance), self.threshold, self.n_splits, unimodal=False
+            )
+            if bound <= _ALLOWED:
+                break
+            size -= 1
+        return size
+
+    def _count(self, table: WideTable, fits: list[HalfFit], masks: list[Mask]) -> None:
         selected = _mask(fits, table.X.shape[1])
         self.totals_ = selected.sum(axis=0)
         self.coincidences_ = (selected[0::2] & selected[1::2]).sum(axis=0)
@@ -276,6 +311,12 @@ class StableSelector(SelectorMixin, BaseEstimator):
             total_p_value=_spread(levels.total_p_value, free, table.X.shape[1]),
             coincident_p_value=_spread(levels.coincident_p_value, free, table.X.shape[1]),
         )
+        if self.n_permutations:
+            self.chance_ = replace(
+                self.chance_,
+                permuted_coincidences=float((masks[0][0::2] & masks[0][1::2]).sum(axis=1).mean()),
+                permuted_p_value=self._permuted_p_value(masks[1:], free),
+            )
         self.stability_ = stability_index(counted)
         self.ranking_ = np.lexsort((-self._scores(table), -self.totals_))
         self.groups_ = self._groups(table, selected)
@@ -286,7 +327,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
         target = target_columns(table.y, table.classes)
         return moderated_scores(levels, target, table.X[:, table.fixed])
 
-    def _judge(self, table: WideTable, fits: list[HalfFit], permuted: list[list[HalfFit]]) -> None:
+    def _judge(self, table: WideTable, fits: list[HalfFit]) -> None:
+        self.measure_ = "concordance" if table.classes is None else "AUC"
         self.train_auc_ = np.array([fit.train[-1] for fit in fits])
         self.test_auc_ = np.array([fit.test[-1] for fit in fits])
         self.null_sd_ = float("nan")
@@ -296,21 +338,31 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self.front_ = (
             _sizes_front(table, fits) if self.estimator is None else _fits_front(table, fits)
         )
-        d = table.X.shape[1] - len(table.fixed)
-        bounds = {
-            name: false_selection_bound(
-                d, float(self.n_selected_.mean()), self.threshold, self.n_splits, unimodal=sharper
-            )
-            for name, sharper in (("meinshausen_buhlmann", False), ("shah_samworth", True))
-        }
-        wrong = [
-            float(np.sum(_mask(run, table.X.shape[1]).mean(axis=0) >= self.threshold))
-            for run in permuted
-        ]
-        by_chance = float(np.mean(wrong)) if wrong else float("nan")
-        self.expected_false_ = {**bounds, "permuted": by_chance}
+
+    def _permuted_p_value(self, runs: list[Mask], free: Indices) -> Array:
+        """Return how often any free column reaches each total in runs with a permuted target."""
+        counts = np.sort(np.concatenate([run.sum(axis=0)[free] for run in runs]))
+        reached = len(counts) - np.searchsorted(counts, self.totals_[free], side="left")
+        return _spread((1 + reached) / (1 + len(counts)), free, len(self.totals_))
+
+    def _bound(self, table: WideTable, masks: list[Mask]) -> None:
+        """Bound the false selections, by equal chances or, with permutations, measured ones."""
+        d, mean_size = table.X.shape[1] - len(table.fixed), float(self.n_selected_.mean())
+        chance, runs = masks[0], masks[1:]
+        by_chance = chance.sum() / max(1, len(chance))
+        self.expected_false_ = {}
+        for name, unimodal in (("meinshausen_buhlmann", False), ("shah_samworth", True)):
+            options = (self.threshold, self.n_splits)
+            bound = false_selection_bound(d, mean_size, *options, unimodal=unimodal)
+            if by_chance > 0:
+                found = measured_bound(chance.sum(axis=0), len(chance), *options, unimodal=unimodal)
+                # A fit that selects more with the true target takes more noise along.
+                bound = max(bound, found * max(1.0, mean_size / by_chance) ** 2)
+            self.expected_false_[name] = min(bound, float(d))
+        wrong = [float(np.sum(run.mean(axis=0) >= self.threshold)) for run in runs]
+        self.expected_false_["permuted"] = float(np.mean(wrong)) if wrong else float("nan")
         kept = int(np.sum(self.frequencies_ >= self.threshold))
-        self.false_discovery_rate_ = min(1.0, by_chance / max(1, kept))
+        self.false_discovery_rate_ = min(1.0, self.expected_false_["permuted"] / max(1, kept))
 
     def _groups(self, table: WideTable, selected: Mask) -> list[ColumnGroup]:
         """Return the kept columns with what correlates with them and is selected now and then."""

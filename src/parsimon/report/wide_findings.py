@@ -36,6 +36,7 @@ class StableColumn:
 
     total, coincident: Fits that select it, and splits in which both halves do.
     chance: Probability of such a total if every fit selected at random.
+    permuted: Share of columns that reach such a total with a permuted target.
     adjusted_p: Of a regression on this column alone, with the fixed ones: the least false
         discovery rate (Benjamini and Hochberg); NaN for more than two classes.
     alike: Columns that can stand for it.
@@ -46,6 +47,7 @@ class StableColumn:
     coincident: int
     frequency: float
     chance: float
+    permuted: float
     adjusted_p: float
     kept: bool
     alike: tuple[str, ...]
@@ -77,8 +79,10 @@ class WideFindings(ReportFindings):
     null_sd: Of a random classifier around 0.5; NaN unless there are two classes.
     stability: The index with both ends of its interval.
     expected_false: Bounds by name, and the mean with permuted targets.
-    observed_coincidences, expected_coincidences: Columns common to both halves, as counted and by
-        chance.
+    observed_coincidences, expected_coincidences, permuted_coincidences: Columns common to both
+        halves, as counted, at random, and with permuted targets.
+    screened: Columns that are not kept though a regression on each alone names them, at a false
+        discovery rate of 5 percent; the strongest first.
     hit_rate, n_flipped: Of rows flipped on purpose, the share that is found; NaN if not tried.
     """
 
@@ -91,6 +95,7 @@ class WideFindings(ReportFindings):
     threshold: float
     columns: tuple[StableColumn, ...]
     n_kept: int
+    screened: tuple[str, ...]
     sizes: tuple[SizeFinding, ...]
     area: float
     area_sd: float
@@ -99,6 +104,7 @@ class WideFindings(ReportFindings):
     expected_false: tuple[tuple[str, float], ...]
     observed_coincidences: float
     expected_coincidences: float
+    permuted_coincidences: float
     suspects: tuple[SuspectRow, ...]
     hit_rate: float
     n_flipped: int

@@ -76,7 +76,8 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     An evolutionary search over which basis functions are in a model and how strongly each is held
     back [1]_. It keeps every solution that no other beats in true positive rate, false positive
     rate and complexity at once; all thresholds of a model are swept at once. With three classes
-    or more, the rate of each class is an objective.
+    or more, the rate of each class is an objective. For the front of AUC against complexity over
+    the columns of a wide table there is `parsimon.features.AucFrontSelector`.
 
     `predict` uses the solution that `choose` picks; `select` returns any other as an ordinary
     fitted `RVC`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._checks import shorten
-from parsimon._typing import Indices
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
 from parsimon.report import Readable
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 WIDE = 10
 _SHOWN = 20
 _MOST_CLASSES = 10
+# False discovery rate up to which the regression screen names a column.
+_SCREEN = 0.05
 _CAPTIONS = {
     "totals": ("total", "Fits that select each column, of both halves of all splits."),
     "coincidences": ("coincident", "Splits in which both halves select a column."),
-    "models": ("models", "AUC of each fit on its own and on the other half, and of guessing."),
-    "null": ("null", "AUC on the other half, beside that of random classifiers."),
+    "areas": ("models", "{} of each fit on its own and on the other half, and of guessing."),
+    "null": ("null", "{} on the other half, beside that of random classifiers."),
 }
 
 
@@ -119,20 +121,16 @@ def select_features(
         skipped=(),
         cells=frame.to_csv(index=False),
     )
-    columns = tuple(map(str, used.X.columns))
+    columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
     return WideAnalysis(
         WideFindings(
             table=_table_findings(used, name, target, fixed, selector),
             n_splits=n_splits,
             threshold=selector.threshold,
-            columns=_columns(selector, used, columns),
+            columns=_columns(selector, columns, rates),
+            screened=_screened(selector, columns, rates),
             n_kept=int(np.sum(selector.frequencies_ >= selector.threshold)),
-            sizes=tuple(
-                SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
-                for area, size, stability in sorted(
-                    selector.front_.values.tolist(), key=lambda row: row[1]
-                )
-            ),
+            sizes=_sizes(selector),
             area=float(selector.test_auc_.mean()),
             area_sd=float(selector.test_auc_.std()),
             null_sd=selector.null_sd_,
@@ -144,6 +142,7 @@ def select_features(
             expected_false=tuple(selector.expected_false_.items()),
             observed_coincidences=selector.chance_.observed_coincidences,
             expected_coincidences=selector.chance_.expected_coincidences,
+            permuted_coincidences=selector.chance_.permuted_coincidences,
             suspects=_suspects(noise, used),
             hit_rate=float("nan") if noise is None else float(noise.hit_rate[-1]),
             n_flipped=0 if noise is None else int(noise.flips[-1]),
@@ -245,17 +244,37 @@ def _table_findings(
     )
 
 
+def _screen_rates(selector: StableSelector, used: _Used) -> Array:
+    """Return the false discovery rate of a regression on each column; NaN for several classes."""
+    if used.is_classes and len(np.unique(used.y)) > 2:
+        return np.full(used.X.shape[1], np.nan)
+    given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
+    found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
+    return found.benjamini_hochberg
+
+
+def _screened(selector: StableSelector, names: Sequence[str], rates: Array) -> tuple[str, ...]:
+    """Return what the screen names and the selector does not keep, the strongest first."""
+    kept = selector.get_support()
+    order = np.argsort(rates, kind="stable")
+    return tuple(names[k] for k in order if rates[k] <= _SCREEN and not kept[k])
+
+
+def _sizes(selector: StableSelector) -> tuple[SizeFinding, ...]:
+    rows = sorted(selector.front_.values.tolist(), key=lambda row: row[1])
+    return tuple(
+        SizeFinding(n_columns=int(size), area=float(area), stability=float(stability))
+        for area, size, stability in rows
+    )
+
+
 def _columns(
-    selector: StableSelector, used: _Used, names: Sequence[str]
+    selector: StableSelector, names: Sequence[str], rates: Array
 ) -> tuple[StableColumn, ...]:
     kept = np.flatnonzero(selector.frequencies_ >= selector.threshold)
     shown = selector.ranking_[: max(_SHOWN, len(kept))]
     shown = shown[selector.totals_[shown] > 0]
-    rates = np.full(len(names), np.nan)
-    if not used.is_classes or len(np.unique(used.y)) == 2:
-        given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
-        found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
-        rates = found.benjamini_hochberg
+    permuted = selector.chance_.permuted_p_value
     alike = {group.representative: group.members[1:] for group in selector.groups_}
     return tuple(
         StableColumn(
@@ -264,6 +283,7 @@ def _columns(
             coincident=int(selector.coincidences_[k]),
             frequency=float(selector.frequencies_[k]),
             chance=float(selector.chance_.total_p_value[k]),
+            permuted=float("nan") if permuted is None else float(permuted[k]),
             adjusted_p=float(rates[k]),
             kept=bool(k in kept),
             alike=tuple(names[one] for one in alike.get(int(k), ())),
@@ -301,6 +321,7 @@ def _pictures(selector: StableSelector) -> tuple[Picture, ...]:
     for name, (kind, caption) in _CAPTIONS.items():
         if name == "null" and np.isnan(selector.null_sd_):
             continue
+        caption = caption.format(selector.measure_[0].upper() + selector.measure_[1:])
         axes = selector.plot(kind)  # type: ignore[arg-type]
         figure: Any = axes.figure
         text = svg(figure, salt=name, title=caption)

@@ -134,7 +134,8 @@ def _treatments(findings: WideFindings) -> tuple[str, ...]:
     if table.n_filled:
         said.append(f"{count(table.n_filled, 'empty cell')} got the median of the column.")
     if table.n_without_target:
-        said.append(f"{count(table.n_without_target, 'row')} without a target were left out.")
+        were = "was" if table.n_without_target == 1 else "were"
+        said.append(f"{count(table.n_without_target, 'row')} without a target {were} left out.")
     if table.left_out:
         names = [clean(name) for name in table.left_out[:_NAMED]]
         rest = len(table.left_out) - len(names)
@@ -164,7 +165,11 @@ def _columns(findings: WideFindings) -> Section:
         Heading("Column"),
         Heading("Fits", numeric=True, help="Fits to halves that select it."),
         Heading("Both halves", numeric=True, help="Splits in which both halves select it."),
-        Heading("By chance", numeric=True, help="Probability of so many fits at random."),
+        Heading(
+            "Permuted",
+            numeric=True,
+            help="Share of columns that so many fits select when the target is permuted.",
+        ),
         Heading("Screen", numeric=True, help="False discovery rate of a regression on it alone."),
         Heading("Can be replaced by"),
     )
@@ -183,12 +188,31 @@ def _columns(findings: WideFindings) -> Section:
             paragraph(
                 f"The two halves of a split share {findings.observed_coincidences:.1f} columns on "
                 f"average; random selections of the same sizes would share "
-                f"{findings.expected_coincidences:.2g}. Fits of different splits share rows, so "
+                f"{findings.expected_coincidences:.2g}, and with a permuted target they share "
+                f"{findings.permuted_coincidences:.2g}. Fits of different splits share rows, so "
                 "that a column which tells the target in these rows by luck comes back too: the "
                 "permuted target is the stricter yardstick."
             ),
             table,
+            *_screened(findings),
             *_figures(findings, "totals", "coincidences"),
+        ),
+    )
+
+
+def _screened(findings: WideFindings) -> tuple[Block, ...]:
+    """Return which other columns a regression on each alone would name."""
+    names = [clean(name) for name in findings.screened[:_NAMED]]
+    if not names:
+        return ()
+    rest = len(findings.screened) - len(names)
+    named = count(len(findings.screened), "more column")
+    return (
+        paragraph(
+            f"A regression on each column alone names {named} at a false discovery rate of 5 %: "
+            + (f"{', '.join(names)} and {rest:,} more. " if rest else f"{joined(names)}. ")
+            + "Their effect may be real, but is small beside the scatter that is typical of all "
+            "columns, or others tell the same and leave them no place."
         ),
     )
 
@@ -201,7 +225,7 @@ def _row(one: StableColumn) -> tuple[Cell, ...]:
         Cell(clean(one.name), strong=one.kept),
         Cell(f"{one.total:,}", order=one.total),
         Cell(f"{one.coincident:,}", order=one.coincident),
-        Cell("< 1e-12" if one.chance < 1e-12 else f"{one.chance:.2g}", order=one.chance),
+        Cell(f"{one.permuted:.2g}", order=one.permuted),
         Cell(screen, order=one.adjusted_p),
         Cell(", ".join(alike) + (f" and {rest} more" if rest > 0 else "")),
     )
@@ -235,7 +259,7 @@ def _models(findings: WideFindings) -> Section:
                 "fitting."
             ),
             table,
-            *_figures(findings, "models", "null"),
+            *_figures(findings, "areas", "null"),
         ),
     )
 
