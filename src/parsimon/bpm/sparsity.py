@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 
 from parsimon._parallel import Workers
 from parsimon.bpm.gamma_ep import AlphaRows, RowRule, SupportRows
@@ -83,6 +82,9 @@ def sparsity_front(
 
 def _measured(model: Any, X: Any, y: Any, cv: Any, groups: Any) -> tuple[float, int, Any]:
     """Return a rule's error on rows left out, the rows that it keeps of all, and that fit."""
+    # Streams, which need little memory, leave it out.
+    from sklearn.model_selection import cross_val_score
+
     scores = cross_val_score(model, X, y, cv=cv, groups=groups, error_score="raise")
     fitted = model.fit(X, y)
     n_kept = len(getattr(fitted, "support_", np.asarray(y)))
