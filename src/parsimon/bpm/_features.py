@@ -116,7 +116,13 @@ class KernelFeatures:
     def of(cls, kernel: Kernel, standard: Standard, X: Array) -> tuple["KernelFeatures", DesignAt]:
         """Return the features of a kernel in standard units, and their design at the rows."""
         rows = standard.rows(X)
-        diagonal = kernel.diagonal(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            diagonal = kernel.diagonal(rows)
+        if not np.isfinite(diagonal).all():
+            raise InvalidInputError(
+                f"The kernel of row {int(np.argmin(np.isfinite(diagonal)))} with itself is not "
+                "finite; give columns in larger units, or standardise=True."
+            )
         low = pivoted_cholesky(
             lambda some, columns: kernel.gram(rows[some], rows[columns]),
             diagonal,
@@ -152,6 +158,14 @@ class GramFeatures:
     @classmethod
     def of(cls, gram: Array, used: Indices) -> tuple["GramFeatures", DesignAt]:
         """Return features from similarities of all training rows, and the design at some."""
+        size = float(np.abs(gram).max(initial=0.0))
+        if gram.shape[0] != gram.shape[1] or not np.allclose(
+            gram, gram.T, rtol=0, atol=1e-8 * size
+        ):
+            raise InvalidInputError(
+                'kernel="precomputed" takes the square, symmetric matrix of the similarities of '
+                f"the training rows, got shape {gram.shape} and rows that differ from columns."
+            )
         diagonal = np.diagonal(gram)[used]
         low = pivoted_cholesky(
             lambda some, columns: gram[np.ix_(used[some], used[columns])],
@@ -159,11 +173,29 @@ class GramFeatures:
             tol=LEFT_OUT * float(np.mean(diagonal)),
             max_rank=MOST_CENTRES,
         )
+        _refuse_indefinite(gram, used, low)
         return cls(used[low.pivots], _root(low), float(np.mean(diagonal))), _design(low)
 
     def at(self, X: Array) -> DesignAt:
         """Return the design from similarities with all training rows, shape (m, n)."""
         return _at_centres(X[:, self.pivots], self.root, np.full(len(X), self.own))
+
+
+def _refuse_indefinite(gram: Array, used: Indices, low: PivotedCholesky) -> None:
+    """Refuse a matrix of which the centres leave out what no covariance could be.
+
+    Looked at for `COMPARED_ROWS` rows: of a positive semi-definite rest no entry is greater than
+    the root of the product of its two diagonal entries.
+    """
+    some = np.linspace(0, len(used) - 1, min(len(used), COMPARED_ROWS)).round().astype(np.intp)
+    rest = gram[np.ix_(used[some], used[some])] - low.factor[some] @ low.factor[some].T
+    own = np.sqrt(np.maximum(low.residual[some], 0.0))
+    most = np.outer(own, own) + 1e-4 * float(np.abs(gram).max(initial=0.0))
+    if (np.abs(rest) > most).any():
+        raise InvalidInputError(
+            "The matrix of similarities is not positive semi-definite; a Bayes point machine needs "
+            "one that is, so shift its diagonal or take another kernel."
+        )
 
 
 Features: TypeAlias = LinearFeatures | KernelFeatures | GramFeatures

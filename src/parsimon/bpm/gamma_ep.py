@@ -10,10 +10,9 @@ weights, `kernel_gamma_ep` one of latent values; at gamma = -1 they agree. `Alph
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from parsimon._checks import check_count, check_positive, finite_matrix
 from parsimon._compiled import compiled
@@ -279,42 +278,6 @@ class SupportRows:
 
 
 RowRule: TypeAlias = AlphaRows | SupportRows
-_NAMED_RULES: dict[str, RowRule] = {"alpha": AlphaRows(), "support": SupportRows()}
-
-
-def row_rule(spec: Any, inference: str = "ep") -> RowRule:
-    """Return the rule that a name or a rule means, refused where rows come one by one."""
-    if inference == "adf":
-        raise InvalidInputError('sparsify needs all rows at once; leave out inference="adf".')
-    if isinstance(spec, AlphaRows | SupportRows):
-        return spec
-    if isinstance(spec, str) and spec in _NAMED_RULES:
-        return _NAMED_RULES[spec]
-    raise InvalidInputError(
-        f'sparsify must be None, "alpha", "support", AlphaRows(...) or SupportRows(...), '
-        f"got {spec!r}."
-    )
-
-
-class FewRows(BaseEstimator):
-    """The option `sparsify` of a classifier, which is no attribute while it is None.
-
-    scikit-learn takes an attribute of that name for the method of its own linear models.
-    """
-
-    inference: str
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the options by name, `sparsify` among them."""
-        whole = object.__new__(type(self))
-        whole.__dict__.update({"sparsify": None} | vars(self))
-        params: dict[str, Any] = BaseEstimator.get_params(whole, deep)
-        return params
-
-    def rule_for_rows(self) -> RowRule | None:
-        """Return which rows are kept; None keeps all."""
-        spec = getattr(self, "sparsify", None)
-        return None if spec is None else row_rule(spec, self.inference)
 
 
 def _with_both_classes(kept: Mask, push: Array, y: Array) -> Mask:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from parsimon._parallel import Workers
+from parsimon.bpm._options import FewRows
 from parsimon.bpm.gamma_ep import AlphaRows, RowRule, SupportRows
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
@@ -66,7 +67,7 @@ def sparsity_front(
     >>> len(few.support_) < 100
     True
     """
-    if "sparsify" not in getattr(model, "get_params", dict)():
+    if not isinstance(model, FewRows):
         raise InvalidInputError(
             f"model must be a BayesPointClassifier, got {type(model).__name__}."
         )
