@@ -35,6 +35,8 @@ NARROW, WIDE = 0.1, 8.0
 # Of the mean prior variance, that the centres may leave out; and how many centres there may be.
 LEFT_OUT = 1e-6
 MOST_CENTRES = 500
+# Of the greatest eigenvalue, that the least may be below zero by rounding of similarities.
+ROUNDED = 0.05
 
 
 class Standard(NamedTuple):
@@ -166,6 +168,7 @@ class GramFeatures:
                 'kernel="precomputed" takes the square, symmetric matrix of the similarities of '
                 f"the training rows, got shape {gram.shape} and rows that differ from columns."
             )
+        _refuse_indefinite(gram)
         diagonal = np.diagonal(gram)[used]
         low = pivoted_cholesky(
             lambda some, columns: gram[np.ix_(used[some], used[columns])],
@@ -173,7 +176,6 @@ class GramFeatures:
             tol=LEFT_OUT * float(np.mean(diagonal)),
             max_rank=MOST_CENTRES,
         )
-        _refuse_indefinite(gram, used, low)
         return cls(used[low.pivots], _root(low), float(np.mean(diagonal))), _design(low)
 
     def at(self, X: Array) -> DesignAt:
@@ -181,20 +183,15 @@ class GramFeatures:
         return _at_centres(X[:, self.pivots], self.root, np.full(len(X), self.own))
 
 
-def _refuse_indefinite(gram: Array, used: Indices, low: PivotedCholesky) -> None:
-    """Refuse a matrix of which the centres leave out what no covariance could be.
-
-    Looked at for `COMPARED_ROWS` rows: of a positive semi-definite rest no entry is greater than
-    the root of the product of its two diagonal entries.
-    """
-    some = np.linspace(0, len(used) - 1, min(len(used), COMPARED_ROWS)).round().astype(np.intp)
-    rest = gram[np.ix_(used[some], used[some])] - low.factor[some] @ low.factor[some].T
-    own = np.sqrt(np.maximum(low.residual[some], 0.0))
-    most = np.outer(own, own) + 1e-4 * float(np.abs(gram).max(initial=0.0))
-    if (np.abs(rest) > most).any():
+def _refuse_indefinite(gram: Array) -> None:
+    """Refuse similarities that are no covariance, by those of at most `COMPARED_ROWS` rows."""
+    n = len(gram)
+    some = np.linspace(0, n - 1, min(n, COMPARED_ROWS)).round().astype(np.intp)
+    values = np.linalg.eigvalsh(gram[np.ix_(some, some)])
+    if values[0] < -ROUNDED * max(float(values[-1]), 0.0):
         raise InvalidInputError(
-            "The matrix of similarities is not positive semi-definite; a Bayes point machine needs "
-            "one that is, so shift its diagonal or take another kernel."
+            f"The matrix of similarities has an eigenvalue of {values[0]:.3g} beside "
+            f"{values[-1]:.3g}; a Bayes point machine needs one that is positive semi-definite."
         )
 
 
