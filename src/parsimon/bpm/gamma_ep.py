@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from parsimon._checks import check_count, check_positive, finite_matrix
 from parsimon._compiled import compiled
@@ -23,6 +24,8 @@ from parsimon.linalg import jittered_cholesky
 
 # Where latent means have gone beyond this, the passes have left every sensible posterior.
 _FAR = 1e6
+# Changes of rank one that are made together.
+_WAITING = 32
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
 
@@ -181,7 +184,7 @@ def kernel_gamma_ep(
         change = _latent_pass(covariance, mean, sites, logs, gamma)
         root = np.sqrt(sites[0])
         lower = jittered_cholesky(np.eye(len(root)) + gram * np.outer(root, root)).lower
-        half = np.linalg.solve(lower, root[:, None] * gram)
+        half = solve_triangular(lower, root[:, None] * gram, lower=True)
         covariance = gram - half.T @ half
         n_passes, converged = n_passes + 1, change < tol
     shift = sites[1] * sites[0] - gamma * sites[2]
@@ -396,13 +399,20 @@ def _weights_pass(
 
 @compiled
 def _latent_pass(covariance: Array, mean: Array, sites: Array, logs: Array, gamma: float) -> float:
-    """Do what `_weights_pass` does with latent values, whose noise is in their covariance."""
+    """Do what `_weights_pass` does with latent values, whose noise is in their covariance.
+
+    Changes of rank one wait in `columns` until there are enough for one product of matrices; the
+    covariance is to be made anew after the pass.
+    """
     precisions, latents, alphas, cavity_means, cavity_variances = sites
     shift = latents * precisions - gamma * alphas
     mean[:] = covariance @ shift
-    largest = 0.0
+    columns, shrinks = np.empty((_WAITING, len(mean))), np.empty(_WAITING)
+    waiting, largest = 0, 0.0
     for row in range(len(mean)):
-        column = covariance[:, row].copy()
+        column = covariance[row].copy()
+        if waiting:
+            column -= (shrinks[:waiting] * columns[:waiting, row]) @ columns[:waiting]
         rest = 1.0 - precisions[row] * column[row]
         if rest < 1e-10:
             continue
@@ -414,12 +424,19 @@ def _latent_pass(covariance: Array, mean: Array, sites: Array, logs: Array, gamm
         alpha = _hazard(hole / root) / root
         after = hole + spread * alpha
         fresh = alpha * after / (spread * max(1.0 - alpha * after, 1e-12))
-        more = fresh - precisions[row]
-        covariance -= np.outer(column * (more / (1.0 + more * column[row])), column)
+        more, push = fresh - precisions[row], after * fresh - gamma * alpha
+        shrink = more / (1.0 + more * column[row])
+        # What covariance @ shift becomes: both change by their own row only.
+        moved = (push - shift[row]) * (1.0 - shrink * column[row]) - shrink * mean[row]
+        mean += moved * column
+        shift[row] = push
+        columns[waiting], shrinks[waiting] = column, shrink
+        waiting += 1
+        if waiting == _WAITING:
+            covariance -= columns.T @ (shrinks.reshape(-1, 1) * columns)
+            waiting = 0
         largest = max(largest, abs(after - latents[row]), abs(more) * spread)
         precisions[row], latents[row], alphas[row] = fresh, after, alpha
         cavity_means[row], cavity_variances[row] = hole, spread
         logs[row] = _log_normal(hole / root)
-        shift[row] = after * fresh - gamma * alpha
-        mean[:] = covariance @ shift
     return largest
