@@ -172,6 +172,7 @@ def rows(results: Mapping[LinearJob, Mapping[str, Any]]) -> list[Row]:
         for model, cell in printed.items():
             for form in (LITERAL, CORRECTED):
                 made += _cell_rows(name, model, form, _figures(cells, model, form), cell)
+        made += [_one_setting_row(name, model, cells) for model in (C_SVM, NU_SVM)]
         made.append(_evidence_row(name, [cell["evidences"] for cell in cells]))
     return made
 
@@ -205,6 +206,25 @@ def _cell_rows(
             note=f"sd {deviation:.1f}, printed {printed[1].deviation}",
         ),
     ]
+
+
+def _one_setting_row(name: str, model: str, cells: Sequence[Mapping[str, Any]]) -> Row:
+    """Return the support vectors at that one setting which comes nearest to the printed number."""
+    found = np.array([[one[-1] for one in cell[model]] for cell in cells])
+    errors, sizes = found.mean(axis=0).T
+    printed = LINEAR[name][model][1]
+    place = int(np.argmin(np.abs(sizes - printed.mean)))
+    ddof = min(1, len(cells) - 1)
+    own = _figures(cells, model, CORRECTED)[:, 1]
+    setting = f"C = {COSTS[place]:g}" if model == C_SVM else f"nu = {NUS[place]:g}"
+    return Row(
+        f"Section 0, {name}, {model} at {setting} for all splits",
+        "support vectors; printed",
+        float(sizes[place]),
+        printed.mean,
+        note=f"sd {found[:, place, 1].std(ddof=ddof):.1f}, printed {printed.deviation}; if each "
+        f"split chooses its own {own.std(ddof=ddof):.1f}; error {errors[place]:.3f}",
+    )
 
 
 def _evidence_row(name: str, counts: Sequence[Mapping[str, int]]) -> Row:
