@@ -233,7 +233,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         classes : array-like, optional
             All classes; needed at the first call unless its labels show them all.
         sample_weight : array-like of shape (m,), optional
-            How many times each row counts, one after another; above 1,000 in as many parts.
+            How many times each row counts, one after another; above 1,000 in as many parts. Units
+            are taken anew by the number of rows, whatever their weights.
 
         Returns
         -------
