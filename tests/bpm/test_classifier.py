@@ -366,6 +366,19 @@ def test_arrays_are_checked(function):
         function(square, np.ones(3), noise_sd=-1.0)
 
 
+@pytest.mark.parametrize("variance", [np.ones(2), -np.ones(3)])
+def test_prior_variances_are_positive_and_one_for_each_column(variance):
+    with pytest.raises(InvalidInputError, match="3 positive numbers"):
+        gamma_ep(np.eye(3), np.ones(3), prior_variance=variance)
+
+
+def test_rows_that_no_step_explains_do_not_converge():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    found = gamma_ep(rows, np.where(rng.random(60) > 0.5, 1.0, -1.0), noise_sd=0.0)
+    assert not found.converged or np.isfinite(found.mean).all()
+
+
 def test_bounds_hold_of_a_prior_that_is_fixed_and_count_every_row():
     rows = np.random.default_rng(0).normal(size=(400, 2))
     again = np.concatenate([rows, rows])

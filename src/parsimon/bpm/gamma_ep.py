@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from parsimon._checks import check_count, check_positive, finite_matrix
+from parsimon._checks import check_count, check_positive, finite_matrix, finite_vector
 from parsimon._compiled import compiled
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
@@ -119,7 +119,13 @@ def gamma_ep(
     if len(design) != len(signs):
         raise InvalidInputError(f"There are {len(design)} rows of design but {len(signs)} labels.")
     design = np.ascontiguousarray(signs[:, None] * design)
-    prior = np.ones(design.shape[1]) if prior_variance is None else np.asarray(prior_variance)
+    prior = np.ones(design.shape[1])
+    if prior_variance is not None:
+        prior = finite_vector(prior_variance, "prior_variance")
+        if prior.shape != (design.shape[1],) or not (prior > 0).all():
+            raise InvalidInputError(
+                f"prior_variance must be {design.shape[1]} positive numbers, one for each column."
+            )
     sites = np.zeros((5, len(signs)))
     mean, covariance = np.zeros(design.shape[1]), np.diag(prior.astype(np.float64))
     logs = np.zeros(len(signs))
@@ -318,12 +324,14 @@ def _posterior(
     """
     gamma, noise = options
     precision, latent, alpha, cavity_mean, cavity_variance = sites
-    shift = latent * precision - gamma * alpha
-    spread = cavity_variance - noise
-    push = alpha * (spread * precision - gamma)
-    stretch = 1.0 + spread * precision
-    own = (alpha * spread - latent) * (push + shift) / 2 - push**2 * spread / (2 * stretch)
-    log_evidence = inner + float(np.sum(logs + 0.5 * np.log(stretch) + own))
+    # Rows that no step explains push for ever, and their evidence is no number.
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = latent * precision - gamma * alpha
+        spread = cavity_variance - noise
+        push = alpha * (spread * precision - gamma)
+        stretch = 1.0 + spread * precision
+        own = (alpha * spread - latent) * (push + shift) / 2 - push**2 * spread / (2 * stretch)
+        log_evidence = inner + float(np.sum(logs + 0.5 * np.log(stretch) + own))
     return GammaPosterior(
         mean,
         covariance,
