@@ -376,7 +376,9 @@ def test_rows_that_no_step_explains_do_not_converge():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 2))
     found = gamma_ep(rows, np.where(rng.random(60) > 0.5, 1.0, -1.0), noise_sd=0.0)
-    assert not found.converged or np.isfinite(found.mean).all()
+    assert not found.converged
+    assert np.isfinite(found.mean).all()
+    assert np.isfinite(found.covariance).all()
 
 
 def test_bounds_hold_of_a_prior_that_is_fixed_and_count_every_row():

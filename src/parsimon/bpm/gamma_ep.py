@@ -130,13 +130,21 @@ def gamma_ep(
     mean, covariance = np.zeros(design.shape[1]), np.diag(prior.astype(np.float64))
     logs = np.zeros(len(signs))
     n_passes, converged = 0, False
+    precision: Array = np.diag(1.0 / prior)
     while n_passes < max_passes and not converged and np.abs(mean).max() < _FAR:
+        before = mean.copy(), sites.copy(), logs.copy()
         change = _weights_pass(design, mean, covariance, sites, logs, gamma, noise)
         # Thousands of changes of rank one leave rounding behind.
-        precision = (design * sites[0][:, None]).T @ design
-        precision[np.diag_indices_from(precision)] += 1.0 / prior
+        with np.errstate(over="ignore", invalid="ignore"):
+            fresh = (design * sites[0][:, None]).T @ design
+        if not (np.isfinite(fresh).all() and np.isfinite(mean).all()):
+            # Rows that no step explains push for ever.
+            mean, sites, logs = before
+            break
+        precision = fresh + np.diag(1.0 / prior)
         covariance = np.linalg.inv(precision)
         n_passes, converged = n_passes + 1, change < tol
+    covariance = np.linalg.inv(precision)
     inner = 0.5 * float(mean @ precision @ mean)
     inner -= 0.5 * (float(np.linalg.slogdet(precision)[1]) + float(np.log(prior).sum()))
     return _posterior(mean, covariance, sites, inner, (gamma, noise), (n_passes, converged), logs)
@@ -324,7 +332,6 @@ def _posterior(
     """
     gamma, noise = options
     precision, latent, alpha, cavity_mean, cavity_variance = sites
-    # Rows that no step explains push for ever, and their evidence is no number.
     with np.errstate(over="ignore", invalid="ignore"):
         shift = latent * precision - gamma * alpha
         spread = cavity_variance - noise
