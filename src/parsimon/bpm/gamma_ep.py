@@ -127,10 +127,11 @@ def gamma_ep(
                 f"prior_variance must be {design.shape[1]} positive numbers, one for each column."
             )
     sites = np.zeros((5, len(signs)))
-    mean, covariance = np.zeros(design.shape[1]), np.diag(prior.astype(np.float64))
+    mean = np.zeros(design.shape[1])
+    covariance: Any = np.diag(prior)
     logs = np.zeros(len(signs))
     n_passes, converged = 0, False
-    precision: Array = np.diag(1.0 / prior)
+    precision: Any = np.diag(1.0 / prior)
     while n_passes < max_passes and not converged and np.abs(mean).max() < _FAR:
         before = mean.copy(), sites.copy(), logs.copy()
         change = _weights_pass(design, mean, covariance, sites, logs, gamma, noise)
