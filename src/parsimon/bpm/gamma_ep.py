@@ -10,7 +10,7 @@ weights, `kernel_gamma_ep` one of latent values; at gamma = -1 they agree. `Alph
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import solve_triangular
