@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
-from parsimon._parallel import on_cluster
+from parsimon._parallel import Workers, on_cluster
 from parsimon.cli import main
 from parsimon.evaluation import honest_score
 from parsimon.exceptions import InvalidInputError
@@ -80,6 +80,12 @@ def test_a_cluster_gives_the_bits_of_one_process(cluster: Any, rows: Any, work: 
         there = work(*rows, n_jobs=-1)
     for ours, theirs in zip(here, there, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_calls_of_one_process_share_out_nothing_to_a_cluster(cluster: Any) -> None:
+    with on_cluster(cluster.scheduler_address), Workers(1) as workers:
+        assert joblib.effective_n_jobs(-1) == 2
+        assert list(workers.map(joblib.effective_n_jobs, [(-1,), (None,)])) == [1, 1]
 
 
 @contextlib.contextmanager

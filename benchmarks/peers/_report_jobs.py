@@ -14,7 +14,7 @@ import numpy as np
 from parsimon.datasets import load
 from parsimon.report.findings import ModelComparison
 from parsimon.statistician.asked_table import read_question
-from parsimon.statistician.comparison import compared, run_contenders, with_lead
+from parsimon.statistician.comparison import compared
 from parsimon.statistician.families.contenders import (
     FAMILIES,
     KERNEL_SEARCH,
@@ -22,6 +22,7 @@ from parsimon.statistician.families.contenders import (
     chosen_contenders,
 )
 from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.fold_answers import run_contenders, with_lead
 from parsimon.statistician.question import plan_folds, run_searches
 
 SVC, EBM = "tuned SVC", "EBM"

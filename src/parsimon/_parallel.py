@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -74,13 +75,35 @@ class Workers:
         """Yield the results; calls that would begin after the deadline are not made."""
         timely = (call for call in calls if deadline is None or time.monotonic() < deadline)
         if self._parallel is None:
-            yield from (function(*call) for call in timely)
+            yield from (_in_worker(function, call) for call in timely)
             return
         from joblib import delayed
 
         # A call is one tuple, which Dask sends whole: what it spreads by itself is lost with the
         # worker that holds it.
         yield from self._parallel(delayed(_in_worker)(function, call) for call in timely)
+
+
+@contextmanager
+def early_workers(n_jobs: int | None, module: str) -> Iterator[None]:
+    """Let the workers of this machine start and import a module while this process goes on."""
+    count = n_workers(n_jobs)
+    if count == 1:
+        yield
+        return
+    from joblib import delayed
+
+    begun = _runner({"n_jobs": count, "return_as": "generator"})(
+        delayed(_import)(module) for _ in range(count)
+    )
+    try:
+        yield
+    finally:
+        list(begun)
+
+
+def _import(module: str) -> None:
+    import_module(module)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -105,7 +128,10 @@ def _runner(options: dict[str, Any]) -> Any:
 
 
 def _in_worker(function: Callable[..., T], call: tuple[Any, ...]) -> T:
-    """Make a call; what it would share out in its turn (Dask would) stays in this process."""
+    """Make a call; what it would share out in its turn (Dask would) stays in this process.
+
+    Threads that add up a forest's trees as they come would change the last digits.
+    """
     from joblib import parallel_config
 
     with one_thread(), parallel_config(backend="sequential"):

@@ -346,7 +346,7 @@ def test_a_resumed_report_has_the_same_bytes(folder, monkeypatch):
         stopped = CliRunner().invoke(main, resumed)
     assert stopped.exit_code == 130
     assert "the same command goes on from here" in stopped.stderr
-    assert {path.name for path in Path("resumed.resume").iterdir()} >= {"compare_0.done"}
+    assert {path.name for path in Path("resumed.resume").iterdir()} >= {"compare_0_0.done"}
     assert CliRunner().invoke(main, resumed).exit_code == 0
     assert not Path("resumed.resume").exists()
     assert Path("resumed.json").read_bytes() == Path("whole.json").read_bytes()

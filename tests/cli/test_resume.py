@@ -45,7 +45,7 @@ def _killed_when(run: "subprocess.Popen[str]", file: Path) -> bool:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a kill that cannot be caught")
 def test_a_killed_report_goes_on_to_the_same_bytes(table: Path) -> None:
     folder = table.with_name("resumed.resume")
-    for done in ("search_-1_0.done", "search_0_0.done", "compare_0.done"):
+    for done in ("search_-1_0.done", "search_0_0.done", "compare_0_0.done"):
         assert _killed_when(_start(table, "resumed", "--resume"), folder / done)
         assert not table.with_name("resumed.html").exists()
     (folder / "search_1_0.done").write_bytes(b"half a file")

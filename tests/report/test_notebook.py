@@ -70,6 +70,20 @@ def test_tables_are_data_frames(findings: Findings) -> None:
     assert "models" not in tables or tables["models"]["recommended"].sum() == 1
 
 
+def test_a_category_is_one_row_of_the_variables(findings: Findings) -> None:
+    first, second, *_ = findings.studies[0].variables
+    town = [
+        replace(first.variable, name=f"town = {name}", column="town") for name in ("Ulm", "Kiel")
+    ]
+    levels = (
+        replace(first, variable=town[0], in_model=False),
+        replace(second, variable=town[1], in_model=True),
+    )
+    study = replace(findings.studies[0], variables=levels)
+    (row,) = findings_tables(replace(findings, studies=(study,)))["variables"].to_dict("records")
+    assert (row["variable"], row["level"], row["in_model"]) == ("town", "Ulm", True)
+
+
 def test_figures_are_found_by_name(findings: Findings) -> None:
     shown = _Shown(findings)
     assert [shown.figure(name).name for name in shown.figures] == list(shown.figures)

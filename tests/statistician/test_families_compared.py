@@ -15,12 +15,7 @@ from sklearn.svm import LinearSVC
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.sections import write
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
-from parsimon.statistician.comparison import (
-    FoldAnswers,
-    Told,
-    compared,
-    run_contenders,
-)
+from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Question
 from parsimon.statistician.families.contenders import (
     FAMILIES,
@@ -29,6 +24,7 @@ from parsimon.statistician.families.contenders import (
     as_families,
     chosen_contenders,
 )
+from parsimon.statistician.fold_answers import FoldAnswers, Told, run_contenders
 from parsimon.statistician.question import plan_folds
 
 CHEAP = {"families": "none", "n_jobs": 1, "outer": 3}

@@ -44,6 +44,11 @@ def number():
     return found("number")
 
 
+@pytest.fixture(scope="module")
+def three():
+    return found("three")
+
+
 def test_the_errors_are_those_of_the_comparison(two):
     chosen = two.comparison.recommended
     told = two.findings.recommended
@@ -101,8 +106,7 @@ def test_a_number_is_explained_in_its_unit(number):
     assert "variance left" not in page.lower()
 
 
-def test_several_classes_have_one_joint_answer():
-    three = found("three")
+def test_several_classes_have_one_joint_answer(three):
     told, chosen = three.findings.recommended, three.comparison.recommended
     assert told.joint.error.estimate == pytest.approx(chosen.error.estimate)
     assert len(told.honest) == 3
@@ -110,6 +114,25 @@ def test_several_classes_have_one_joint_answer():
     assert not told.explained
     wrong = sum(map(sum, told.joint.confusion)) - sum(told.joint.confusion[k][k] for k in range(3))
     assert wrong == round(told.joint.error.estimate * 90)
+
+
+def test_rows_of_several_classes_are_taken_apart_by_what_speaks_for_the_class_they_are_called(
+    three,
+):
+    table, told = rows("three"), three.findings.recommended.joint.explained
+    assert {one.role for one in told} <= {"typical", "borderline", "surprising"}
+    assert told
+    model = three.recommended
+    for one in told:
+        row = table.iloc[[one.row - 1]]
+        assert one.called == str(model.predict(row)[0])
+        assert one.label == str(row["y"].iloc[0])
+        assert one.probability == pytest.approx(model.predict_proba(row).max())
+        total = one.level + sum(part.contribution for part in one.parts)
+        assert total == pytest.approx(model.contributions(row).score[0])
+    page = to_markdown(write(three.findings))
+    assert "Bars to the right speak for the class that a row is called" in page
+    assert f"called “{told[0].called}”, with" in page
 
 
 def test_nothing_is_added_where_the_leader_itself_is_the_model_to_use():

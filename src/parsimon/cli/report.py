@@ -27,13 +27,16 @@ from parsimon.cli.running import (
     rivals_option,
     run_options,
     seconds_left,
+    started_early,
     time_option,
 )
-from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
 from parsimon.cli.wide_tables import select_and_report, sent_on
 from parsimon.exceptions import InvalidInputError
 
+# Distinct values of a target that look like classes.
+_CLASSES = 10
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
@@ -132,7 +135,7 @@ def report(
     options = {name: value for name, value in options.items() if name not in TREE_NAMES}
     try:
         source = find_source(table, target)
-        if sent_on(context, source.frame):
+        if _is_sent_on(context, source):
             given = {name: context.params[name] for name in _OF_COLUMNS}
             select_and_report(context, table, target, **given)
             return
@@ -165,6 +168,15 @@ def report(
 
         show_summary(summary_lines(analysis.findings), places)
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")
+
+
+def _is_sent_on(context: click.Context, source: Source) -> bool:
+    """Return whether a table has more columns than rows; workers start while this is found out."""
+    n_classes = 0 if source.target is None else source.frame[source.target].nunique()
+    # A fast report of one question needs no workers.
+    alone = context.params["fast"] and not 2 < n_classes <= _CLASSES
+    with started_early(context.params["cluster"], 1 if alone else context.params["n_jobs"]):
+        return sent_on(context, source.frame)
 
 
 def _check_tree(context: click.Context, tree: str | None) -> None:

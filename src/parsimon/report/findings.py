@@ -330,6 +330,7 @@ class Joint:
     """All classes together: the most probable class of each row, outside the search.
 
     `confusion[i][j]` counts rows of class i that were called j, in the order of `classes`.
+    `explained` are a few rows as the model to use sees them.
     """
 
     classes: tuple[str, ...]
@@ -337,6 +338,7 @@ class Joint:
     baseline_error: Interval
     confusion: tuple[tuple[int, ...], ...]
     source: Literal["outer folds", "leave-one-out"]
+    explained: tuple[RowExplanation, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

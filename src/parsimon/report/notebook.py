@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from parsimon._notebook import block, drawing, sentence, table
+from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import Findings, Picture, ReportFindings
 
 if TYPE_CHECKING:
@@ -90,32 +91,38 @@ def _claim_row(claim: Any) -> dict[str, Any]:
 
 
 def _variable_rows(findings: Findings) -> list[dict[str, Any]]:
-    return [
-        {
-            "positive": study.positive,
-            "variable": one.variable.name,
-            "error": one.model.error,
-            "ratio": one.ratio,
-            "log_bayes_factor": one.log_bayes_factor,
-            "shape": one.shape,
-            "rising": one.rising,
-            "falling": one.falling,
-            "turning": one.turning,
-            "in_model": one.in_model,
-        }
-        for study in findings.studies
-        for one in study.variables
-    ]
+    """Return a row for each column; a category by the level that ranks highest."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for study in findings.studies:
+        for one in study.variables:
+            column, name = one.variable.column, one.variable.name
+            row = {
+                "positive": study.positive,
+                "variable": column,
+                "level": "" if column == name else name.removeprefix(f"{column} = "),
+                "error": one.model.error,
+                "ratio": one.ratio,
+                "log_bayes_factor": one.log_bayes_factor,
+                "shape": one.shape,
+                "rising": one.rising,
+                "falling": one.falling,
+                "turning": one.turning,
+                "in_model": one.in_model,
+            }
+            known = rows.setdefault((study.positive, column), row)
+            known["in_model"] |= one.in_model
+    return list(rows.values())
 
 
 def _front_rows(findings: Findings) -> list[dict[str, Any]]:
+    columns = {one.name: one.column for one in findings.table.variables}
     return [
         {
             "positive": study.positive,
             "size": one.size,
             "error": one.error,
             "standard_error": one.standard_error,
-            "words": one.words,
+            "words": words_by_column(one.words, {name: columns[name] for name in one.variables}),
             "knee": place == study.knee,
             "chosen": place == study.chosen,
         }

@@ -52,6 +52,8 @@ class RowExplanation:
     row, label: As in `RowFinding`.
     role: Why this row: "highest" is the one whose number is predicted highest.
     probability: Of the positive class, or the number, as the model fitted to all rows has it.
+    called: The class that several are told apart by: the most probable one, whose probability and
+        score they are.
     level: What the model says of the row that this one is compared with: a score (below zero: the
         positive class is the less probable), or the number.
     parts: What the columns of this row add to it, the most first.
@@ -65,6 +67,7 @@ class RowExplanation:
     level: float
     parts: tuple[RowPart, ...]
     compared_with: Literal["average", "typical"] = "average"
+    called: str = ""
     picture: str = ""
 
 

@@ -31,7 +31,8 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.analysis import Analysis, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import FoldAnswers, compare_on_folds
+from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.explained_rows import joint_rows
 from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contenders import (
     FAMILIES,
@@ -47,6 +48,7 @@ from parsimon.statistician.families.contenders import (
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
+from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
     FoldResult,
     honest_findings,
@@ -55,7 +57,6 @@ from parsimon.statistician.outer_folds import (
     outside_predictions,
 )
 from parsimon.statistician.prepare import TargetColumn
-from parsimon.statistician.prepare.cells import count_missing
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.study import (
@@ -71,7 +72,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 USUAL_DEPTH, FAST_DEPTH = 4, 2
-# Folds on which a fast report compares plain models, and cells of a table up to which it does.
+# Folds on which a fast report judges kernels and compares plain models, and cells of a table up to
+# which it compares.
 FAST_FOLDS, _FAST_CELLS = 3, 200_000
 # Of a time limit: for findings, figures and files, and for searches where models are compared too.
 _LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.08, 0.6
@@ -155,6 +157,7 @@ class AnalysisOptions:
             base=self.base,
             guide=self.guide,
             choose=self.choose,
+            n_folds=FAST_FOLDS if self.fast else 5,
         )
 
 
@@ -357,13 +360,20 @@ def _with_recommended(
     told: Sequence[FoldAnswers],
     leader: str,
 ) -> Analysis:
-    """Add what is known of the model to use, where it is neither the leader nor guessing."""
-    comparison = analysis.comparison
-    if comparison is None or comparison.recommended.name in (leader, GUESSING.name):
+    """Add what is known of the model to use, unless that is guessing."""
+    comparison, questions = analysis.comparison, [one.question for one in analysis.answers]
+    name = leader if comparison is None else comparison.recommended.name
+    if name == GUESSING.name:
         return analysis
-    model, name = analysis.recommended, comparison.recommended.name
+    if name == leader:
+        known = analysis.findings.joint
+        if known is None:
+            return analysis
+        joint, pictures = joint_rows(known, analysis.recommended, questions[0], folds)
+        return _showing(analysis, pictures, joint=joint)
+    model = analysis.recommended
     measured = folds_as_told(asked.questions, folds, told, name)
-    questions = [answer.question for answer in analysis.answers]
+    joint, pictures = joint_rows(_joint(asked, measured), model, questions[0], measured)
     found = RecommendedModel(
         name=name,
         columns=model.columns,
@@ -373,16 +383,19 @@ def _with_recommended(
             )
             for place, one in enumerate(questions)
         ),
-        joint=_joint(asked, measured),
+        joint=joint,
     )
     outside = outside_predictions(len(questions[0].y), measured)
-    found, pictures = recommended_findings(found, model, questions[0], outside)
-    findings = replace(
-        analysis.findings,
-        recommended=found,
-        pictures=(*analysis.findings.pictures, *pictures),
-    )
-    return replace(analysis, findings=findings, fitted_model=model)
+    found, more = recommended_findings(found, model, questions[0], outside)
+    analysis = _showing(analysis, (*pictures, *more), recommended=found)
+    return replace(analysis, fitted_model=model)
+
+
+def _showing(analysis: Analysis, pictures: Sequence[Picture], **found: Any) -> Analysis:
+    """Return an analysis with further findings and their pictures."""
+    known = analysis.findings
+    findings = replace(known, pictures=(*known.pictures, *pictures), **found)
+    return replace(analysis, findings=findings)
 
 
 def _compared(
@@ -543,31 +556,13 @@ def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
 
 
 def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
-    columns, outcome = asked.columns, asked.outcome
     treatments = [
-        *outcome.treatments,
         *getattr(answer.preparer, "treatments_", ()),
         *getattr(answer.screener, "treatments_", ()),
     ]
     if len(answer.searched) < len(answer.question.y):
         treatments.append(Treatment(kind="rows_sampled", count=len(answer.searched)))
-    classes: tuple[tuple[str, int], ...] = ()
-    if outcome.task == "classification":
-        counts = np.bincount(outcome.values.astype(int), minlength=len(outcome.classes))
-        classes = tuple(zip(outcome.classes, counts.tolist(), strict=True))
-    return TableFindings(
-        name=name,
-        n_rows=len(columns),
-        n_rows_used=int(outcome.kept.sum()),
-        n_columns=columns.shape[1] + 1,
-        n_missing=count_missing(columns),
-        target=asked.target,
-        task=outcome.task,
-        classes=classes,
-        variables=_variables(answer),
-        treatments=tuple(treatments),
-        picture=picture,
-    )
+    return asked.findings(name, _variables(answer), treatments, picture)
 
 
 def _run(

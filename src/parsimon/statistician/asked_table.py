@@ -1,13 +1,16 @@
 """A table as it was read, its target, and what is asked of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon.report.findings import TableFindings, Treatment, Variable
 from parsimon.statistician.families import Question
 from parsimon.statistician.prepare import TargetColumn, read_outcome
+from parsimon.statistician.prepare.cells import count_missing
 from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
 
 if TYPE_CHECKING:
@@ -66,6 +69,33 @@ class ReadTable:
                 seed=np.random.SeedSequence(0),
             )
             for place, y in enumerate(targets)
+        )
+
+    def findings(
+        self,
+        name: str,
+        variables: tuple[Variable, ...],
+        treatments: Sequence[Treatment],
+        picture: str,
+    ) -> TableFindings:
+        """Return what a report says of the table; `treatments` are those of its columns."""
+        outcome = self.outcome
+        classes: tuple[tuple[str, int], ...] = ()
+        if outcome.task == "classification":
+            counts = np.bincount(outcome.values.astype(int), minlength=len(outcome.classes))
+            classes = tuple(zip(outcome.classes, counts.tolist(), strict=True))
+        return TableFindings(
+            name=name,
+            n_rows=len(self.columns),
+            n_rows_used=int(outcome.kept.sum()),
+            n_columns=self.columns.shape[1] + 1,
+            n_missing=count_missing(self.columns),
+            target=self.target,
+            task=outcome.task,
+            classes=classes,
+            variables=variables,
+            treatments=(*outcome.treatments, *treatments),
+            picture=picture,
         )
 
 

@@ -61,8 +61,8 @@ from parsimon.statistician.families.phylo import (
     usual_folds,
 )
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
+from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.prepare.frames import as_frame
-from parsimon.statistician.study import picture_of
 from parsimon.statistician.trait_model import TraitModel
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from parsimon.structures import StructurePosterior
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.study import Gallery
+    from parsimon.statistician.gallery import Gallery
 
 Source: TypeAlias = Literal["leave-one-out", "training rows"]
 

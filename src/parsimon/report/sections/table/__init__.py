@@ -31,7 +31,7 @@ from parsimon.report.sections.table.front_page import facts, subtitle, the_table
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
 from parsimon.report.sections.table.pictures import strongest_picture
-from parsimon.report.sections.table.rows import rows_explained
+from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
 from parsimon.report.sections.table.trade_off import knee_sentence, trade_off
 from parsimon.report.sections.table.variables import what_matters
 
@@ -61,6 +61,7 @@ def sections(findings: Findings) -> Iterator[Section]:
         yield from _study(scopes[0])
     else:
         yield each_class(scopes)
+        yield from filter(None, [rows_of_classes(scopes[0])])
     yield how_to_use(scopes)
     if len(scopes) == 1:
         yield trade_off(scopes[0])

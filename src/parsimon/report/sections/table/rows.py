@@ -49,6 +49,20 @@ def rows_explained(scope: Scope) -> Section | None:
     return Section(scope.anchor("rows"), title, tuple(blocks))
 
 
+def rows_of_classes(scope: Scope) -> Section | None:
+    """Return the section about single rows of more than two classes; None if there is none."""
+    found = () if scope.joint is None else scope.joint.explained
+    drawn = [_figure(scope, one) for one in found]
+    if not drawn or scope.guesses:
+        return None
+    said = (
+        "Bars to the right speak for the class that a row is called, to the left against; they add "
+        f"up, from the {found[0].compared_with} row on."
+    )
+    title = "What speaks for and against, row by row"
+    return Section(scope.anchor("rows"), title, (paragraph(said), *drawn))
+
+
 def _introduction(
     scope: Scope, found: Sequence[RowExplanation], *, drawn: bool
 ) -> tuple[Sentence, ...]:
@@ -100,7 +114,9 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
     if not scope.numeric:
         predicted = percent(one.probability)
     truth = f"{clean(one.label)} in truth" if scope.numeric else f"truly {quoted(one.label)}"
-    if not scope.numeric:
+    if one.called:
+        predicted = f"called {quoted(one.called)}, with {predicted}"
+    elif not scope.numeric:
         predicted = f"{predicted} predicted for {scope.positive}"
     return f"Row {one.row:,}, {_ROLES[one.role]}: {truth}, {predicted}"
 

@@ -16,7 +16,6 @@ __all__ = ["Choice", "GaussianProcesses", "Guide", "KernelCandidate", "KernelRes
 # What a search over kernels may minimise, as `KernelSearch` has it.
 Guide: TypeAlias = Literal["cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"]
 Choice: TypeAlias = Literal["supported", "one_se", "least_error"]
-INNER_FOLDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +23,7 @@ class GaussianProcesses(ModelFamily):
     """Searches over kernels; the options are those of `KernelSearch`.
 
     depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
+    n_folds: On which kernels are judged; fewer where a class or the table is small.
     chosen_only: Whether nothing but what is supported is looked for.
     """
 
@@ -35,6 +35,7 @@ class GaussianProcesses(ModelFamily):
     base: tuple[str, ...] = ("se",)
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
+    n_folds: int = 5
     chosen_only: bool = False
 
     def briefly(self) -> "GaussianProcesses":
@@ -56,7 +57,7 @@ class GaussianProcesses(ModelFamily):
             choose=self.choose,
             structures=question.structures,
             grow=self._growth,
-            cv=inner_folds(question.y, question.task),
+            cv=_splitter(question.y, question.task, self.n_folds),
             task=question.task,
             time_limit=time_limit,
             random_state=seed,
@@ -80,11 +81,11 @@ class GaussianProcesses(ModelFamily):
         return min(self.usual_depth, n_variables) if self.depth is None else self.depth
 
 
-def inner_folds(y: Array, task: Task) -> Any:
-    """Return the splitter of a search: five folds, fewer where a class or the table is small."""
+def _splitter(y: Array, task: Task, n_folds: int) -> Any:
+    """Return the folds of a search: fewer where a class or the table is small."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if task == "regression":
-        return KFold(min(INNER_FOLDS, len(y) // 2), shuffle=True)
+        return KFold(min(n_folds, len(y) // 2), shuffle=True)
     rarest = int(min(y.sum(), len(y) - y.sum()))
-    return StratifiedKFold(max(2, min(INNER_FOLDS, rarest)), shuffle=True)
+    return StratifiedKFold(max(2, min(n_folds, rarest)), shuffle=True)

@@ -37,7 +37,8 @@ from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.findings import InteractionFinding, Study, VariableFinding
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp._kernel_result import KernelResult, posterior_of
-from parsimon.statistician.study import MOST_COLUMNS, Gallery, listed
+from parsimon.statistician.gallery import Gallery
+from parsimon.statistician.study import MOST_COLUMNS, listed
 from parsimon.structures.claims import SUGGESTED
 
 if TYPE_CHECKING:

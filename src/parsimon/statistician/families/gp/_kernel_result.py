@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from parsimon.statistician.study import Gallery
+    from parsimon.statistician.gallery import Gallery
 
 
 def influence(model: Any) -> Array | None:

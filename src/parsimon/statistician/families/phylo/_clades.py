@@ -22,7 +22,7 @@ from parsimon.report.trait_findings import (
     ModelName,
     SpeciesFinding,
 )
-from parsimon.statistician.comparison import Told, compared, run_contenders
+from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Prediction, Question, columns_of
 from parsimon.statistician.families.contenders import GUESSING, Contender, Setting
 from parsimon.statistician.families.phylo._regressions import (
@@ -33,6 +33,7 @@ from parsimon.statistician.families.phylo._regressions import (
 )
 from parsimon.statistician.families.phylo._species import Traits
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
+from parsimon.statistician.fold_answers import Told, run_contenders
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.question import run_searches
 
