@@ -89,11 +89,10 @@ def test_one_class_against_the_rest_is_that_binary_machine(iris):
     assert model.log_evidence_ == pytest.approx(evidence)
 
 
-@pytest.mark.parametrize("n_jobs", [2, -1])
-def test_the_number_of_jobs_changes_no_bit(iris, n_jobs):
+def test_the_number_of_jobs_changes_no_bit(iris):
     X, y, new, _ = iris
     one = RVC().fit(X, y)
-    with parallel_config("threading", n_jobs=n_jobs):
+    with parallel_config("threading", n_jobs=2):
         more = RVC().fit(X, y)
     np.testing.assert_array_equal(one.coef_, more.coef_)
     np.testing.assert_array_equal(one.predict_proba(new), more.predict_proba(new))
@@ -102,8 +101,8 @@ def test_the_number_of_jobs_changes_no_bit(iris, n_jobs):
 def test_workers_of_another_kind_may_be_asked_for(iris):
     X, y, new, _ = iris
     with parallel_config("loky", n_jobs=2):
-        model = RVC().fit(X, y)
-    np.testing.assert_array_equal(model.predict(new), RVC().fit(X, y).predict(new))
+        model = RVC(gamma=0.3).fit(X, y)
+    np.testing.assert_array_equal(model.predict(new), RVC(gamma=0.3).fit(X, y).predict(new))
 
 
 @both
@@ -142,7 +141,7 @@ def test_far_away_every_class_is_possible(iris, multi_class):
 @both
 def test_saving_with_pickle_and_skops_changes_no_prediction(iris, multi_class):
     X, y, new, _ = iris
-    model = RVC(multi_class=multi_class).fit(X, y)
+    model = RVC(multi_class=multi_class, gamma="scale").fit(X, y)
     saved = skops.io.dumps(model)
     loaded = skops.io.loads(saved, trusted=skops.io.get_untrusted_types(data=saved))
     for copy in (pickle.loads(pickle.dumps(model)), loaded):

@@ -12,6 +12,9 @@ from parsimon.report.html import to_html
 from parsimon.statistician import analyse, question
 from parsimon.statistician.families.gp import _kernel_result as models
 
+# Who answers beside the search is for the tests of comparisons.
+FEW = {"families": "bpm", "rivals": ["linear"], "n_jobs": 1}
+
 
 def rows(n=60, seed=0):
     """A table whose outcome depends on one column alone."""
@@ -38,7 +41,7 @@ def without_times(found):
 
 @pytest.fixture(scope="module")
 def small():
-    return analyse(rows(), "died", name="small", depth=1, outer=2, n_jobs=1)
+    return analyse(rows(), "died", name="small", depth=1, outer=2, **FEW)
 
 
 def test_two_classes_are_one_study_with_honest_figures(small):
@@ -56,17 +59,17 @@ def test_the_honest_error_is_that_of_rows_outside_the_search(small):
     """Labels of noise: the search's own error may flatter, the outer folds must not."""
     table = rows()
     table["died"] = np.random.default_rng(3).permutation(table["died"])
-    study = analyse(table, "died", depth=2, outer=3, n_jobs=1).findings.studies[0]
+    study = analyse(table, "died", depth=2, outer=3, **FEW).findings.studies[0]
     assert study.honest.error.estimate >= study.honest.baseline_error.estimate - 0.1
 
 
 def test_findings_do_not_depend_on_the_number_of_processes(small):
-    both = analyse(rows(), "died", name="small", depth=1, outer=2, n_jobs=2).findings
+    both = analyse(rows(), "died", name="small", depth=1, outer=2, **FEW | {"n_jobs": 2}).findings
     assert to_json(without_times(both)) == to_json(without_times(small.findings))
 
 
 def test_another_seed_draws_other_folds(small):
-    other = analyse(rows(), "died", name="small", depth=1, outer=2, seed=1, n_jobs=1)
+    other = analyse(rows(), "died", name="small", depth=1, outer=2, seed=1, **FEW)
     assert other.findings.studies[0].honest != small.findings.studies[0].honest
 
 
@@ -91,7 +94,7 @@ def test_fast_says_what_it_left_out():
 def test_several_classes_are_asked_for_one_by_one():
     table = rows(90)
     table["died"] = pd.cut(table["dose of drug"], [-1, 3, 7, 11], labels=["a", "b", "c"])
-    analysis = analyse(table, "died", depth=1, outer=2, n_jobs=1)
+    analysis = analyse(table, "died", depth=1, outer=2, **FEW)
     assert [study.positive for study in analysis.findings.studies] == ["a", "b", "c"]
     assert analysis.findings.joint.error.estimate < 0.3
     assert np.sum(analysis.findings.joint.confusion) == 90
@@ -105,7 +108,7 @@ def test_a_number_is_measured_as_a_share_of_its_variance():
     table = rows()
     errors = np.random.default_rng(7).normal(size=len(table))
     table["died"] = np.sin(table["dose of drug"]) + 0.1 * errors
-    analysis = analyse(table, "died", depth=1, outer=2, n_jobs=1)
+    analysis = analyse(table, "died", depth=1, outer=2, **FEW)
     (study,) = analysis.findings.studies
     assert (study.task, study.positive) == ("regression", "")
     assert study.model.variables == ("dose of drug",)
@@ -118,7 +121,7 @@ def test_a_number_is_measured_as_a_share_of_its_variance():
 def test_many_rows_are_searched_in_a_sample_and_fitted_whole(monkeypatch):
     monkeypatch.setattr(question, "SEARCHED_ROWS", 50)
     monkeypatch.setattr(models, "EXACT_ROWS", 100)
-    analysis = analyse(rows(150), "died", depth=1, outer=2, n_jobs=1)
+    analysis = analyse(rows(150), "died", depth=1, outer=2, **FEW)
     kinds = {one.kind: one for one in analysis.findings.table.treatments}
     assert kinds["rows_sampled"].count == 50
     assert type(analysis.model().models[0]).__name__ == "SparseGPClassifier"
@@ -129,7 +132,7 @@ def test_many_columns_are_screened():
     table = rows()
     noise = np.random.default_rng(5).normal(size=(60, 40))
     wide = pd.concat([pd.DataFrame(noise).add_prefix("gene "), table], axis=1)
-    findings = analyse(wide, "died", depth=1, fast=True, n_jobs=1).findings
+    findings = analyse(wide, "died", depth=1, fast=True, **FEW).findings
     assert [one.count for one in findings.table.treatments if one.kind == "columns_screened"] == [
         20
     ]
@@ -146,7 +149,7 @@ def test_a_real_mess_of_a_table_gives_a_page(tmp_path):
     table["again"] = table["noise"]
     table["flag"] = rng.random(40) > 0.5
     table.loc[:5, "noise"] = np.nan
-    analysis = analyse(table, "died", depth=1, fast=True, n_jobs=1)
+    analysis = analyse(table, "died", depth=1, fast=True, **FEW)
     kinds = {one.kind for one in analysis.findings.table.treatments}
     assert {"cells_filled", "column_constant", "column_date", "missing_level"} <= kinds
     page = to_html(analysis.document, analysis.findings)
@@ -174,7 +177,7 @@ def test_a_time_limit_is_kept_and_something_is_found(clock):
 def test_a_frame_of_polars_is_welcome():
     polars = pytest.importorskip("polars")
     table = polars.from_pandas(rows())
-    assert analyse(table, "died", depth=1, fast=True, n_jobs=1).findings.table.n_rows == 60
+    assert analyse(table, "died", depth=1, fast=True, **FEW).findings.table.n_rows == 60
 
 
 def test_a_table_without_columns_is_refused():

@@ -290,7 +290,7 @@ def test_another_family_leads():
     ids=["twelve", "three classes", "numbers", "constant", "missing"],
 )
 def test_small_and_odd_tables_are_compared(table):
-    found = compare_models(table, "y", families="rvm,plain-gp,svm", outer=3, n_jobs=1)
+    found = compare_models(table, "y", families="rvm,bpm", outer=2, n_jobs=1)
     assert found.recommended.size < np.inf
     assert {"guessing", "linear model"} <= {model.name for model in found.models}
 

@@ -38,6 +38,7 @@ _PERMUTATIONS = 40
 # Numbers that are asked about at once, so that memory stays small.
 _MOST_CELLS = 2_000_000
 _LEAST_PROBABILITY = 1e-9
+_ROUNDING = 1e-13
 
 Score: TypeAlias = Callable[[Array], Array]
 Columns: TypeAlias = frozenset[int]
@@ -213,10 +214,17 @@ def shapley_values(
         # A model that is no sum over these sets after all is taken as one whole.
         total = mixed(range(len(groups)))
         if np.allclose(base + values.sum(axis=1), total, rtol=1e-6, atol=1e-6 * np.ptp(total)):
-            return ShapleyValues(values, base, exact=True)
+            return ShapleyValues(_rounded(values, base), base, exact=True)
     if len(groups) <= _MOST_EXACT:
-        return ShapleyValues(_exact(mixed, [_all(len(groups))], base), base, exact=True)
+        values = _exact(mixed, [_all(len(groups))], base)
+        return ShapleyValues(_rounded(values, base), base, exact=True)
     return ShapleyValues(_sampled(mixed, base), base, exact=False)
+
+
+def _rounded(values: Array, base: float) -> Array:
+    """Return values with nothing instead of what rounding leaves of it, shape (m, k)."""
+    scale = abs(base) + np.abs(values).sum(axis=1, keepdims=True)
+    return np.where(np.abs(values) <= _ROUNDING * scale, 0.0, values)
 
 
 class _Mixed:

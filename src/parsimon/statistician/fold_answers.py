@@ -113,7 +113,7 @@ def run_contenders(
     *,
     n_jobs: int | None = 1,
     time_limit: float | None = None,
-    done: Callable[[int], object] = lambda _: None,
+    done: Callable[[float], object] = lambda _: None,
     kept: FinishedWork = NOTHING_KEPT,
 ) -> list[FoldAnswers]:
     """Fit all contenders to every training part, and predict the rows outside.
@@ -134,7 +134,7 @@ def run_contenders(
     # With a limit one round of folds after another, since each teaches what the next can afford.
     size = max(1, len(left) if deadline is None else workers)
     rounds = [left[at : at + size] for at in range(0, len(left), size)]
-    done(len(found) * len(parts) // max(1, len(calls)))
+    done(len(found) * len(parts) / max(1, len(calls)))
     with Workers(workers, ahead=1) as pool:
         for number, places in enumerate(rounds):
             limit = None
@@ -145,7 +145,7 @@ def run_contenders(
             for place, one in zip(places, pool.map(_ask, asked), strict=True):
                 found[place] = one
                 kept.write("compare", place, one)
-                done(len(found) * len(parts) // len(calls))
+                done(len(found) * len(parts) / len(calls))
     folds = [[one for place, one in found.items() if place[-1] == k] for k in range(len(parts))]
     return [_joined(answers, contenders) for answers in folds]
 

@@ -1,6 +1,6 @@
 """Where a latent function is looked at, and what it says there."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -77,7 +77,8 @@ def frame(values: Array, margin: float, n_grid: int) -> Array:
 def held_row(points: ClassRows, hold: Any = "typical") -> Array:
     """Return the values of the inputs that a figure does not show, shape (d,).
 
-    A typical row has medians, and of two values the more frequent one.
+    A typical row has medians, of two values the more frequent one, and the commonest level of a
+    category, whose levels are columns titled "category = level".
     """
     if isinstance(hold, str):
         if hold not in {"typical", "mean", "median"}:
@@ -86,15 +87,29 @@ def held_row(points: ClassRows, hold: Any = "typical") -> Array:
                 f"got {hold!r}."
             )
         if hold == "typical":
-            return np.array([_typical(values) for values in points.X.T])
-        row: Array = np.mean(points.X, axis=0) if hold == "mean" else np.median(points.X, axis=0)
-        return row
+            row = np.array([_typical(values) for values in points.X.T])
+            for places in _categories(points).values():
+                found, counts = np.unique(points.X[:, places], axis=0, return_counts=True)
+                row[places] = found[np.argmax(counts)]
+            return row
+        middle: Array = np.mean(points.X, axis=0) if hold == "mean" else np.median(points.X, axis=0)
+        return middle
     row = finite_vector(hold, "hold")
     if len(row) != points.n_columns:
         raise InvalidInputError(
             f"hold must have one number for each of {points.n_columns} columns, got {len(row)}."
         )
     return row
+
+
+def _categories(points: ClassRows) -> dict[str, list[int]]:
+    """Return the places of the levels of each category: columns of 0 and 1 with such titles."""
+    found: dict[str, list[int]] = {}
+    for place in range(points.n_columns):
+        column, _, level = points.title(place).partition(" = ")
+        if level and two_values(points.X[:, place]) == (0.0, 1.0):
+            found.setdefault(column, []).append(place)
+    return found
 
 
 def _typical(values: Array) -> float:
@@ -134,18 +149,25 @@ def held_words(points: ClassRows, columns: Sequence[int], held: Array, most: int
     if not others:
         return ""
     # All of them, so that several figures of a page say the same and say it once.
-    everything = range(points.n_columns)
-    values = [_held(points.title(c), held[c]) for c in everything[:most]]
-    more = f" and {points.n_columns - most} more" if points.n_columns > most else ""
+    values = list(_held(points, held))
+    more = f" and {len(values) - most} more" if len(values) > most else ""
     which = "a typical" if np.array_equal(held, held_row(points)) else "this"
-    return f" What is not drawn is as in {which} row: {', '.join(values)}{more}."
+    return f" What is not drawn is as in {which} row: {', '.join(values[:most])}{more}."
 
 
-def _held(name: str, value: float) -> str:
-    """Return a value that is held; a level that is said to be or not to be there in words."""
-    if " = " not in name and not name.endswith(" is missing"):
-        return f"{name} = {number(value)}"
-    column, _, level = name.partition(" = ")
-    if value:
-        return name
-    return f"{column} other than {level}" if level else name.replace(" is missing", " is there")
+def _held(points: ClassRows, held: Array) -> Iterator[str]:
+    """Yield what is held, in words: a category once, and no cell that is not missing."""
+    categories = _categories(points)
+    levels = {place for places in categories.values() for place in places}
+    for place in range(points.n_columns):
+        title = points.title(place)
+        if place not in levels and not title.endswith(" is missing"):
+            yield f"{title} = {number(held[place])}"
+        elif title.endswith(" is missing") and held[place]:
+            yield title
+        column = title.partition(" = ")[0]
+        own = categories.get(column, [])
+        if own[:1] == [place]:
+            there = [points.title(one) for one in own if held[one]]
+            one_level = f"{column} other than {title.partition(' = ')[2]}"
+            yield there[0] if there else one_level if len(own) == 1 else f"another {column}"

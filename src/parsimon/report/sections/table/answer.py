@@ -63,9 +63,13 @@ def answer(scope: Scope) -> str:
 
 def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
     """Return what is certain, what is suggested and what to doubt."""
-    # How the target follows a column is said where that column is described, unless it is sure.
+    # How the target follows a column is said where that column is described, unless it is sure, or
+    # sure that the column matters.
+    known = {one.variables for one in certain(claims) if one.kind == "variable"}
     claims = tuple(
-        one for one in claims if one.kind != "shape" or (one.certain and not scope.several)
+        one
+        for one in claims
+        if one.kind != "shape" or ((one.certain or one.variables in known) and not scope.several)
     )
     sure = certainties(claims) or ("Nothing.",)
     perhaps = suggestions(claims, parts=scope.honest is not None) or ("Nothing further.",)

@@ -127,7 +127,7 @@ def compare_regressions(
     seed: np.random.SeedSequence,
     *,
     n_jobs: int | None = 1,
-    done: Callable[[int], object] = lambda _: None,
+    done: Callable[[float], object] = lambda _: None,
     finished: FinishedWork = NOTHING_KEPT,
 ) -> ModelComparison | None:
     """Compare regressions on the tree with guessing and plain rivals on the same unseen clades.
