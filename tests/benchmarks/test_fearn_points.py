@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.reproduce import _fearn_chromosomes, fearn_4
+from benchmarks.reproduce._fearn_choice import CORRECTED, LITERAL, Tried, chosen, figures
 from benchmarks.reproduce._fearn_linear import both_classes, printed_evidence
 from scipy.special import log_ndtr
 
@@ -54,3 +55,17 @@ def test_the_corrected_evidence_is_that_of_quadrature_and_the_printed_is_not():
     assert first.ok
     assert second.ours > 1.0
     assert above.ours > 5
+
+
+def test_literal_is_one_setting_for_all_splits_and_corrected_one_for_each():
+    """Ties by the mean evidence, where it is finite, or by the validation rows' probability."""
+    nan = float("nan")
+    first = [Tried(0.1, -0.5, nan, (0.3,)), Tried(0.2, -0.4, 1.0, (0.2,))]
+    second = [Tried(0.3, -0.5, nan, (0.5,)), Tried(0.2, -0.4, 2.0, (0.4,))]
+    assert chosen([first, second], LITERAL).tolist() == [1, 1]
+    assert chosen([first, second], CORRECTED).tolist() == [0, 1]
+    assert figures([first, second], CORRECTED).tolist() == [[0.3], [0.4]]
+    unknown = [[one._replace(evidence=nan) for one in split] for split in (first, second)]
+    assert chosen(unknown, LITERAL).tolist() == [0, 0]
+    tied = [[Tried(0.1, -0.5, 0.0, ()), Tried(0.1, -0.4, 0.0, ())]]
+    assert chosen(tied, CORRECTED).tolist() == [1]

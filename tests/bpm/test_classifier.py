@@ -268,9 +268,13 @@ def test_bounds_say_what_they_are_worth(model):
     X, y = make_classification(2000, 4, n_redundant=0, class_sep=5.0, flip_y=0, random_state=2)
     easy = BayesPointClassifier(noise_sd=0.05).fit(X[:, :], X[:, 0] + X[:, 1] > 0)
     assert easy.bounds().evidence < 0.2
-    assert "the prior was fixed before they were seen" in easy.bounds().words
+    assert easy.bounds().words.endswith(
+        "if the same rows had not chosen units of columns: a diagnostic, no bound."
+    )
     missed = pac_bayes_bounds(-40.0, -0.1, n_rows=1000, n_weights=5)
-    assert "if the rows are separable" in missed.words
+    assert "if the rows are separable and the prior was fixed before the rows" in missed.words
+    learnt = pac_bayes_bounds(-40.0, -0.1, n_rows=1000, n_weights=5, chosen=["the noise"])
+    assert "if the rows are separable and the same rows had not chosen the noise" in learnt.words
     # Fearn (2021), eq 4.1: at equal leading terms the bounds differ by ln 4 / n.
     price = pac_bayes_bounds(-np.log(2.0), 1.0, n_rows=50, n_weights=3)
     assert price.margin - price.evidence == pytest.approx(0.0, abs=1e-12)
@@ -316,10 +320,14 @@ def test_gamma_counts_repeated_rows_and_refuses_what_it_cannot_count():
         ({"fraction": 1.5}, "at most 1"),
         ({"kernel": "rbf", "inference": "adf"}, "needs kernel"),
         ({"gamma": 0.0, "label_noise": 0.1}, "gamma other than"),
-        ({"gamma": 0.0, "weights_for_repeats": True}, "gamma other than"),
+        ({"gamma": 0.0, "weights_for_repeats": True}, "weights_for_repeats=False"),
         ({"kernel": "sigmoid"}, "kernel must be"),
         ({"kernel": 3}, "kernel must be a name"),
         ({"half_life": -1.0}, "half_life must be"),
+        ({"noise_sd": 1e-9}, "noise_sd must be between"),
+        ({"gamma": "none"}, "gamma must be a finite number"),
+        ({"kernel": "rbf", "width": "wide"}, "width must be"),
+        ({"kernel": "poly", "coef0": 1e200}, "is not finite"),
     ],
 )
 def test_options_are_refused_in_a_sentence(options, match):
@@ -337,6 +345,10 @@ def test_streams_refuse_what_they_cannot_use():
     other = BayesPointClassifier().fit(ROWS[:40], np.arange(40) % 3)
     with pytest.raises(InvalidInputError, match="Classes differ"):
         stream.merge([other])
+    with pytest.raises(InvalidInputError, match="list of classifiers"):
+        stream.merge(stream)
+    with pytest.raises(InvalidInputError, match="in all parts"):
+        stream.merge([BayesPointClassifier("rbf", width=1.0).fit(ROWS[:40], LABELS[:40])])
     with pytest.raises(InvalidInputError, match="batch fit"):
         stream.bounds()
 
@@ -352,3 +364,81 @@ def test_arrays_are_checked(function):
         function(square, np.ones(3), gamma=np.inf)
     with pytest.raises(InvalidInputError, match="noise_sd"):
         function(square, np.ones(3), noise_sd=-1.0)
+
+
+@pytest.mark.parametrize("variance", [np.ones(2), -np.ones(3)])
+def test_prior_variances_are_positive_and_one_for_each_column(variance):
+    with pytest.raises(InvalidInputError, match="3 positive numbers"):
+        gamma_ep(np.eye(3), np.ones(3), prior_variance=variance)
+
+
+def test_rows_that_no_step_explains_do_not_converge():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    found = gamma_ep(rows, np.where(rng.random(60) > 0.5, 1.0, -1.0), noise_sd=0.0)
+    assert not found.converged
+    assert np.isfinite(found.mean).all()
+    assert np.isfinite(found.covariance).all()
+
+
+def test_bounds_hold_of_a_prior_that_is_fixed_and_count_every_row():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    again = np.concatenate([rows, rows])
+    fixed = BayesPointClassifier(noise_sd=0.02, standardise=False).fit(again, again[:, 0] > 0)
+    found = fixed.bounds()
+    price = 2 * np.log(800) + np.log(20.0) + 1
+    assert found.evidence == pytest.approx(2 / 800 * (price - fixed.log_evidence_))
+    assert "if" not in found.words.split(), found.words
+    with pytest.raises(InvalidInputError, match="gamma=-1"):
+        BayesPointClassifier(gamma=-0.9).fit(rows, rows.sum(axis=1) > rows[::-1, 0]).bounds()
+
+
+def test_left_out_scores_of_a_fit_go_on_in_streams_and_parts(model):
+    merged = model.merge([model])
+    assert merged.loo_error_ == pytest.approx(model.loo_error_)
+    assert merged.loo_log_loss_ == pytest.approx(model.loo_log_loss_)
+
+
+@pytest.mark.parametrize("rule", ["support", "alpha"])
+def test_another_gamma_is_fitted_again_to_the_kept_rows_only(rule):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(80, 2))
+    labels = rows[:, 0] + 0.3 * rng.normal(size=80) > 0
+    options = {"gamma": -0.5, "noise_sd": 1.0, "standardise": False}
+    found = BayesPointClassifier(**options, sparsify=rule).fit(rows, labels)
+    kept = found.support_
+    assert 2 < len(kept) < 80
+    design = np.column_stack([rows, np.ones(80)])
+    alone = gamma_ep(design[kept], np.where(labels[kept], 1.0, -1.0), gamma=-0.5)
+    assert_allclose(found.coef_[0], alone.mean[:2], rtol=1e-9)
+
+
+def test_a_forgetful_stream_takes_new_units_after_each_half_life():
+    """Columns that become a thousand times as wide far from a power of two."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6000, 2))
+    labels = rows[:, 0] + 0.3 * rng.normal(size=6000) > 0
+    rows[4500:] *= 1000.0
+    stream = BayesPointClassifier(half_life=100, noise_sd=1.0)
+    stream.partial_fit(rows[:4500], labels[:4500]).partial_fit(rows[4500:5500], labels[4500:5500])
+    fresh = BayesPointClassifier(half_life=100, noise_sd=1.0)
+    fresh.partial_fit(rows[4500:5500], labels[4500:5500])
+    assert_allclose(stream.predict_proba(rows[5500:]), fresh.predict_proba(rows[5500:]), atol=0.02)
+
+
+def test_great_weights_in_a_stream_take_no_longer_than_a_thousand_rows():
+    heavy = BayesPointClassifier()
+    heavy.partial_fit(ROWS[:20], LABELS[:20], sample_weight=np.full(20, 1e9))
+    assert np.isfinite(heavy.log_evidence_)
+
+
+def test_matrices_that_are_no_kernels_are_refused():
+    rng = np.random.default_rng(0)
+    rough = rng.normal(size=(40, 40))
+    y = np.arange(40) % 2
+    with pytest.raises(InvalidInputError, match="symmetric"):
+        BayesPointClassifier("precomputed").fit(rough, y)
+    with pytest.raises(InvalidInputError, match="positive semi-definite"):
+        BayesPointClassifier("precomputed").fit(rough + rough.T, y)
+    nothing = BayesPointClassifier("precomputed").fit(np.zeros((40, 40)), y)
+    assert_allclose(nothing.predict_proba(np.zeros((1, 40))), 0.5, atol=1e-6)

@@ -45,3 +45,5 @@ def test_a_stream_needs_a_linear_kernel(kernel):
     model = BayesPointClassifier(kernel)
     assert not hasattr(model, "partial_fit")
     assert not hasattr(model, "merge")
+    with pytest.raises(AttributeError, match='partial_fit needs kernel="linear"'):
+        model.partial_fit([[0.0], [1.0]], [0, 1])

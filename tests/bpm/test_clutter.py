@@ -85,6 +85,8 @@ def test_the_density_of_the_exact_posterior_integrates_to_one_with_its_mean():
 def test_more_rows_of_several_columns_than_can_be_enumerated_are_refused():
     with pytest.raises(InvalidInputError, match=r"at most 20 rows"):
         exact_clutter(rows(21, d=2))
+    with pytest.raises(InvalidInputError, match="points of quadrature"):
+        exact_clutter(1e9 * rows(21))
 
 
 @pytest.mark.parametrize("d", [1, 3])

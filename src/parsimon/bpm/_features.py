@@ -35,6 +35,8 @@ NARROW, WIDE = 0.1, 8.0
 # Of the mean prior variance, that the centres may leave out; and how many centres there may be.
 LEFT_OUT = 1e-6
 MOST_CENTRES = 500
+# Of the greatest eigenvalue, that the least may be below zero by rounding of similarities.
+ROUNDED = 0.05
 
 
 class Standard(NamedTuple):
@@ -116,7 +118,13 @@ class KernelFeatures:
     def of(cls, kernel: Kernel, standard: Standard, X: Array) -> tuple["KernelFeatures", DesignAt]:
         """Return the features of a kernel in standard units, and their design at the rows."""
         rows = standard.rows(X)
-        diagonal = kernel.diagonal(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            diagonal = kernel.diagonal(rows)
+        if not np.isfinite(diagonal).all():
+            raise InvalidInputError(
+                f"The kernel of row {int(np.argmin(np.isfinite(diagonal)))} with itself is not "
+                "finite; give columns in larger units, or standardise=True."
+            )
         low = pivoted_cholesky(
             lambda some, columns: kernel.gram(rows[some], rows[columns]),
             diagonal,
@@ -152,6 +160,15 @@ class GramFeatures:
     @classmethod
     def of(cls, gram: Array, used: Indices) -> tuple["GramFeatures", DesignAt]:
         """Return features from similarities of all training rows, and the design at some."""
+        size = float(np.abs(gram).max(initial=0.0))
+        if gram.shape[0] != gram.shape[1] or not np.allclose(
+            gram, gram.T, rtol=0, atol=1e-8 * size
+        ):
+            raise InvalidInputError(
+                'kernel="precomputed" takes the square, symmetric matrix of the similarities of '
+                f"the training rows, got shape {gram.shape} and rows that differ from columns."
+            )
+        _refuse_indefinite(gram)
         diagonal = np.diagonal(gram)[used]
         low = pivoted_cholesky(
             lambda some, columns: gram[np.ix_(used[some], used[columns])],
@@ -164,6 +181,18 @@ class GramFeatures:
     def at(self, X: Array) -> DesignAt:
         """Return the design from similarities with all training rows, shape (m, n)."""
         return _at_centres(X[:, self.pivots], self.root, np.full(len(X), self.own))
+
+
+def _refuse_indefinite(gram: Array) -> None:
+    """Refuse similarities that are no covariance, by those of at most `COMPARED_ROWS` rows."""
+    n = len(gram)
+    some = np.linspace(0, n - 1, min(n, COMPARED_ROWS)).round().astype(np.intp)
+    values = np.linalg.eigvalsh(gram[np.ix_(some, some)])
+    if values[0] < -ROUNDED * max(float(values[-1]), 0.0):
+        raise InvalidInputError(
+            f"The matrix of similarities has an eigenvalue of {values[0]:.3g} beside "
+            f"{values[-1]:.3g}; a Bayes point machine needs one that is positive semi-definite."
+        )
 
 
 Features: TypeAlias = LinearFeatures | KernelFeatures | GramFeatures

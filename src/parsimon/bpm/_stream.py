@@ -2,28 +2,33 @@
 
 What is kept is a Gaussian in its natural parameters, apart from the prior: the sum of the rows'
 sites, and running moments of the columns. After so many rows (256, 512, 1024 ...) the columns are
-put in the units that they now have, exactly, and the prior is made anew in those. All of it depends
+put in the units that they now have, exactly, and the prior is made anew in those; a stream that
+forgets does so after each half-life too. All of it depends
 on the order of the rows alone, not on how they were cut into batches. Sums of sites add, so that
 beliefs from parts of a table are merged by adding them.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
 
+from parsimon._data import Rows
 from parsimon._typing import Array, Indices
 from parsimon.bpm._features import Standard, units
 from parsimon.bpm._label_terms import Noise
-from parsimon.bpm._weights import LEAST, MOST, WeightPrior, mackay_ratio
+from parsimon.bpm._weights import LEAST, MOST, WeightPosterior, WeightPrior, mackay_ratio
 from parsimon.exceptions import InvalidInputError
 
 # Rows that are waited for before the first is used: columns have no units before.
 WARM = 256
-# How often in a half-life the past is faded.
+# How often in a half-life the past is faded; after each half-life units are taken anew.
 FADES = 16
+# How often a row of great weight is visited at most.
+MOST_VISITS = 1000
 # Wrong and right labels that are held to have been seen before the first row.
 SEEN_WRONG, SEEN_RIGHT = 1.0, 50.0
 
@@ -76,6 +81,38 @@ class Belief:
             np.zeros(3),
             np.zeros(k),
             (np.empty((0, n_columns)), np.empty(0, np.intp), np.empty(0)),
+        )
+
+    @classmethod
+    def of_fit(
+        cls,
+        posteriors: Sequence[WeightPosterior],
+        design: Array,
+        standard: Standard,
+        rows: Rows,
+        sample_weight: Array,
+        loo: tuple[float, float],
+    ) -> "Belief":
+        """Return what a batch fit has said, for rows to come and for other parts.
+
+        loo: Leave-one-out error and log loss, in place of those before a row's use.
+        """
+        sites = [one.sites for one in posteriors]
+        n, weight = len(rows.which), float(sample_weight.sum())
+        mean = np.average(rows.X, axis=0, weights=rows.weights)
+        return cls(
+            np.stack([(design * one.precision[:, None]).T @ design for one in sites]),
+            np.stack([design.T @ one.shift for one in sites]),
+            standard,
+            n,
+            weight,
+            mean,
+            rows.weights @ np.square(rows.X - mean),
+            np.stack([one.variances for one in posteriors]),
+            weight * np.array([one.flip for one in posteriors]),
+            weight * np.array([1.0, *loo]),
+            np.array([one.log_evidence for one in posteriors]),
+            (np.empty((0, rows.X.shape[1])), np.empty(0, np.intp), np.empty(0)),
         )
 
     @property
@@ -172,9 +209,9 @@ class Filter:
             kept = 0.5 ** (self._block() / self.half_life)
             faded = ("precision", "shift", "weight", "squares", "wrong")
             belief = replace(belief, **{name: kept * getattr(belief, name) for name in faded})
-        if n >= WARM and n & (n - 1) == 0:
-            return self._rebased(belief)
-        return belief
+        is_doubled = n & (n - 1) == 0
+        is_old = self.half_life is not None and n % (FADES * self._block()) == 0
+        return self._rebased(belief) if n >= WARM and (is_doubled or is_old) else belief
 
     def _rebased(self, belief: Belief) -> Belief:
         """Return the belief in the units that the columns have by now, with the prior in those."""
@@ -355,7 +392,8 @@ def _filter_rows(
 ) -> float:
     """Use each row once; return the log probability of the labels, each before its use.
 
-    A row of weight w is used floor(w) times, and then the rest of w counts as a part of a site.
+    A row of weight w is used floor(w) times, and then the rest of w counts as a part of a site;
+    very great weights in `MOST_VISITS` equal parts.
     Plain calls of BLAS: a compiled loop is five times as fast, and takes 100 MB and seconds to be
     loaded.
     """
@@ -364,9 +402,9 @@ def _filter_rows(
     log_evidence = 0.0
     for row, (y, left) in enumerate(zip(rows.y.tolist(), rows.weights.tolist(), strict=True)):
         x = rows.design[row]
-        is_first = True
+        is_first, whole = True, max(left / MOST_VISITS, 1.0)
         while left > 0.0:
-            part = min(left, 1.0)
+            part = min(left, whole)
             left -= part
             column = dsymv(1.0, matrix, x, lower=1)
             variance, latent = ddot(x, column), ddot(x, mean)

@@ -5,6 +5,7 @@ classifier's design is its columns, a kernel's the features of `_features.py`. E
 one matrix of the number of weights. `pac_bayes_bounds` says what the evidence promises.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -386,6 +387,16 @@ def _least_loss(
     )
 
 
+def least_margin(design: Array, y: Array, mean: Array) -> float:
+    """Return the least margin of rows in units of the lengths of rows and weights.
+
+    Shapes: design (n, p), y (n,) of -1 and 1, mean (p,).
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", design, design))
+    scale = max(float(np.linalg.norm(mean)), 1e-300)
+    return float(np.min(y * (design @ mean) / (lengths * scale)))
+
+
 class PacBayesBounds(NamedTuple):
     """Bounds of the error on new rows, with what they are worth.
 
@@ -413,6 +424,7 @@ def pac_bayes_bounds(
     n_rows: int,
     n_weights: int,
     delta: float = 0.05,
+    chosen: Sequence[str] | None = None,
 ) -> PacBayesBounds:
     """Return the evidence bound and the margin bound of a Bayes point's error.
 
@@ -439,6 +451,9 @@ def pac_bayes_bounds(
         Training rows, and weights, the constant's among them.
     delta : float
         The bounds hold with probability ``1 - delta``.
+    chosen : sequence of str, optional
+        What the same rows chose, units of columns and the like: if anything, the words say that
+        these are no bounds. None means that it is not known.
 
     Returns
     -------
@@ -457,7 +472,7 @@ def pac_bayes_bounds(
     >>> import textwrap
     >>> print(textwrap.fill(found.words, 96))
     With 95 % confidence the error is at most 0.116 for the Bayes vote, by the evidence, and 0.076
-    by the margin, if the rows are separable and the prior was fixed before they were seen.
+    by the margin, if the prior was fixed before the rows were seen.
     """
     check_count("n_rows", n_rows)
     check_count("n_weights", n_weights)
@@ -470,25 +485,34 @@ def pac_bayes_bounds(
         m = min(n_rows, n_weights)
         room = -np.log1p(-np.sqrt(max(1.0 - min(margin, 1.0) ** 2, 0.0)))
         by_margin = 2.0 / n_rows * (m * room + price + np.log(2.0))
-    return PacBayesBounds(
-        float(evidence), float(by_margin), 1.0 - delta, _words(evidence, by_margin, 1.0 - delta)
-    )
+    words = _words(float(evidence), by_margin, 1.0 - delta, chosen)
+    return PacBayesBounds(float(evidence), float(by_margin), 1.0 - delta, words)
 
 
-def _words(evidence: float, margin: float, confidence: float) -> str:
+def _words(evidence: float, margin: float, confidence: float, chosen: Sequence[str] | None) -> str:
+    verb = "would be" if chosen else "is"
     start = (
-        f"With {100 * confidence:.3g} % confidence the error is at most {evidence:.3f} for the "
+        f"With {100 * confidence:.3g} % confidence the error {verb} at most {evidence:.3f} for the "
         "Bayes vote, by the evidence"
     )
-    fixed = "if the rows are separable and the prior was fixed before they were seen"
     if np.isnan(margin):
         ending = "the margin says nothing, since a training row is misclassified"
-        if evidence < 0.5:
-            return f"{start}, {fixed}; {ending}."
-        return f"The evidence bounds the error by {evidence:.3g}, which says nothing; {ending}."
+        if evidence >= 0.5:
+            return f"The evidence bounds the error by {evidence:.3g}, which says nothing; {ending}."
+        return start + _conditions(False, chosen) + f" {ending[0].upper()}{ending[1:]}."
     if min(evidence, margin) >= 0.5:
         return (
             f"The bounds are {evidence:.3g} by the evidence and {margin:.3g} by the margin: "
             "above 1/2 they say nothing; trust the leave-one-out error."
         )
-    return f"{start}, and {margin:.3f} by the margin, {fixed}."
+    return f"{start}, and {margin:.3f} by the margin" + _conditions(True, chosen)
+
+
+def _conditions(is_separated: bool, chosen: Sequence[str] | None) -> str:
+    """Return under what conditions a bound is one, as far as they are not known to hold."""
+    separable = [] if is_separated else ["the rows are separable"]
+    if chosen:
+        fixed = [f"the same rows had not chosen {' and '.join(chosen)}"]
+        return f", if {' and '.join(separable + fixed)}: a diagnostic, no bound."
+    fixed = ["the prior was fixed before the rows were seen"] if chosen is None else []
+    return f", if {' and '.join(separable + fixed)}." if separable + fixed else "."

@@ -8,11 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_positive, check_probability
 from parsimon._checks import is_precomputed as is_given_by_matrix
 from parsimon._data import Rows, check_classes, merged_rows, row_weights, validate_data
 from parsimon._typing import AnyArray, Array, Indices
@@ -33,23 +31,22 @@ from parsimon.bpm._label_terms import (
     positive_share,
     probit_of_share,
 )
+from parsimon.bpm._options import FewRows, OfLinear, check_options, chosen_by_rows, is_linear
 from parsimon.bpm._stream import Belief, Filter, going_on
 from parsimon.bpm._weights import (
+    LEAST,
     GaussianWeights,
     PacBayesBounds,
     WeightPosterior,
     WeightPrior,
     fit_weights,
+    least_margin,
     pac_bayes_bounds,
     propagate,
 )
-from parsimon.bpm.gamma_ep import FewRows, RowRule, gamma_ep
+from parsimon.bpm.gamma_ep import RowRule, gamma_ep
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
-
-
-def _is_linear(estimator: Any) -> bool:
-    return isinstance(estimator.kernel, str) and estimator.kernel == "linear"
 
 
 class BayesPointClassifier(ClassifierMixin, FewRows):
@@ -202,7 +199,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         BayesPointClassifier
             Itself.
         """
-        self._check_options()
+        check_options(self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -222,7 +219,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self._store(fits, rows, codes, weights)
         return self
 
-    @available_if(_is_linear)
+    @OfLinear
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take in further rows, each once, in their order: assumed density filtering.
 
@@ -236,13 +233,15 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         classes : array-like, optional
             All classes; needed at the first call unless its labels show them all.
         sample_weight : array-like of shape (m,), optional
+            How many times each row counts, one after another; above 1,000 in as many parts. Units
+            are taken anew by the number of rows, whatever their weights.
 
         Returns
         -------
         BayesPointClassifier
             Itself.
         """
-        self._check_options()
+        check_options(self)
         is_new = not hasattr(self, "_belief")
         X, y = validate_data(self, X, y, dtype=np.float64, reset=is_new)
         check_classification_targets(y)
@@ -267,7 +266,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self._store_belief(self._filter().take(belief, X, codes.astype(np.intp), weights))
         return self
 
-    @available_if(_is_linear)
+    @OfLinear
     def merge(self, others: Sequence["BayesPointClassifier"]) -> "BayesPointClassifier":
         """Return one classifier from several that were fitted to parts of a table.
 
@@ -285,9 +284,13 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         -------
         BayesPointClassifier
         """
+        if isinstance(others, BayesPointClassifier):
+            raise InvalidInputError("merge takes a list of classifiers; put it in brackets.")
         parts = [self, *others]
         for part in parts:
             check_is_fitted(part)
+            if not is_linear(part):
+                raise InvalidInputError('merge needs kernel="linear" in all parts.')
             if not np.array_equal(part.classes_, self.classes_):
                 raise InvalidInputError(
                     f"Classes differ: {self.classes_.tolist()} and {part.classes_.tolist()}."
@@ -352,42 +355,25 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         For two classes and a batch fit; `pac_bayes_bounds` says what they assume of the prior.
         """
         check_is_fitted(self)
-        if self._margin is None or len(self._weights) > 1:
+        if self._bounded is None or len(self._weights) > 1 or self.gamma != -1:
             raise InvalidInputError(
-                "Bounds need a batch fit of two classes; partial_fit and several classes have none."
+                "Bounds need a batch fit of two classes with gamma=-1; partial_fit and several "
+                "classes have none."
             )
-        (margin, n), p = self._margin, len(self._weights[0].mean)
-        return pac_bayes_bounds(self.log_evidence_, margin, n_rows=n, n_weights=p, delta=delta)
+        margin, n, chosen = self._bounded
+        return pac_bayes_bounds(
+            self.log_evidence_,
+            margin,
+            n_rows=n,
+            n_weights=len(self._weights[0].mean),
+            delta=delta,
+            chosen=chosen,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_given_by_matrix(self)
         return tags
-
-    def _check_options(self) -> None:
-        check_choice("inference", self.inference, ["ep", "adf", "power"])
-        check_choice("noise", self.noise, list(NOISES))
-        check_choice("prior", self.prior, ["shared", "ard"])
-        check_count("max_iter", self.max_iter)
-        if isinstance(self.noise_sd, str):
-            check_choice("noise_sd", self.noise_sd, ["cautious", "evidence", "loo"])
-        else:
-            check_positive("noise_sd", self.noise_sd)
-        if (
-            self.label_noise != "learn"
-            and check_probability("label_noise", self.label_noise) >= 0.5
-        ):
-            raise InvalidInputError(f"label_noise must be below 0.5, got {self.label_noise!r}.")
-        if not 0 < check_positive("fraction", self.fraction) <= 1:
-            raise InvalidInputError(f"fraction must be at most 1, got {self.fraction!r}.")
-        if self.half_life is not None:
-            check_positive("half_life", self.half_life)
-        self.rule_for_rows()
-        if self.inference == "adf" and not _is_linear(self):
-            raise InvalidInputError('inference="adf" needs kernel="linear".')
-        has_more = self.label_noise != 0 or self.weights_for_repeats
-        if self.gamma != -1 and (self.inference != "ep" or has_more):
-            raise InvalidInputError('gamma other than -1 needs "ep", right labels and no weights.')
 
     def _n_functions(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -400,7 +386,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         return GAUSSIAN if self.gamma != -1 else NOISES[self.noise]
 
     def _prior(self, n_constant: int = 1) -> WeightPrior:
-        is_ard = self.prior == "ard" and _is_linear(self)
+        is_ard = self.prior == "ard" and is_linear(self)
         return WeightPrior(n_constant, self.noise_sd, is_ard, self.label_noise)
 
     def _filter(self) -> Filter:
@@ -413,7 +399,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         fraction = self.fraction if self.inference == "power" else 1.0
         terms = LabelTerms.of(y, weights, fraction=fraction, noise=self._noise())
         features: Features
-        if _is_linear(self):
+        if is_linear(self):
             raw = None if self.standardise else Standard.none(rows.X.shape[1])
             features = LinearFeatures(raw or Standard.of(rows.X, rows.weights))
             made = features.at(rows.X)
@@ -461,14 +447,23 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         losses = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
         self.loo_error_ = float(np.average(wrong, weights=sample_weight[used]))
         self.loo_log_loss_ = float(np.average(losses, weights=sample_weight[used]))
-        self._margin: tuple[float, int] | None = (_margin(fits[0], self._weights[0]), len(rows))
+        self._bounded: tuple[float, int, list[str]] | None = (
+            least_margin(fits[0][1].design, fits[0][2].y, self._weights[0].mean),
+            int(used.sum()),
+            chosen_by_rows(self, sample_weight),
+        )
         variances = [one.variances for one in posteriors]
-        if _is_linear(self):
-            self._belief = _belief_of(fits, rows, sample_weight) if self.gamma == -1 else None
+        if is_linear(self):
+            loo = (self.loo_error_, self.loo_log_loss_)
+            standard, design = self._features[0].standard, fits[0][1].design
+            belief = Belief.of_fit(posteriors, design, standard, rows, sample_weight, loo)
+            self._belief = belief if self.gamma == -1 else None
             self._store_coefficients(np.stack(variances))
         else:
             self.kernel_ = _kernels(self.kernel, self._features)
-            self.noise_sd_ = np.array([1.0 / np.sqrt(one[:-1].max()) for one in variances])
+            self.noise_sd_ = np.array(
+                [1.0 / np.sqrt(one[:-1].max(initial=LEAST)) for one in variances]
+            )
 
     def _left_out(
         self, rows: Rows, fitted: tuple[Features, DesignAt, LabelTerms, WeightPosterior]
@@ -488,9 +483,10 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self, place: int, made: DesignAt, terms: LabelTerms, found: WeightPosterior, rows: Rows
     ) -> Array:
         """Replace a posterior by that of gamma-EP; return left-out chances of the given rows."""
+        scaled, kept = made.design / np.sqrt(1.0 + made.extra)[:, None], terms.used
         biased = gamma_ep(
-            made.design / np.sqrt(1.0 + made.extra)[:, None],
-            terms.y,
+            scaled[kept],
+            terms.y[kept],
             gamma=self.gamma,
             prior_variance=found.variances,
             max_passes=self.max_iter,
@@ -505,7 +501,9 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        held: Array = ndtr(terms.y * biased.cavity_mean / np.sqrt(biased.cavity_variance))
+        # Rows that are not kept have no site to leave out.
+        held = positive_share(self._weights[place].latent(scaled, np.zeros(len(kept))), GAUSSIAN)
+        held[kept] = ndtr(terms.y[kept] * biased.cavity_mean / np.sqrt(biased.cavity_variance))
         return held[np.maximum(rows.which, 0)]
 
     def _store_belief(self, belief: Belief) -> None:
@@ -515,7 +513,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         means, covariances = settled.posterior()
         self._weights = [GaussianWeights.of(*one) for one in zip(means, covariances, strict=True)]
         self._features = [LinearFeatures(settled.standard)] * len(self._weights)
-        self._margin = None
+        self._bounded = None
         self.label_noise_ = settled.flips(self._prior())
         self.log_evidence_ = float(settled.log_evidence.sum())
         total = max(float(settled.scores[0]), 1e-300)
@@ -558,43 +556,7 @@ def _repeats(rows: Rows) -> Array:
     return np.bincount(rows.which[rows.which >= 0], minlength=len(rows)).astype(np.float64)
 
 
-def _margin(
-    fitted: tuple[Features, DesignAt, LabelTerms, WeightPosterior], weights: GaussianWeights
-) -> float:
-    """Return the least margin of the training rows in units of the lengths of rows and weights."""
-    _, made, terms, _ = fitted
-    lengths = np.sqrt(np.einsum("ij,ij->i", made.design, made.design))
-    scale = max(float(np.linalg.norm(weights.mean)), 1e-300)
-    return float(np.min(terms.y * (made.design @ weights.mean) / (lengths * scale)))
-
-
 def _kernels(spec: Any, features: Sequence[Features]) -> Any:
     """Return the kernel of each function, one alone if there is one."""
     found = tuple(getattr(one, "kernel", spec) for one in features)
     return found[0] if len(found) == 1 else found
-
-
-def _belief_of(
-    fits: Sequence[tuple[Features, DesignAt, LabelTerms, WeightPosterior]],
-    rows: Rows,
-    sample_weight: Array,
-) -> Belief:
-    """Return what a batch fit has said, for rows to come and for other parts."""
-    design, standard = fits[0][1].design, fits[0][0].standard
-    sites = [one[3].sites for one in fits]
-    n, weight = len(rows.which), float(sample_weight.sum())
-    mean = np.average(rows.X, axis=0, weights=rows.weights)
-    return Belief(
-        np.stack([(design * one.precision[:, None]).T @ design for one in sites]),
-        np.stack([design.T @ one.shift for one in sites]),
-        standard,
-        n,
-        weight,
-        mean,
-        rows.weights @ np.square(rows.X - mean),
-        np.stack([one[3].variances for one in fits]),
-        weight * np.array([one[3].flip for one in fits]),
-        np.zeros(3),
-        np.array([one[3].log_evidence for one in fits]),
-        (np.empty((0, rows.X.shape[1])), np.empty(0, np.intp), np.empty(0)),
-    )

@@ -14,6 +14,8 @@ from parsimon.exceptions import InvalidInputError
 # Most rows for all 2^n assignments; grid points per narrowest deviation, and how many of the
 # widest deviations are covered on either side.
 MOST_ENUMERATED, PER_DEVIATION, REACH = 20, 4.0, 10.0
+# Points of quadrature that fit into memory with the densities of hundreds of rows.
+MOST_POINTS = 1e6
 # Numbers held at a time.
 CHUNK = 2_000_000
 
@@ -146,7 +148,13 @@ def _integrated(X: Array, problem: Problem) -> ClutterMoments:
     reach = REACH * np.sqrt(problem.prior_variance)
     centres = np.append(X, problem.prior_mean)
     low, high = centres.min() - reach, centres.max() + reach
-    grid = np.linspace(low, high, int((high - low) / narrow * PER_DEVIATION) + 2)
+    n_points = (high - low) / narrow * PER_DEVIATION
+    if n_points > MOST_POINTS:
+        raise InvalidInputError(
+            f"Rows from {X.min():.3g} to {X.max():.3g} need {n_points:.3g} points of quadrature, "
+            f"above {MOST_POINTS:.3g}; leave out the farthest rows, which are clutter."
+        )
+    grid = np.linspace(low, high, int(n_points) + 2)
     logs = _log_joint(X, grid[:, None], problem)
     total = float(logsumexp(logs))
     shares = np.exp(logs - total)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.linalg import solve_triangular
 
-from parsimon._checks import check_count, check_positive, finite_matrix
+from parsimon._checks import check_count, check_positive, finite_matrix, finite_vector
 from parsimon._compiled import compiled
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
@@ -24,6 +24,8 @@ from parsimon.linalg import jittered_cholesky
 
 # Where latent means have gone beyond this, the passes have left every sensible posterior.
 _FAR = 1e6
+# Changes of rank one that are made together.
+_WAITING = 32
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
 
@@ -117,18 +119,33 @@ def gamma_ep(
     if len(design) != len(signs):
         raise InvalidInputError(f"There are {len(design)} rows of design but {len(signs)} labels.")
     design = np.ascontiguousarray(signs[:, None] * design)
-    prior = np.ones(design.shape[1]) if prior_variance is None else np.asarray(prior_variance)
+    prior = np.ones(design.shape[1])
+    if prior_variance is not None:
+        prior = finite_vector(prior_variance, "prior_variance")
+        if prior.shape != (design.shape[1],) or not (prior > 0).all():
+            raise InvalidInputError(
+                f"prior_variance must be {design.shape[1]} positive numbers, one for each column."
+            )
     sites = np.zeros((5, len(signs)))
-    mean, covariance = np.zeros(design.shape[1]), np.diag(prior.astype(np.float64))
+    mean = np.zeros(design.shape[1])
+    covariance: Any = np.diag(prior)
     logs = np.zeros(len(signs))
     n_passes, converged = 0, False
+    precision: Any = np.diag(1.0 / prior)
     while n_passes < max_passes and not converged and np.abs(mean).max() < _FAR:
+        before = mean.copy(), sites.copy(), logs.copy()
         change = _weights_pass(design, mean, covariance, sites, logs, gamma, noise)
         # Thousands of changes of rank one leave rounding behind.
-        precision = (design * sites[0][:, None]).T @ design
-        precision[np.diag_indices_from(precision)] += 1.0 / prior
+        with np.errstate(over="ignore", invalid="ignore"):
+            fresh = (design * sites[0][:, None]).T @ design
+        if not (np.isfinite(fresh).all() and np.isfinite(mean).all()):
+            # Rows that no step explains push for ever.
+            mean, sites, logs = before
+            break
+        precision = fresh + np.diag(1.0 / prior)
         covariance = np.linalg.inv(precision)
         n_passes, converged = n_passes + 1, change < tol
+    covariance = np.linalg.inv(precision)
     inner = 0.5 * float(mean @ precision @ mean)
     inner -= 0.5 * (float(np.linalg.slogdet(precision)[1]) + float(np.log(prior).sum()))
     return _posterior(mean, covariance, sites, inner, (gamma, noise), (n_passes, converged), logs)
@@ -182,7 +199,7 @@ def kernel_gamma_ep(
         change = _latent_pass(covariance, mean, sites, logs, gamma)
         root = np.sqrt(sites[0])
         lower = jittered_cholesky(np.eye(len(root)) + gram * np.outer(root, root)).lower
-        half = np.linalg.solve(lower, root[:, None] * gram)
+        half = solve_triangular(lower, root[:, None] * gram, lower=True)
         covariance = gram - half.T @ half
         n_passes, converged = n_passes + 1, change < tol
     shift = sites[1] * sites[0] - gamma * sites[2]
@@ -279,42 +296,6 @@ class SupportRows:
 
 
 RowRule: TypeAlias = AlphaRows | SupportRows
-_NAMED_RULES: dict[str, RowRule] = {"alpha": AlphaRows(), "support": SupportRows()}
-
-
-def row_rule(spec: Any, inference: str = "ep") -> RowRule:
-    """Return the rule that a name or a rule means, refused where rows come one by one."""
-    if inference == "adf":
-        raise InvalidInputError('sparsify needs all rows at once; leave out inference="adf".')
-    if isinstance(spec, AlphaRows | SupportRows):
-        return spec
-    if isinstance(spec, str) and spec in _NAMED_RULES:
-        return _NAMED_RULES[spec]
-    raise InvalidInputError(
-        f'sparsify must be None, "alpha", "support", AlphaRows(...) or SupportRows(...), '
-        f"got {spec!r}."
-    )
-
-
-class FewRows(BaseEstimator):
-    """The option `sparsify` of a classifier, which is no attribute while it is None.
-
-    scikit-learn takes an attribute of that name for the method of its own linear models.
-    """
-
-    inference: str
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the options by name, `sparsify` among them."""
-        whole = object.__new__(type(self))
-        whole.__dict__.update({"sparsify": None} | vars(self))
-        params: dict[str, Any] = BaseEstimator.get_params(whole, deep)
-        return params
-
-    def rule_for_rows(self) -> RowRule | None:
-        """Return which rows are kept; None keeps all."""
-        spec = getattr(self, "sparsify", None)
-        return None if spec is None else row_rule(spec, self.inference)
 
 
 def _with_both_classes(kept: Mask, push: Array, y: Array) -> Mask:
@@ -352,12 +333,13 @@ def _posterior(
     """
     gamma, noise = options
     precision, latent, alpha, cavity_mean, cavity_variance = sites
-    shift = latent * precision - gamma * alpha
-    spread = cavity_variance - noise
-    push = alpha * (spread * precision - gamma)
-    stretch = 1.0 + spread * precision
-    own = (alpha * spread - latent) * (push + shift) / 2 - push**2 * spread / (2 * stretch)
-    log_evidence = inner + float(np.sum(logs + 0.5 * np.log(stretch) + own))
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = latent * precision - gamma * alpha
+        spread = cavity_variance - noise
+        push = alpha * (spread * precision - gamma)
+        stretch = 1.0 + spread * precision
+        own = (alpha * spread - latent) * (push + shift) / 2 - push**2 * spread / (2 * stretch)
+        log_evidence = inner + float(np.sum(logs + 0.5 * np.log(stretch) + own))
     return GammaPosterior(
         mean,
         covariance,
@@ -433,13 +415,20 @@ def _weights_pass(
 
 @compiled
 def _latent_pass(covariance: Array, mean: Array, sites: Array, logs: Array, gamma: float) -> float:
-    """Do what `_weights_pass` does with latent values, whose noise is in their covariance."""
+    """Do what `_weights_pass` does with latent values, whose noise is in their covariance.
+
+    Changes of rank one wait in `columns` until there are enough for one product of matrices; the
+    covariance is to be made anew after the pass.
+    """
     precisions, latents, alphas, cavity_means, cavity_variances = sites
     shift = latents * precisions - gamma * alphas
     mean[:] = covariance @ shift
-    largest = 0.0
+    columns, shrinks = np.empty((_WAITING, len(mean))), np.empty(_WAITING)
+    waiting, largest = 0, 0.0
     for row in range(len(mean)):
-        column = covariance[:, row].copy()
+        column = covariance[row].copy()
+        if waiting:
+            column -= (shrinks[:waiting] * columns[:waiting, row]) @ columns[:waiting]
         rest = 1.0 - precisions[row] * column[row]
         if rest < 1e-10:
             continue
@@ -451,12 +440,19 @@ def _latent_pass(covariance: Array, mean: Array, sites: Array, logs: Array, gamm
         alpha = _hazard(hole / root) / root
         after = hole + spread * alpha
         fresh = alpha * after / (spread * max(1.0 - alpha * after, 1e-12))
-        more = fresh - precisions[row]
-        covariance -= np.outer(column * (more / (1.0 + more * column[row])), column)
+        more, push = fresh - precisions[row], after * fresh - gamma * alpha
+        shrink = more / (1.0 + more * column[row])
+        # What covariance @ shift becomes: both change by their own row only.
+        moved = (push - shift[row]) * (1.0 - shrink * column[row]) - shrink * mean[row]
+        mean += moved * column
+        shift[row] = push
+        columns[waiting], shrinks[waiting] = column, shrink
+        waiting += 1
+        if waiting == _WAITING:
+            covariance -= columns.T @ (shrinks.reshape(-1, 1) * columns)
+            waiting = 0
         largest = max(largest, abs(after - latents[row]), abs(more) * spread)
         precisions[row], latents[row], alphas[row] = fresh, after, alpha
         cavity_means[row], cavity_variances[row] = hole, spread
         logs[row] = _log_normal(hole / root)
-        shift[row] = after * fresh - gamma * alpha
-        mean[:] = covariance @ shift
     return largest

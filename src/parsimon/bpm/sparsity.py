@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 
 from parsimon._parallel import Workers
+from parsimon.bpm._options import FewRows
 from parsimon.bpm.gamma_ep import AlphaRows, RowRule, SupportRows
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
@@ -67,7 +67,7 @@ def sparsity_front(
     >>> len(few.support_) < 100
     True
     """
-    if "sparsify" not in getattr(model, "get_params", dict)():
+    if not isinstance(model, FewRows):
         raise InvalidInputError(
             f"model must be a BayesPointClassifier, got {type(model).__name__}."
         )
@@ -83,6 +83,9 @@ def sparsity_front(
 
 def _measured(model: Any, X: Any, y: Any, cv: Any, groups: Any) -> tuple[float, int, Any]:
     """Return a rule's error on rows left out, the rows that it keeps of all, and that fit."""
+    # Streams, which need little memory, leave it out.
+    from sklearn.model_selection import cross_val_score
+
     scores = cross_val_score(model, X, y, cv=cv, groups=groups, error_score="raise")
     fitted = model.fit(X, y)
     n_kept = len(getattr(fitted, "support_", np.asarray(y)))
