@@ -44,9 +44,12 @@ class GaussianProcesses(ModelFamily):
     def briefly(self) -> "GaussianProcesses":
         """Return the family that finds the same kernel and nothing beside it.
 
-        Other rules than `supported` compare all kernels, so that all have to be there.
+        Other rules than `supported` compare all kernels, so that all have to be there. What is
+        supported needs no folds to be chosen, unless each column has several base kernels.
         """
-        return replace(self, chosen_only=True) if self.choose == "supported" else self
+        if self.choose != "supported":
+            return self
+        return replace(self, chosen_only=True, n_folds=2 if len(self.base) == 1 else self.n_folds)
 
     def search(
         self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
