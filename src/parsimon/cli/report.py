@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from parsimon._parallel import early_workers
 from parsimon.cli.pages import (
     INTERRUPTED,
     check_places,
@@ -27,7 +28,6 @@ from parsimon.cli.running import (
     rivals_option,
     run_options,
     seconds_left,
-    started_early,
     time_option,
 )
 from parsimon.cli.sources import Source, find_source, needed_target
@@ -57,7 +57,9 @@ _SHOWING = frozenset(
 @click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
 @click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
 @click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
-@click.option("--depth", type=int, metavar="N", help="Most base kernels.  [default: 4]")
+@click.option(
+    "--depth", type=int, metavar="N", help="Most base kernels.  [default: 4, of large tables 2]"
+)
 @click.option("--beam", default=2, metavar="N", help="Structures that are grown.  [default: 2]")
 @click.option(
     "--base", default="se", metavar="NAMES", help="Some of se,per,lin,matern,rq.  [default: se]"
@@ -175,7 +177,8 @@ def _is_sent_on(context: click.Context, source: Source) -> bool:
     n_classes = 0 if source.target is None else source.frame[source.target].nunique()
     # A fast report of one question needs no workers.
     alone = context.params["fast"] and not 2 < n_classes <= _CLASSES
-    with started_early(context.params["cluster"], 1 if alone else context.params["n_jobs"]):
+    n_jobs = 1 if alone or context.params["cluster"] else context.params["n_jobs"]
+    with early_workers(n_jobs, "parsimon.statistician.analyse"):
         return sent_on(context, source.frame)
 
 

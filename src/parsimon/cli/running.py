@@ -3,13 +3,12 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from parsimon._parallel import early_workers
 from parsimon._parallel import on_cluster as on_cluster
 from parsimon.cli.printing import say
 from parsimon.cli.sources import complete_table
@@ -91,11 +90,6 @@ def run_options(command: Command) -> Command:
             help="Work on a Dask cluster: its scheduler's address, or the file that it wrote.",
         ),
     )
-
-
-def started_early(cluster: str | None, n_jobs: int | None) -> AbstractContextManager[None]:
-    """Return a context in which workers, if they are to be of this machine, start and import."""
-    return early_workers(1 if cluster else n_jobs, "parsimon.statistician.analyse")
 
 
 def _with(command: Command, *parameters: Callable[[Command], Command]) -> Command:

@@ -219,7 +219,8 @@ def analyse(
         What the target is; "auto" takes text, truth values and up to ten whole numbers for
         classes.
     depth : int, optional
-        Most base kernels in a structure: 4 by default.
+        Most base kernels in a structure that the search grows: 4 by default, 2 where it sees more
+        than 10,000 cells, 1 for several classes. What the rows support may have more.
     beam : int, default 2
         Structures of each size that are grown further.
     base : str or sequence of str, default ("se",)
