@@ -290,7 +290,7 @@ def test_commonality_crossover_keeps_the_expected_size():
 def test_a_learner_that_takes_empty_cells_may_have_them():
     holed = X.copy()
     holed[::7, 2] = np.nan
-    learner = HistGradientBoostingClassifier(max_iter=3, random_state=0)
+    learner = HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5, random_state=0)
     search = ParetoSelector(learner, cv=2, max_features=1, random_state=0).fit(holed, TWO)
     search.predict(holed)
     with pytest.raises(ValueError, match="NaN"):
