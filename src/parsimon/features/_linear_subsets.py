@@ -1,11 +1,13 @@
 """Linear models of many subsets of columns at once: ridge, least squares and logistic regression.
 
-A learner that is one of them is recognised by `linear_form`; `LinearFold` then solves it for
+A learner that is one of them is recognised by `linear_form`; `LinearFolds` then solves it for
 hundreds of subsets in a few matrix products, which is what makes all subsets affordable. Weights
 are found to the optimum, so that ``tol`` and ``max_iter`` of the learner do not matter.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +26,7 @@ _VANISHING = 1e-10
 _MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 2_000_000
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
 _LONGEST_STEP = 5.0
-_SMALL_GRADIENT = 1e-8
+_SMALL_GRADIENT = 1e-7
 _FREE = {"tol", "max_iter", "random_state", "n_jobs", "verbose", "copy_X", "warm_start"}
 _SMOOTH_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
@@ -72,213 +74,231 @@ def _is_plain(step: Any, *free: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFold:
-    """Training rows of a fold, standardised, and the test rows on the same scale.
+class LinearFolds:
+    """A table and its folds, on one scale, for linear models of many subsets.
 
-    train (n, d), test (m, d): Columns with mean 0 and spread 1 over the training rows.
-    target (n,) of numbers, or (n, K) of indicators: one column for two classes, else one a class.
-    penalty (d,): On half the squared weight of each column on this scale.
+    A fold is the whole table with rows that count or not; what its own scale would be is in the
+    penalties. So all folds share the products of columns, and are solved together.
+
+    D (n, d + 1): Columns with mean 0 and spread 1 over all rows; the constant last.
+    T (n, K): Numbers (K = 1), or indicators of classes: one column for two, else one a class.
+    counts (F + 1, n): How often each fold trains on each row; the last, all rows once.
+    penalty (F + 1, d + 1): On half the squared weight of each column.
+    tests: The test rows of each fold.
     """
 
-    train: Array
-    test: Array
-    target: Array
+    kind: Literal["logistic", "ridge"]
+    D: Array
+    T: Array
+    counts: Array
     penalty: Array
+    tests: list[Indices]
 
     @classmethod
     def of(
-        cls, form: LinearForm, X: Array, y: AnyArray, train: Indices, test: Indices
-    ) -> "LinearFold":
-        """Return the fold of rows of a table.
-
-        Shapes: X (n_all, d); y (n_all,), of numbers or of class codes; train (n,), test (m,).
-        """
-        centre, spread = X[train].mean(axis=0), X[train].std(axis=0)
-        # As the scaler does: a column whose spread is rounding is only centred.
-        spread[spread <= 10 * np.finfo(float).eps * (np.abs(centre) + spread)] = 1.0
-        n, target = len(train), y[train].astype(float)
+        cls, form: LinearForm, X: Array, y: AnyArray, folds: Sequence[tuple[Indices, Indices]]
+    ) -> "LinearFolds":
+        """Return a table with its folds: X (n, d), y (n,) of numbers or of class codes."""
+        n, d = X.shape
+        counts = np.ones((len(folds) + 1, n))
+        counts[:-1] = [np.bincount(train, minlength=n) for train, _ in folds]
+        centre, spread = _scale(X, counts[-1])
+        penalty = np.zeros((len(counts), d + 1))
+        for row, count in zip(penalty, counts, strict=True):
+            own = _scale(X, count)[1] if form.standardise else 1.0
+            weight = _VANISHING * n if form.penalty is None else form.penalty
+            row[:-1] = weight if form.penalty is None else weight * (own / spread) ** 2
+        T = y.astype(float)[:, None]
         if form.kind == "logistic":
             classes = np.unique(y)
-            wanted = classes[1:] if len(classes) == 2 else classes
-            target = (y[train][:, None] == wanted).astype(float)
-        penalty = np.full(X.shape[1], _VANISHING * n if form.penalty is None else form.penalty)
-        if form.penalty is not None and not form.standardise:
-            penalty = penalty / spread**2
-        return cls((X[train] - centre) / spread, (X[test] - centre) / spread, target, penalty)
+            T = (y[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(float)
+            # Softmax leaves a common shift of the intercepts open; this settles it, no more.
+            penalty[:, -1] = 1e-8 * n if T.shape[1] > 1 else 0.0
+        D = np.column_stack(((X - centre) / spread, np.ones(n)))
+        return cls(form.kind, D, T, counts, penalty, [np.asarray(test) for _, test in folds])
 
-    def weights(self, masks: Mask, start: Array | None = None) -> Array:
-        """Return the weights of each subset, the intercept last; zero where a column is off.
+    @cached_property
+    def products(self) -> Array | None:
+        """The products of all pairs of columns, (n, p), unless they are too many."""
+        n, width = self.D.shape
+        first, second = np.triu_indices(width)
+        return self.D[:, first] * self.D[:, second] if n * len(first) <= _MOST_PRODUCTS else None
 
-        Shapes: masks (B, d), start (B, K, d + 1) -> (B, K, d + 1), K = 1 for numbers.
+    def decisions(self, masks: Mask) -> list[Array]:
+        """Return what the models of subsets say of the test rows of each fold.
+
+        Shapes: masks (B, d) -> (B, K, m) for each fold: predictions, or logits of the classes.
         """
-        solve = ridge_subsets if self.target.ndim == 1 else logistic_subsets
-        found = np.zeros((len(masks), self._n_outputs, masks.shape[1] + 1))
+        n_outputs, width = self.T.shape[1], self.D.shape[1]
+        found = [np.empty((len(masks), n_outputs, len(test))) for test in self.tests]
         sizes = masks.sum(axis=1)
         for size in np.unique(sizes):
             rows = np.flatnonzero(sizes == size)
-            step = max(1, _MOST_NUMBERS // (len(self.train) * self._n_outputs))
+            many = len(self.D) * n_outputs * len(self.tests)
+            step = max(1, _MOST_NUMBERS // (many if self.products is not None else many * size))
             for begin in range(0, len(rows), step):
                 part = rows[begin : begin + step]
-                given = None if start is None else start[part]
-                found[part] = solve(self.train, self.target, masks[part], self.penalty, given)
+                weights = self.weights(masks[part]).reshape(len(self.tests), -1, width)
+                for one, test, fold in zip(found, self.tests, weights, strict=True):
+                    one[part] = (fold @ self.D[test].T).reshape(len(part), n_outputs, -1)
         return found
 
-    def decisions(self, weights: Array) -> Array:
-        """Return what the models say of the test rows.
+    def weights(self, masks: Mask) -> Array:
+        """Return the weights of subsets of one size in each fold, zero for columns that are off.
 
-        Shapes: weights (B, K, d + 1) -> (B, K, m): predictions, or logits of the classes.
+        Shapes: masks (B, d) -> (F, B, K, d + 1), the intercept last.
         """
-        flat = weights.reshape(-1, weights.shape[2])
-        values = flat[:, :-1] @ self.test.T + flat[:, -1:]
-        return values.reshape(*weights.shape[:2], -1)
+        places = np.nonzero(masks)[1].reshape(len(masks), -1)
+        solve = self._logistic if self.kind == "logistic" else self._ridge
+        places, own = solve(places)
+        n_outputs, n_folds = self.T.shape[1], len(self.tests)
+        found = np.zeros((n_folds, len(masks), n_outputs, self.D.shape[1]))
+        wide = np.broadcast_to(places[None, :, None], own.shape)
+        np.put_along_axis(found, wide, own, axis=3)
+        return found
 
-    @property
-    def _n_outputs(self) -> int:
-        return 1 if self.target.ndim == 1 else self.target.shape[1]
+    def _logistic(self, places: Indices) -> tuple[Indices, Array]:
+        """Return columns with the constant, (B, k + 1), and weights of them, (F, B, K, k + 1)."""
+        n_folds = len(self.tests)
+        places = np.column_stack((places, np.full(len(places), self.D.shape[1] - 1)))
+        start = np.zeros((len(places), self.T.shape[1], places.shape[1]))
+        # Where all rows lead, the folds nearly are: only a start, from which each goes on.
+        start = _Newton.of(self, places, np.full(len(places), n_folds)).minimised(start)
+        which = np.repeat(np.arange(n_folds), len(places))
+        tiled = np.tile(places, (n_folds, 1))
+        found = _Newton.of(self, tiled, which).minimised(np.tile(start, (n_folds, 1, 1)))
+        return places, found.reshape(n_folds, *start.shape)
+
+    def _ridge(self, places: Indices) -> tuple[Indices, Array]:
+        """Return columns with the constant and weights of them, as `_logistic` does.
+
+        Those of all subsets are parts of the same normal equations.
+        """
+        rows, columns = places[:, :, None], places[:, None, :]
+        found = np.empty((len(self.tests), len(places), 1, places.shape[1] + 1))
+        for own, count, penalty in zip(found, self.counts, self.penalty, strict=False):
+            middle = count @ self.D / count.sum()
+            mean = float(count @ self.T[:, 0] / count.sum())
+            D = (self.D - middle) * np.sqrt(count)[:, None]
+            gram = D.T @ D + np.diag(penalty)
+            moment = D.T @ ((self.T[:, 0] - mean) * np.sqrt(count))
+            weights = np.linalg.solve(gram[rows, columns], moment[rows])[:, :, 0]
+            own[:, 0, :-1] = weights
+            own[:, 0, -1] = mean - (weights * middle[places]).sum(axis=1)
+        return np.column_stack((places, np.full(len(places), self.D.shape[1] - 1))), found
 
 
-def ridge_subsets(
-    Z: Array,
-    y: Array,
-    masks: Mask,
-    penalty: Array,
-    start: Array | None = None,  # noqa: ARG001
-) -> Array:
-    r"""Return the ridge weights of subsets of one size, from the normal equations of all columns.
-
-    Minimises :math:`\frac12 \|y - b - Zw\|^2 + \frac12 \sum_j \lambda_j w_j^2` for each.
-
-    Shapes: Z (n, d) with mean 0, y (n,), masks (B, d), penalty (d,) -> (B, 1, d + 1).
-    """
-    gram, moment = Z.T @ Z, Z.T @ (y - y.mean())
-    gram[np.diag_indices_from(gram)] += penalty
-    places = _places(masks)
-    found = np.zeros((len(masks), 1, Z.shape[1] + 1))
-    system = gram[places[:, :, None], places[:, None, :]]
-    solved = np.linalg.solve(system, moment[places][:, :, None])[:, :, 0]
-    np.put_along_axis(found[:, 0], places, solved, axis=1)
-    found[:, 0, -1] = y.mean()
-    return found
-
-
-def logistic_subsets(
-    Z: Array, T: Array, masks: Mask, penalty: Array, start: Array | None = None
-) -> Array:
-    r"""Return the logistic weights of subsets of one size, by Newton steps for all at once.
-
-    Minimises minus the log likelihood plus :math:`\frac12 \sum_{kj} \lambda_j w_{kj}^2`, without a
-    penalty on the intercepts. The second derivatives of all subsets are one product: of the
-    slopes, (B, n), with the products of all pairs of columns, (n, d (d + 1) / 2).
-
-    Shapes: Z (n, d), T (n, K) of indicators (one column for two classes), masks (B, d),
-    penalty (d,), start (B, K, d + 1) -> (B, K, d + 1).
-    """
-    used = np.append(np.flatnonzero(masks.any(axis=0)), Z.shape[1])
-    newton = _Newton.of(Z[:, used[:-1]], T, masks[:, used[:-1]], penalty[used[:-1]])
-    shape = (len(masks), T.shape[1], len(used))
-    begin = np.zeros(shape) if start is None else start[..., used]
-    found = np.zeros((len(masks), T.shape[1], Z.shape[1] + 1))
-    found[..., used] = newton.minimised(begin)
-    return found
+def _scale(X: Array, count: Array) -> tuple[Array, Array]:
+    """Return mean and spread of columns; the spread of those that do not vary is 1."""
+    centre = count @ X / count.sum()
+    spread = np.sqrt(count @ (X - centre) ** 2 / count.sum())
+    # As the scaler has it: a spread that rounding makes is none.
+    spread[spread <= 10 * np.finfo(float).eps * (np.abs(centre) + spread)] = 1.0
+    return centre, spread
 
 
 @dataclass(frozen=True, eq=False)
 class _Newton:
-    """Newton's method for subsets of one size of the columns of a table with a constant.
+    r"""Newton's method for P logistic models of as many columns each, all at once.
 
-    D (n, d + 1): Columns, the constant last. T (n, K). penalty (d + 1,).
-    places (B, k + 1): Columns of each subset, the constant last.
-    pairs (d + 1, d + 1): Where the product of two columns stands in `products`, (n, p); without
-        products, which many columns make too many, each subset's own columns are multiplied.
+    Each minimises minus the log likelihood of the rows of its fold plus
+    :math:`\frac12 \sum_{kj} \lambda_j w_{kj}^2`. The second derivatives of all are one product: of
+    the slopes, (P, n), with the products of all pairs of columns, (n, p). With many columns these
+    are too many, and each model multiplies its own columns.
+
+    places (P, k): The columns of each. which (P,): The fold of each.
+    pairs (d + 1, d + 1): Where the product of two columns stands; None without products.
     """
 
-    D: Array
-    T: Array
-    penalty: Array
+    table: LinearFolds
     places: Indices
-    pairs: Indices
-    products: Array | None
+    which: Indices
+    pairs: Indices | None
 
     @classmethod
-    def of(cls, Z: Array, T: Array, masks: Mask, penalty: Array) -> "_Newton":
-        n, d = Z.shape
-        D = np.column_stack((Z, np.ones(n)))
-        places = np.column_stack((_places(masks), np.full(len(masks), d)))
-        first, second = np.triu_indices(d + 1)
-        pairs = np.empty((d + 1, d + 1), dtype=np.intp)
-        pairs[first, second] = pairs[second, first] = np.arange(len(first))
-        few = len(first) <= 4 * places.shape[1] ** 2 + 200 and n * len(first) <= _MOST_PRODUCTS
-        products = D[:, first] * D[:, second] if few else None
-        # Softmax leaves a common shift of the intercepts open; this settles it and nothing else.
-        shift = 1e-8 * n if T.shape[1] > 1 else 0.0
-        return cls(D, T, np.append(penalty, shift), places, pairs, products)
+    def of(cls, table: LinearFolds, places: Indices, which: Indices) -> "_Newton":
+        width, k = table.D.shape[1], places.shape[1]
+        first, second = np.triu_indices(width)
+        pairs = None
+        if table.products is not None and len(first) <= 4 * k**2 + 200:
+            pairs = np.empty((width, width), dtype=np.intp)
+            pairs[first, second] = pairs[second, first] = np.arange(len(first))
+        return cls(table, places, which, pairs)
 
     def minimised(self, theta: Array) -> Array:
-        """Return the weights that minimise, from a start.
-
-        Shapes: theta (B, K, d + 1) -> (B, K, d + 1).
-        """
-        theta = theta * self._on()[:, None]
+        """Return the weights that minimise, from a start: (P, K, k) -> (P, K, k)."""
+        theta = theta.copy()
         active = np.arange(len(theta))
         share, gradient = self._slope(theta, active)
         for _ in range(_MOST_STEPS):
-            left = np.abs(gradient).max(axis=(1, 2)) > _SMALL_GRADIENT * len(self.D)
-            active, share, gradient = active[left], share[left], gradient[left]
+            left = np.abs(gradient).max(axis=(1, 2)) > _SMALL_GRADIENT * len(self.table.D)
+            if not left.all():
+                active, share, gradient = active[left], share[left], gradient[left]
             if not len(active):
                 break
             step = self._step(share, gradient, active)
             theta[active], share, gradient = self._moved(theta[active], step, gradient, active)
         return theta
 
-    def _on(self) -> Mask:
-        on = np.zeros((len(self.places), self.D.shape[1]), dtype=np.bool_)
-        np.put_along_axis(on, self.places, True, axis=1)
-        return on
-
     def _slope(self, theta: Array, active: Indices) -> tuple[Array, Array]:
-        """Return the class probabilities (B, K, n) and the gradient (B, K, d + 1)."""
-        n_active, n_outputs, width = theta.shape
-        # As matrices: NumPy multiplies stacks of them one by one.
-        latent = (theta.reshape(-1, width) @ self.D.T).reshape(n_active, n_outputs, -1)
-        share: Array = expit(latent) if n_outputs == 1 else softmax(latent, axis=1)
-        surprise = (share - self.T.T).reshape(n_active * n_outputs, -1)
-        gradient = (surprise @ self.D).reshape(theta.shape) + self.penalty * theta
-        keep = np.zeros((len(active), self.D.shape[1]))
-        np.put_along_axis(keep, self.places[active], 1.0, axis=1)
-        return share, gradient * keep[:, None]
+        """Return the class probabilities, (A, K, n), and the gradient, (A, K, k)."""
+        places, which = self.places[active], self.which[active]
+        latent = self._latent(theta, places)
+        share: Array = expit(latent) if theta.shape[1] == 1 else softmax(latent, axis=1)
+        surprise = (share - self.table.T.T) * self.table.counts[which][:, None]
+        penalty = self.table.penalty[which[:, None], places]
+        return share, self._projected(surprise, places) + penalty[:, None] * theta
 
-    def _step(self, share: Array, gradient: Array, active: Indices) -> Array:
-        """Return the Newton steps, (B, K, d + 1)."""
-        places, (n_active, n_outputs, _) = self.places[active], share.shape
-        size = places.shape[1]
-        hessian = np.empty((n_active, n_outputs, size, n_outputs, size))
-        for a in range(n_outputs):
-            for b in range(a, n_outputs):
-                slope = share[:, a] * ((a == b) - share[:, b])
-                block = self._curvature(slope, places)
-                hessian[:, a, :, b], hessian[:, b, :, a] = block, block
-        system = hessian.reshape(n_active, n_outputs * size, -1)
-        diagonal = np.arange(n_outputs * size)
-        system[:, diagonal, diagonal] += np.tile(self.penalty[places], n_outputs) + 1e-12
-        wide = np.repeat(places[:, None], n_outputs, axis=1)
-        right = np.take_along_axis(gradient, wide, axis=2).reshape(n_active, -1, 1)
-        solved = np.linalg.solve(system, right).reshape(n_active, n_outputs, size)
-        # Far from the optimum there is no curvature, and a step would go anywhere.
-        longest = np.abs(solved).max(axis=(1, 2), keepdims=True)
-        solved *= np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
-        step = np.zeros_like(gradient)
-        np.put_along_axis(step, wide, -solved, axis=2)
-        return step
+    def _latent(self, theta: Array, places: Indices) -> Array:
+        """Return the linear predictors: (A, K, k) -> (A, K, n)."""
+        D = self.table.D
+        if self.pairs is None:
+            return theta @ D.T[places]
+        # As one matrix: NumPy multiplies stacks of them one by one.
+        full = np.zeros((len(theta), theta.shape[1], D.shape[1]))
+        np.put_along_axis(full, np.broadcast_to(places[:, None], theta.shape), theta, axis=2)
+        return (full.reshape(-1, D.shape[1]) @ D.T).reshape(*theta.shape[:2], -1)
+
+    def _projected(self, values: Array, places: Indices) -> Array:
+        """Return the products of values of rows with the columns: (A, K, n) -> (A, K, k)."""
+        D = self.table.D
+        if self.pairs is None:
+            return values @ D.T[places].transpose(0, 2, 1)
+        full = (values.reshape(-1, len(D)) @ D).reshape(*values.shape[:2], -1)
+        return np.take_along_axis(full, places[:, None], axis=2)
 
     def _curvature(self, slope: Array, places: Indices) -> Array:
-        """Return D' diag(slope) D of each subset's columns, (B, k + 1, k + 1)."""
-        if self.products is not None:
-            which = self.pairs[places[:, :, None], places[:, None, :]]
-            rows = np.arange(len(places))[:, None, None]
-            block: Array = (slope @ self.products)[rows, which]
-            return block
-        own = self.D.T[places]
-        return (own * slope[:, None]) @ own.transpose(0, 2, 1)
+        """Return D' diag(slope) D of the columns of each: (A, n) -> (A, k, k)."""
+        products = self.table.products
+        if self.pairs is None or products is None:
+            own = self.table.D.T[places]
+            return (own * slope[:, None]) @ own.transpose(0, 2, 1)
+        which = self.pairs[places[:, :, None], places[:, None, :]]
+        rows = np.arange(len(places))[:, None, None]
+        block: Array = (slope @ products)[rows, which]
+        return block
+
+    def _step(self, share: Array, gradient: Array, active: Indices) -> Array:
+        """Return the Newton steps, (A, K, k)."""
+        places, which = self.places[active], self.which[active]
+        counts = self.table.counts[which]
+        n_active, n_outputs, k = gradient.shape
+        hessian = np.empty((n_active, n_outputs, k, n_outputs, k))
+        for a in range(n_outputs):
+            for b in range(a, n_outputs):
+                slope = share[:, a] * ((a == b) - share[:, b]) * counts
+                block = self._curvature(slope, places)
+                hessian[:, a, :, b], hessian[:, b, :, a] = block, block
+        system = hessian.reshape(n_active, n_outputs * k, -1)
+        diagonal = np.arange(n_outputs * k)
+        penalty = self.table.penalty[which[:, None], places]
+        system[:, diagonal, diagonal] += np.tile(penalty, n_outputs) + 1e-12
+        right = -gradient.reshape(n_active, -1, 1)
+        solved = np.linalg.solve(system, right).reshape(gradient.shape)
+        # Far from the optimum there is no curvature, and a step would go anywhere.
+        longest = np.abs(solved).max(axis=(1, 2), keepdims=True)
+        step: Array = solved * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
+        return step
 
     def _moved(
         self, theta: Array, step: Array, gradient: Array, active: Indices
@@ -297,8 +317,3 @@ class _Newton:
             scale[far] /= 2
             share[far], after[far] = self._slope(theta[far] + scale[far] * step[far], active[far])
         return theta + scale * step, share, after
-
-
-def _places(masks: Mask) -> Indices:
-    """Return the columns of subsets of one size: masks (B, d) -> (B, k)."""
-    return np.nonzero(masks)[1].reshape(len(masks), -1)

@@ -28,7 +28,7 @@ from parsimon._checks import check_probability, shorten
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._linear_subsets import LinearFold, LinearForm, Task, linear_form
+from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
 from parsimon.pareto.space import Space
 
 _DEFAULTS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
@@ -235,6 +235,7 @@ class SubsetErrors:
     def __post_init__(self) -> None:
         self.measure = Measure.of(self.scoring, self.task)
         self._known: dict[bytes, Array] = {}
+        self._linear: LinearFolds | None = None
 
     # What it was made of: errors are found again, and skops stores neither functions nor bytes.
     def __getstate__(self) -> dict[str, Any]:
@@ -302,16 +303,14 @@ class SubsetErrors:
         codes = self.y
         if self.task == "classification":
             codes = np.unique(self.y, return_inverse=True)[1]
+        if self._linear is None:
+            self._linear = LinearFolds.of(form, self.X, codes, self.folds)
         found = np.empty((len(masks), len(self.folds)))
-        most = max(1, _MOST_NUMBERS // (masks.shape[1] * len(np.unique(codes)) + len(codes)))
+        most = max(1, _MOST_NUMBERS // (len(codes) * self._linear.T.shape[1]))
         for begin in range(0, len(masks), most):
-            part = masks[begin : begin + most]
-            weights = None
-            for place, (train, test) in enumerate(self.folds):
-                fold = LinearFold.of(form, self.X, codes, train, test)
-                # The weights of one fold are nearly those of the next.
-                weights = fold.weights(part, weights)
-                found[begin : begin + most, place] = measure(fold.decisions(weights), codes[test])
+            decisions = self._linear.decisions(masks[begin : begin + most])
+            for place, (one, (_, test)) in enumerate(zip(decisions, self.folds, strict=True)):
+                found[begin : begin + most, place] = measure(one, codes[test])
         return found
 
 
