@@ -335,3 +335,12 @@ def test_constant_and_huge_columns():
     table[:, 2] *= 1e200
     with pytest.raises(InvalidInputError, match="too large to be squared"):
         clone(search).fit(table, TWO)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.2])
+def test_pictures(fraction):
+    search = ParetoSelector(costs=[1, 2, 3, 4, 5], validation_fraction=fraction, random_state=0)
+    axes = search.fit(FRAME, TWO).plot_optimism()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert ("rows set apart" in labels) == (fraction > 0)
+    assert search.plot().get_xlabel()

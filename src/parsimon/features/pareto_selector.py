@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain, combinations
 from math import comb
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
@@ -32,9 +32,13 @@ from parsimon.features._subsets import (
     SubsetErrors,
     Walks,
 )
+from parsimon.features.plot import plot_errors_by_size
 from parsimon.pareto import Bits, Figures, Front, UniformCrossover, nsga2
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # A whole-numbered target with more values than the ten digits is a quantity, not classes.
 _MOST_NUMBERED_CLASSES = 10
@@ -285,7 +289,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         """Return in sentences what was found and how far it can be trusted."""
         check_is_fitted(self)
         d, n, at = self.n_features_in_, self.n_evaluations_, self.best_index_
-        found = f"All {n} subsets" if self.exact_ else f"{n} of {2**d - 1:.3g} subsets"
+        found = f"All {n} subsets" if self.exact_ else f"{n} of the many subsets"
         names = shorten([str(name) for name in self.get_feature_names_out()], 10)
         figures = {name: column[at] for name, column in self._figures.columns.items()}
         text = (
@@ -297,6 +301,22 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             text += f" On rows set apart the error is {figures['holdout_error']:.3g}."
         breaks = ", ".join(f"{a} to {b}" for a, b in self.rank_breaks_)
         return text + (f" Columns are dropped again at the steps from {breaks}." if breaks else "")
+
+    def plot_optimism(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the error by number of columns, on the folds and on the rows set apart.
+
+        Of subsets of one size the best is drawn. Where the two part, the search has found what
+        only its own rows show.
+        """
+        check_is_fitted(self)
+        columns = self._figures.columns
+        return plot_errors_by_size(
+            self.front_.values,
+            columns["standard_error"],
+            columns.get("holdout_error"),
+            self.best_index_,
+            ax,
+        )
 
     def _check_options(self) -> None:
         check_choice("task", self.task, ("auto", "classification", "regression"))
