@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
 from parsimon.features import CommonalityCrossover, ParetoSelector, selection_baselines
+from parsimon.features._subsets import FILTERS
 from parsimon.features.pareto_selector import nesting
 from parsimon.pareto import Bits, Front
 
@@ -202,6 +203,7 @@ def test_baselines_use_the_same_folds():
         "floating",
         "variance ratio",
         "information gain",
+        "Relief",
         "linear SVM",
         "principal component",
         "genetic",
@@ -335,6 +337,30 @@ def test_constant_and_huge_columns():
     table[:, 2] *= 1e200
     with pytest.raises(InvalidInputError, match="too large to be squared"):
         clone(search).fit(table, TWO)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_prefer_the_column_that_tells(name, task):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(120, 4))
+    y = table[:, 2] if task == "regression" else np.digitize(table[:, 2], [-0.5, 0.5])
+    table[:, 2] *= 100.0
+    y = y + 0.01 * rng.normal(size=120) if task == "regression" else y
+    if name == "principal component":
+        table[:, 1] = table[:, 2] + rng.normal(size=120)
+    score = FILTERS[name](table, y, task)
+    assert score.shape == (4,)
+    best = {1, 2} if name == "principal component" else {2}
+    assert set(np.argsort(-score)[: len(best)]) == best
+
+
+def test_relief_sees_what_only_two_columns_together_tell():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 4))
+    y = (table[:, 0] > 0) != (table[:, 3] > 0)
+    score = FILTERS["Relief"](table, y, "classification")
+    assert set(np.argsort(-score)[:2]) == {0, 3}
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.2])

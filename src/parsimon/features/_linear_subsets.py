@@ -26,7 +26,8 @@ _VANISHING = 1e-10
 _MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 2_000_000
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
 _LONGEST_STEP = 5.0
-_SMALL_GRADIENT = 1e-7
+# For each row; a hundredth of what scikit-learn is content with.
+_SMALL_GRADIENT = 1e-6
 _FREE = {"tol", "max_iter", "random_state", "n_jobs", "verbose", "copy_X", "warm_start"}
 _SMOOTH_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
@@ -120,9 +121,23 @@ class LinearFolds:
     @cached_property
     def products(self) -> Array | None:
         """The products of all pairs of columns, (n, p), unless they are too many."""
-        n, width = self.D.shape
-        first, second = np.triu_indices(width)
-        return self.D[:, first] * self.D[:, second] if n * len(first) <= _MOST_PRODUCTS else None
+        if len(self.D) * self.n_pairs > _MOST_PRODUCTS:
+            return None
+        first, second = np.triu_indices(self.D.shape[1])
+        return self.D[:, first] * self.D[:, second]
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of columns there are, the constant and equal ones included."""
+        return self.D.shape[1] * (self.D.shape[1] + 1) // 2
+
+    @cached_property
+    def pairs(self) -> Indices:
+        """Where the product of two columns stands, (d + 1, d + 1)."""
+        first, second = np.triu_indices(self.D.shape[1])
+        found = np.empty((self.D.shape[1],) * 2, dtype=np.intp)
+        found[first, second] = found[second, first] = np.arange(len(first))
+        return found
 
     def decisions(self, masks: Mask) -> list[Array]:
         """Return what the models of subsets say of the test rows of each fold.
@@ -206,24 +221,23 @@ class _Newton:
     the slopes, (P, n), with the products of all pairs of columns, (n, p). With many columns these
     are too many, and each model multiplies its own columns.
 
-    places (P, k): The columns of each. which (P,): The fold of each.
+    places (P, k): The columns of each. counts (P, n), penalty (P, k): Of the fold of each.
     pairs (d + 1, d + 1): Where the product of two columns stands; None without products.
     """
 
     table: LinearFolds
     places: Indices
-    which: Indices
+    counts: Array
+    penalty: Array
     pairs: Indices | None
 
     @classmethod
     def of(cls, table: LinearFolds, places: Indices, which: Indices) -> "_Newton":
-        width, k = table.D.shape[1], places.shape[1]
-        first, second = np.triu_indices(width)
-        pairs = None
-        if table.products is not None and len(first) <= 4 * k**2 + 200:
-            pairs = np.empty((width, width), dtype=np.intp)
-            pairs[first, second] = pairs[second, first] = np.arange(len(first))
-        return cls(table, places, which, pairs)
+        """Return the models of columns `places`, (P, k), in the folds `which`, (P,)."""
+        many = table.n_pairs > 4 * places.shape[1] ** 2 + 200
+        pairs = None if table.products is None or many else table.pairs
+        penalty = table.penalty[which[:, None], places]
+        return cls(table, places, table.counts[which], penalty, pairs)
 
     def minimised(self, theta: Array) -> Array:
         """Return the weights that minimise, from a start: (P, K, k) -> (P, K, k)."""
@@ -242,12 +256,16 @@ class _Newton:
 
     def _slope(self, theta: Array, active: Indices) -> tuple[Array, Array]:
         """Return the class probabilities, (A, K, n), and the gradient, (A, K, k)."""
-        places, which = self.places[active], self.which[active]
+        places, counts, penalty = self._among(active)
         latent = self._latent(theta, places)
         share: Array = expit(latent) if theta.shape[1] == 1 else softmax(latent, axis=1)
-        surprise = (share - self.table.T.T) * self.table.counts[which][:, None]
-        penalty = self.table.penalty[which[:, None], places]
+        surprise = (share - self.table.T.T) * counts[:, None]
         return share, self._projected(surprise, places) + penalty[:, None] * theta
+
+    def _among(self, active: Indices) -> tuple[Indices, Array, Array]:
+        if len(active) == len(self.places):
+            return self.places, self.counts, self.penalty
+        return self.places[active], self.counts[active], self.penalty[active]
 
     def _latent(self, theta: Array, places: Indices) -> Array:
         """Return the linear predictors: (A, K, k) -> (A, K, n)."""
@@ -280,8 +298,7 @@ class _Newton:
 
     def _step(self, share: Array, gradient: Array, active: Indices) -> Array:
         """Return the Newton steps, (A, K, k)."""
-        places, which = self.places[active], self.which[active]
-        counts = self.table.counts[which]
+        places, counts, penalty = self._among(active)
         n_active, n_outputs, k = gradient.shape
         hessian = np.empty((n_active, n_outputs, k, n_outputs, k))
         for a in range(n_outputs):
@@ -291,7 +308,6 @@ class _Newton:
                 hessian[:, a, :, b], hessian[:, b, :, a] = block, block
         system = hessian.reshape(n_active, n_outputs * k, -1)
         diagonal = np.arange(n_outputs * k)
-        penalty = self.table.penalty[which[:, None], places]
         system[:, diagonal, diagonal] += np.tile(penalty, n_outputs) + 1e-12
         right = -gradient.reshape(n_active, -1, 1)
         solved = np.linalg.solve(system, right).reshape(gradient.shape)

@@ -209,7 +209,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         crossover: Literal["commonality", "uniform"] = "commonality",
         population_size: int = 40,
         max_iter: int = 20,
-        stall: int | None = 8,
+        stall: int | None = 5,
         validation_fraction: float = 0.2,
         choose: Rule = "one_se",
         n_jobs: int | None = 1,

@@ -35,9 +35,9 @@ def selection_baselines(
         Fitted.
     methods : sequence of str, optional
         Of "forward", "backward" and "floating" (greedy walks); "variance ratio", "information
-        gain", "linear SVM" and "principal component" (the best columns by a score that knows no
-        subset); "genetic" (a genetic algorithm for the error alone, which ends at one subset).
-        All if left out.
+        gain", "Relief", "linear SVM" and "principal component" (the best columns by a score that
+        knows no subset); "genetic" (a genetic algorithm for the error alone, which ends at one
+        subset). All if left out.
     max_iter, population_size : int
         Of the genetic algorithm.
     random_state : int, Generator, SeedSequence, RandomState or None
