@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
+from parsimon.exceptions import CheckpointError, ConstantPredictionWarning, InvalidInputError
 from parsimon.features import CommonalityCrossover, ParetoSelector, selection_baselines
-from parsimon.features._subsets import FILTERS
+from parsimon.features._filters import FILTERS
 from parsimon.features.pareto_selector import nesting
 from parsimon.pareto import Bits, Front
 
@@ -370,3 +370,40 @@ def test_pictures(fraction):
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert ("rows set apart" in labels) == (fraction > 0)
     assert search.plot().get_xlabel()
+
+
+class Interrupting:
+    """A score that interrupts the fit after some calls."""
+
+    def __init__(self, after=None):
+        self.after, self.n_calls = after, 0
+
+    def __call__(self, model, rows, y):
+        self.n_calls += 1
+        if self.after is not None and self.n_calls > self.after:
+            raise KeyboardInterrupt
+        return float(np.mean(model.predict(rows) == y))
+
+
+@pytest.mark.parametrize("max_subsets", [31, 5])
+def test_an_interrupted_fit_goes_on_to_the_same_front(tmp_path, monkeypatch, max_subsets):
+    monkeypatch.setattr("parsimon.features._subsets._BETWEEN_SAVES", 4)
+    options = {"max_subsets": max_subsets, "population_size": 6, "max_iter": 2, "random_state": 0}
+    place = tmp_path / "errors.npz"
+
+    def search(scoring, **further):
+        return ParetoSelector(TREE, scoring=scoring, **options, **further)
+
+    whole = search(Interrupting()).fit(X, TWO)
+    with pytest.raises(KeyboardInterrupt):
+        search(Interrupting(after=60), checkpoint=place).fit(X, TWO)
+    rest = Interrupting()
+    again = search(rest, checkpoint=place).fit(X, TWO)
+    pd.testing.assert_frame_equal(again.to_frame(), whole.to_frame())
+    assert again.n_evaluations_ == whole.n_evaluations_
+    assert rest.n_calls < 5 * whole.n_evaluations_
+    with pytest.raises(CheckpointError, match="belongs to another table"):
+        search(Interrupting(), checkpoint=place).fit(X + 1, TWO)
+    place.write_text("something else")
+    with pytest.raises(CheckpointError, match="no checkpoint of a selection"):
+        search(Interrupting(), checkpoint=place).fit(X, TWO)

@@ -129,7 +129,8 @@ class LinearFolds:
     @property
     def n_pairs(self) -> int:
         """How many pairs of columns there are, the constant and equal ones included."""
-        return self.D.shape[1] * (self.D.shape[1] + 1) // 2
+        width = int(self.D.shape[1])
+        return width * (width + 1) // 2
 
     @cached_property
     def pairs(self) -> Indices:

@@ -4,36 +4,33 @@ Read `SubsetErrors` first: called with masks it returns errors. The walks (`forw
 `floating`, `prefixes` of a ranking) go over units, which are columns or groups of columns.
 """
 
-import warnings
+import os
+import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import (
-    f_classif,
-    f_regression,
-    mutual_info_classif,
-    mutual_info_regression,
-)
 from sklearn.metrics import get_scorer
-from sklearn.svm import LinearSVC, LinearSVR
 
 from parsimon._checks import check_probability, shorten
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
 from parsimon.pareto.space import Space
 
 _DEFAULTS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
 _MOST_NUMBERS = 20_000_000
+_BETWEEN_SAVES, _SECONDS_BETWEEN_SAVES = 100, 30.0
 
 
 class Measure(NamedTuple):
@@ -232,15 +229,19 @@ class SubsetErrors:
     task: Task
     scoring: Any = None
     n_jobs: int | None = 1
+    checkpoint: str | Path | None = None
 
     def __post_init__(self) -> None:
         self.measure = Measure.of(self.scoring, self.task)
-        self._known: dict[bytes, Array] = {}
         self._linear: LinearFolds | None = None
+        self._saved = time.monotonic()
+        self._known: dict[bytes, Array] = {}
+        if self.checkpoint is not None and Path(self.checkpoint).exists():
+            self._known = _read_errors(Path(self.checkpoint), self._digest())
 
     # What it was made of: errors are found again, and skops stores neither functions nor bytes.
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"checkpoint": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -268,10 +269,44 @@ class SubsetErrors:
         """Return the error of each subset in each fold: (B, d) -> (B, n_folds)."""
         keys = [row.tobytes() for row in np.packbits(masks, axis=1)]
         new = {key: place for place, key in enumerate(keys) if key not in self._known}
-        if new:
-            found = self._evaluated(masks[list(new.values())])
-            self._known.update(zip(new, found, strict=True))
+        places = list(new.values())
+        step = max(1, len(new) if self.checkpoint is None else _BETWEEN_SAVES)
+        for begin in range(0, len(new), step):
+            part = masks[places[begin : begin + step]]
+            self._known.update(zip(list(new)[begin:], self._evaluated(part), strict=False))
+            if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
+                self.save()
         return np.array([self._known[key] for key in keys])
+
+    def save(self) -> None:
+        """Write all errors so far to the file, if there is one, all or nothing."""
+        self._saved = time.monotonic()
+        if self.checkpoint is None or not self._known:
+            return
+        place = Path(self.checkpoint)
+        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+        packed = np.frombuffer(b"".join(self._known), dtype=np.uint8)
+        try:
+            with beside.open("wb") as file:
+                np.savez(
+                    file,
+                    digest=np.array(self._digest()),
+                    subsets=packed.reshape(len(self._known), -1),
+                    errors=np.array(list(self._known.values())),
+                )
+            os.replace(beside, place)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def _digest(self) -> str:
+        """Return a text that tells tables, folds, learners and scores apart."""
+        named = self.scoring if isinstance(self.scoring, str | None) else _name(self.scoring)
+        texts = [re.sub(r" at 0x[0-9a-f]+", "", repr(self.learner.get_params())), str(named)]
+        digest = sha256("\n".join([self.task, _name(type(self.learner)), *texts]).encode())
+        labels = self.y if self.y.dtype.kind in "iufb" else self.y.astype(str)
+        for array in (self.X, labels, *(rows for fold in self.folds for rows in fold)):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     def all_evaluated(self) -> tuple[Mask, Array]:
         """Return all subsets so far, (B, d), and their mean errors, (B,), in a fixed order."""
@@ -313,6 +348,28 @@ class SubsetErrors:
             for place, (one, (_, test)) in enumerate(zip(decisions, self.folds, strict=True)):
                 found[begin : begin + most, place] = measure(one, codes[test])
         return found
+
+
+def _name(thing: Any) -> str:
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _read_errors(place: Path, digest: str) -> dict[bytes, Array]:
+    """Return the errors that `SubsetErrors.save` wrote, by subset, refusing other files."""
+    try:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            found = str(stored["digest"])
+            subsets, errors = stored["subsets"], stored["errors"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise CheckpointError(
+            f"{place} is no checkpoint of a selection; remove it or name another file."
+        ) from error
+    if found != digest:
+        raise CheckpointError(
+            f"{place} belongs to another table, learner, score or seed; name another file."
+        )
+    return {row.tobytes(): error for row, error in zip(subsets, errors, strict=True)}
 
 
 def _errors_of_subset(
@@ -448,94 +505,3 @@ class CommonalityCrossover:
             child = shared | (open_ & (rng.random(first.shape) < chance))
             children.append(np.where(crossed, child, parent))
         return children[0], children[1]
-
-
-def _standardised(X: Array) -> Array:
-    spread = X.std(axis=0)
-    standard: Array = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return standard
-
-
-def _variance_ratio(X: Array, y: AnyArray, task: Task) -> Array:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # constant columns, which come last
-        ratio = (f_classif if task == "classification" else f_regression)(X, y)[0]
-    score: Array = np.nan_to_num(ratio, nan=-1.0, posinf=np.finfo(float).max)
-    return score
-
-
-def _information_gain(X: Array, y: AnyArray, task: Task) -> Array:
-    gain = mutual_info_classif if task == "classification" else mutual_info_regression
-    found: Array = gain(_standardised(X), y, random_state=0)
-    return found
-
-
-def _machine_weights(X: Array, y: AnyArray, task: Task) -> Array:
-    if task == "classification":
-        machine = LinearSVC(dual=False)
-    else:
-        machine = LinearSVR(dual=False, loss="squared_epsilon_insensitive")
-        y = (y - y.mean()) / (y.std() or 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(_standardised(X), y)
-    weights: Array = np.abs(np.atleast_2d(machine.coef_)).max(axis=0)
-    return weights
-
-
-def _component_weights(X: Array, y: AnyArray, task: Task) -> Array:  # noqa: ARG001
-    weights: Array = np.abs(np.linalg.svd(_standardised(X), full_matrices=False)[2][0])
-    return weights
-
-
-def _relief(X: Array, y: AnyArray, task: Task) -> Array:
-    """Return how much more columns differ between near rows of unlike targets than of like ones.
-
-    ReliefF for classes, RReliefF for numbers, with ten neighbours (Robnik-Sikonja and Kononenko
-    2003, Machine Learning 53:23-69), of at most 1,000 rows.
-    """
-    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), 1000)).astype(np.intp))
-    spread = np.ptp(X, axis=0)
-    Z, y = (X / np.where(spread > 0, spread, 1.0))[rows], y[rows]
-    distance = cdist(Z, Z, "cityblock")
-    np.fill_diagonal(distance, np.inf)
-    if task == "regression":
-        return _relief_of_numbers(Z, y, distance)
-    score = np.zeros(Z.shape[1])
-    classes, sizes = np.unique(y, return_counts=True)
-    for label, size in zip(classes, sizes, strict=True):
-        own = np.flatnonzero(y == label)
-        for other, n_other in zip(classes, sizes, strict=True):
-            places = np.flatnonzero(y == other)
-            k = min(10, n_other - (other == label))
-            if k == 0:
-                continue
-            near = places[np.argsort(distance[np.ix_(own, places)], axis=1, kind="stable")[:, :k]]
-            unlike = np.abs(Z[own][:, None] - Z[near]).mean(axis=1).sum(axis=0)
-            share = -1.0 if other == label else n_other / (len(y) - size)
-            score += share * unlike
-    found: Array = score / len(y)
-    return found
-
-
-def _relief_of_numbers(Z: Array, y: Array, distance: Array) -> Array:
-    k = min(10, len(y) - 1)
-    near = np.argsort(distance, axis=1, kind="stable")[:, :k]
-    rise = np.abs(y[:, None] - y[near]) / (np.ptp(y) or 1.0)
-    unlike = np.abs(Z[:, None] - Z[near])
-    both = np.einsum("nk,nkd->d", rise, unlike)
-    total = rise.sum()
-    found: Array = both / max(total, 1e-300) - (unlike.sum(axis=(0, 1)) - both) / max(
-        rise.size - total, 1e-300
-    )
-    return found
-
-
-# Scores of the columns that know no subset, greater is better (Mierswa 2009, section 6.1).
-FILTERS: dict[str, Callable[[Array, AnyArray, Task], Array]] = {
-    "variance ratio": _variance_ratio,
-    "information gain": _information_gain,
-    "Relief": _relief,
-    "linear SVM": _machine_weights,
-    "principal component": _component_weights,
-}

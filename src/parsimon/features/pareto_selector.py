@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import chain, combinations
 from math import comb
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -24,9 +25,9 @@ from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+from parsimon.features._filters import FILTERS
 from parsimon.features._linear_subsets import Task, default_learner
 from parsimon.features._subsets import (
-    FILTERS,
     Columns,
     CommonalityCrossover,
     SubsetErrors,
@@ -131,6 +132,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         The rule by which columns are chosen, as in `select`: "one_se", the fewest columns within
         one standard error of the least error; "knee"; "one_se where n_features<=5" for at most
         five columns; "error where cost<=10" for a budget.
+    checkpoint : str or Path, optional
+        A file for the errors found, also by a fit that is interrupted; with the same table, options
+        and seed, the next fit goes on from there to the same front.
     n_jobs : int or None
         Workers for learners that are fitted one by one. The result is the same for every number.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -212,6 +216,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         stall: int | None = 5,
         validation_fraction: float = 0.2,
         choose: Rule = "one_se",
+        checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
         random_state: Seed = None,
     ) -> None:
@@ -230,6 +235,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         self.stall = stall
         self.validation_fraction = validation_fraction
         self.choose = choose
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -275,8 +281,12 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             self.task_,
             self.scoring,
             self.n_jobs,
+            self.checkpoint,
         )
-        self._search(searching)
+        try:
+            self._search(searching)
+        finally:
+            self.errors_.save()
         self.n_evaluations_ = self.errors_.n_evaluated
         return self._read((X[searched], y[searched]), (X[held], y[held]))
 

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from parsimon._checks import check_choice
 from parsimon._random import Seed
 from parsimon._typing import Array, Mask
-from parsimon.features._subsets import FILTERS, Walks
+from parsimon.features._filters import FILTERS
+from parsimon.features._subsets import Walks
 from parsimon.pareto import Bits, Front, nsga2
 
 _WALKS = ("forward", "backward", "floating")
