@@ -8,10 +8,11 @@ are found to the optimum, so that ``tol`` and ``max_iter`` of the learner do not
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,8 +23,9 @@ Task = Literal["classification", "regression"]
 
 # Least squares is ridge with a penalty that rounding hides; collinear columns share the weight.
 _VANISHING = 1e-10
-# Most numbers in the table of products of columns, and in what one batch of subsets computes.
-_MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 2_000_000
+# Most numbers in the table of products of columns, and in what one batch of subsets computes: the
+# latter stay in the cache of a processor.
+_MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 150_000
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
 _LONGEST_STEP = 5.0
 # For each row; a hundredth of what scikit-learn is content with.
@@ -259,7 +261,7 @@ class _Newton:
         """Return the class probabilities, (A, K, n), and the gradient, (A, K, k)."""
         places, counts, penalty = self._among(active)
         latent = self._latent(theta, places)
-        share: Array = expit(latent) if theta.shape[1] == 1 else softmax(latent, axis=1)
+        share: Array = expit(latent) if theta.shape[1] == 1 else _softmax(latent)
         surprise = (share - self.table.T.T) * counts[:, None]
         return share, self._projected(surprise, places) + penalty[:, None] * theta
 
@@ -301,12 +303,16 @@ class _Newton:
         """Return the Newton steps, (A, K, k)."""
         places, counts, penalty = self._among(active)
         n_active, n_outputs, k = gradient.shape
-        hessian = np.empty((n_active, n_outputs, k, n_outputs, k))
-        for a in range(n_outputs):
-            for b in range(a, n_outputs):
-                slope = share[:, a] * ((a == b) - share[:, b]) * counts
-                block = self._curvature(slope, places)
-                hessian[:, a, :, b], hessian[:, b, :, a] = block, block
+        hessian = np.zeros((n_active, n_outputs, k, n_outputs, k))
+        if n_outputs == 1:
+            slope = share[:, 0] * (1.0 - share[:, 0]) * counts
+            hessian[:, 0, :, 0] = self._curvature(slope, places)
+        for a, b in combinations(range(n_outputs), 2):
+            block = self._curvature(share[:, a] * share[:, b] * counts, places)
+            hessian[:, a, :, b] = hessian[:, b, :, a] = -block
+            # Probabilities sum to one, so the blocks of a class to zero.
+            hessian[:, a, :, a] += block
+            hessian[:, b, :, b] += block
         system = hessian.reshape(n_active, n_outputs * k, -1)
         diagonal = np.arange(n_outputs * k)
         system[:, diagonal, diagonal] += np.tile(penalty, n_outputs) + 1e-12
@@ -334,3 +340,11 @@ class _Newton:
             scale[far] /= 2
             share[far], after[far] = self._slope(theta[far] + scale[far] * step[far], active[far])
         return theta + scale * step, share, after
+
+
+def _softmax(latent: Array) -> Array:
+    """Return class probabilities, in place: (A, K, n), summing to one over K."""
+    latent -= latent.max(axis=1, keepdims=True)
+    np.exp(latent, out=latent)
+    latent /= latent.sum(axis=1, keepdims=True)
+    return latent
