@@ -2,12 +2,14 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from parsimon._style import figure_style
 from parsimon.features import (
     AucFrontSelector,
     FewColumnsClassifier,
+    ParetoSelector,
     StableSelector,
     fixed_models,
     label_noise,
@@ -81,3 +83,9 @@ def extreme_splits(X, y, ax):
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(loc="lower right", fontsize=8)
+
+
+def errors_by_size():
+    """Errors along the front of columns of the breast cancer table, and on rows set apart."""
+    data = load_breast_cancer(as_frame=True)
+    return ParetoSelector(random_state=0).fit(data.data, data.target).plot_optimism()

@@ -5,7 +5,13 @@ import pandas as pd
 
 from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
-from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
+from parsimon.features import (
+    AucFrontSelector,
+    ColumnSubset,
+    FewColumnsClassifier,
+    ParetoSelector,
+    StableSelector,
+)
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -30,6 +36,10 @@ CASES = {
     "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
     "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
+    "ColumnSubset": (ColumnSubset([0, 2]), None),
+    "ParetoSelector": (ParetoSelector(cv=3, random_state=0), TWO),
+    "ParetoSelector of three classes": (ParetoSelector(cv=3, random_state=0), THREE),
+    "ParetoSelector of a number": (ParetoSelector(cv=3, random_state=0), NUMBER),
     "StableSelector": (StableSelector(n_splits=5, n_permutations=1, random_state=0), TWO),
     "StableSelector of a number": (StableSelector(n_splits=5, random_state=0), NUMBER),
     "GPClassifier": (GPClassifier(SE(0), n_restarts=0), TWO),

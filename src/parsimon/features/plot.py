@@ -1,10 +1,11 @@
-"""Pictures of stable selection: counts of columns, sizes of fits, training against test."""
+"""Pictures of selections: counts of columns, sizes of fits, errors by size, chance."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
+from parsimon._typing import Array
 from parsimon.features.chance import count_chance
 
 if TYPE_CHECKING:
@@ -115,4 +116,30 @@ def _draw_null(selector: Any, axes: "Axes") -> "Axes":
     axes.set_xlabel(selector.measure_)
     axes.set_ylabel("density")
     axes.legend()
+    return axes
+
+
+def plot_errors_by_size(
+    values: Array, spread: Array, outside: Array | None, chosen: int, ax: Any
+) -> "Axes":
+    """Draw errors along a front by number of columns, those of rows set apart beside them.
+
+    Shapes: values (k, 2 or more) of error and size, spread (k,), outside (k,).
+    """
+    order = np.lexsort((values[:, 0], values[:, 1]))
+    order = order[np.unique(values[order, 1], return_index=True)[1]]
+    sizes, error = values[order, 1], values[order, 0]
+    with figure_style():
+        axes = new_axes(ax, figsize=(6.0, 3.8))
+        band = spread[order]
+        axes.fill_between(sizes, error - band, error + band, color=BLUE, alpha=0.15, linewidth=0)
+        axes.plot(sizes, error, "o-", color=BLUE, label="folds, with standard error")
+        if outside is not None:
+            axes.plot(sizes, outside[order], "s--", color=VERMILION, label="rows set apart")
+        at = values[chosen]
+        axes.plot(at[1], at[0], "o", color=BLUE, markersize=13, fillstyle="none", label="chosen")
+        axes.locator_params(axis="x", integer=True)
+        axes.set_xlabel("columns")
+        axes.set_ylabel("error")
+        axes.legend(loc="best")
     return axes

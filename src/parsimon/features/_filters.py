@@ -1,0 +1,109 @@
+"""Scores of single columns that know no subset: what filters rank by."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import (
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
+from sklearn.svm import LinearSVC, LinearSVR
+
+from parsimon._typing import AnyArray, Array
+from parsimon.features._linear_subsets import Task
+
+
+def _standardised(X: Array) -> Array:
+    spread = X.std(axis=0)
+    standard: Array = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return standard
+
+
+def _variance_ratio(X: Array, y: AnyArray, task: Task) -> Array:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # constant columns, which come last
+        ratio = (f_classif if task == "classification" else f_regression)(X, y)[0]
+    score: Array = np.nan_to_num(ratio, nan=-1.0, posinf=np.finfo(float).max)
+    return score
+
+
+def _information_gain(X: Array, y: AnyArray, task: Task) -> Array:
+    gain = mutual_info_classif if task == "classification" else mutual_info_regression
+    found: Array = gain(_standardised(X), y, random_state=0)
+    return found
+
+
+def _machine_weights(X: Array, y: AnyArray, task: Task) -> Array:
+    if task == "classification":
+        machine = LinearSVC(dual=False)
+    else:
+        machine = LinearSVR(dual=False, loss="squared_epsilon_insensitive")
+        y = (y - y.mean()) / (y.std() or 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(_standardised(X), y)
+    weights: Array = np.abs(np.atleast_2d(machine.coef_)).max(axis=0)
+    return weights
+
+
+def _component_weights(X: Array, y: AnyArray, task: Task) -> Array:  # noqa: ARG001
+    weights: Array = np.abs(np.linalg.svd(_standardised(X), full_matrices=False)[2][0])
+    return weights
+
+
+def _relief(X: Array, y: AnyArray, task: Task) -> Array:
+    """Return how much more columns differ between near rows of unlike targets than of like ones.
+
+    ReliefF for classes, RReliefF for numbers, with ten neighbours (Robnik-Sikonja and Kononenko
+    2003, Machine Learning 53:23-69), of at most 1,000 rows.
+    """
+    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), 1000)).astype(np.intp))
+    spread = np.ptp(X, axis=0)
+    Z, y = (X / np.where(spread > 0, spread, 1.0))[rows], y[rows]
+    distance = cdist(Z, Z, "cityblock")
+    np.fill_diagonal(distance, np.inf)
+    if task == "regression":
+        return _relief_of_numbers(Z, y, distance)
+    score = np.zeros(Z.shape[1])
+    classes, sizes = np.unique(y, return_counts=True)
+    for label, size in zip(classes, sizes, strict=True):
+        own = np.flatnonzero(y == label)
+        for other, n_other in zip(classes, sizes, strict=True):
+            places = np.flatnonzero(y == other)
+            k = min(10, n_other - (other == label))
+            if k == 0:
+                continue
+            near = places[np.argsort(distance[np.ix_(own, places)], axis=1, kind="stable")[:, :k]]
+            unlike = np.abs(Z[own][:, None] - Z[near]).mean(axis=1).sum(axis=0)
+            share = -1.0 if other == label else n_other / (len(y) - size)
+            score += share * unlike
+    found: Array = score / len(y)
+    return found
+
+
+def _relief_of_numbers(Z: Array, y: Array, distance: Array) -> Array:
+    k = min(10, len(y) - 1)
+    near = np.argsort(distance, axis=1, kind="stable")[:, :k]
+    rise = np.abs(y[:, None] - y[near]) / (np.ptp(y) or 1.0)
+    unlike = np.abs(Z[:, None] - Z[near])
+    both = np.einsum("nk,nkd->d", rise, unlike)
+    total = rise.sum()
+    found: Array = both / max(total, 1e-300) - (unlike.sum(axis=(0, 1)) - both) / max(
+        rise.size - total, 1e-300
+    )
+    return found
+
+
+# Scores of the columns that know no subset, greater is better (Mierswa 2009, section 6.1).
+FILTERS: dict[str, Callable[[Array, AnyArray, Task], Array]] = {
+    "variance ratio": _variance_ratio,
+    "information gain": _information_gain,
+    "Relief": _relief,
+    "linear SVM": _machine_weights,
+    "principal component": _component_weights,
+}

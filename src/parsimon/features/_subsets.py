@@ -1,0 +1,507 @@
+"""Subsets of columns: their errors on fixed folds, each computed once, and walks among them.
+
+Read `SubsetErrors` first: called with masks it returns errors. The walks (`forward`, `backward`,
+`floating`, `prefixes` of a ranking) go over units, which are columns or groups of columns.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer
+
+from parsimon._checks import check_probability, shorten
+from parsimon._parallel import Workers, one_thread
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
+from parsimon.pareto.space import Space
+
+_DEFAULTS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
+_MOST_NUMBERS = 20_000_000
+_BETWEEN_SAVES, _SECONDS_BETWEEN_SAVES = 100, 30.0
+
+
+class Measure(NamedTuple):
+    """An error to be small: `best` minus a score of scikit-learn.
+
+    of_decisions: The same for many models at once, where there is a formula: it maps decisions
+        (B, K, m) and the targets of the test rows (m,) to errors (B,).
+    """
+
+    name: str
+    scorer: Callable[..., float]
+    best: float
+    of_decisions: Callable[[Array, AnyArray], Array] | None
+
+    @classmethod
+    def of(cls, scoring: Any, task: Task) -> "Measure":
+        """Return the error of a score by name or function."""
+        scoring = _DEFAULTS[task] if scoring is None else scoring
+        if not isinstance(scoring, str):
+            if not callable(scoring):
+                raise InvalidInputError(
+                    f"scoring must be the name of a score or a function of estimator, X and y; got "
+                    f"{scoring!r}."
+                )
+            return cls("error", scoring, 0.0, None)
+        try:
+            scorer = get_scorer(scoring)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"scikit-learn knows no score {scoring!r}; sklearn.metrics.get_scorer_names() lists"
+                " them."
+            ) from error
+        # All other scores that scikit-learn names reach 1 at best.
+        best = 0.0 if scoring.startswith("neg_") else 1.0
+        return cls(scoring, scorer, best, _FORMULAS[task].get(scoring))
+
+
+def _wrong_share(decisions: Array, y: AnyArray) -> Array:
+    share: Array = (_decided(decisions) != y).mean(axis=1)
+    return share
+
+
+def _decided(decisions: Array) -> Indices:
+    two = decisions.shape[1] == 1
+    codes: Indices = (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
+    return codes
+
+
+def _wrong_share_of_classes(decisions: Array, y: AnyArray) -> Array:
+    right = _decided(decisions) == y
+    recall = [right[:, y == code].mean(axis=1) for code in np.unique(y)]
+    share: Array = 1.0 - np.mean(recall, axis=0)
+    return share
+
+
+def _log_loss(decisions: Array, y: AnyArray) -> Array:
+    if decisions.shape[1] == 1:
+        decisions = np.stack((np.zeros_like(decisions[:, 0]), decisions[:, 0]), axis=1)
+    own = decisions[:, y, np.arange(len(y))]
+    loss: Array = (logsumexp(decisions, axis=1) - own).mean(axis=1)
+    return loss
+
+
+def _area_above(decisions: Array, y: AnyArray) -> Array:
+    """Return 1 - AUC, by the sum of ranks."""
+    n_positive = int(np.sum(y == 1))
+    ranks = rankdata(decisions[:, 0], axis=1)[:, y == 1].sum(axis=1)
+    n_pairs = n_positive * (len(y) - n_positive)
+    above: Array = 1.0 - (ranks - n_positive * (n_positive + 1) / 2) / n_pairs
+    return above
+
+
+def _squares(decisions: Array, y: AnyArray) -> Array:
+    square: Array = ((decisions[:, 0] - y) ** 2).mean(axis=1)
+    return square
+
+
+def _root_squares(decisions: Array, y: AnyArray) -> Array:
+    root: Array = np.sqrt(_squares(decisions, y))
+    return root
+
+
+def _distances(decisions: Array, y: AnyArray) -> Array:
+    distance: Array = np.abs(decisions[:, 0] - y).mean(axis=1)
+    return distance
+
+
+def _unexplained(decisions: Array, y: AnyArray) -> Array:
+    share: Array = _squares(decisions, y) / y.var()
+    return share
+
+
+_FORMULAS: dict[str, dict[str, Callable[[Array, AnyArray], Array]]] = {
+    "classification": {
+        "accuracy": _wrong_share,
+        "balanced_accuracy": _wrong_share_of_classes,
+        "neg_log_loss": _log_loss,
+        "roc_auc": _area_above,
+    },
+    "regression": {
+        "neg_mean_squared_error": _squares,
+        "neg_root_mean_squared_error": _root_squares,
+        "neg_mean_absolute_error": _distances,
+        "r2": _unexplained,
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Which columns come together, which are always there, and what each costs.
+
+    units (g, d): Columns of each unit, of which every subset has all or none.
+    fixed (d,): Columns of every subset.
+    costs (d,), optional.
+    """
+
+    units: Mask
+    fixed: Mask
+    costs: Array | None = None
+
+    @classmethod
+    def of(cls, d: int, names: Any, *, groups: Any, fixed: Any, costs: Any) -> "Columns":
+        """Return the columns of a table as options describe them, by place or name."""
+        always = np.zeros(d, dtype=np.bool_)
+        always[_column_places(fixed, "fixed", names, d)] = True
+        left, units = ~always, []
+        for group in groups or ():
+            unit = np.zeros(d, dtype=np.bool_)
+            unit[_column_places(group, "groups", names, d)] = True
+            if not unit.any() or (unit & ~left).any():
+                raise InvalidInputError(
+                    "groups must be lists of columns that are in no other group and not fixed, "
+                    f"got {shorten(list(group))}."
+                )
+            units.append(unit)
+            left &= ~unit
+        units += [np.arange(d) == place for place in np.flatnonzero(left)]
+        if not units:
+            raise InvalidInputError("All columns are fixed; leave some to choose from.")
+        # In the order of their first columns, so that ties go to columns on the left.
+        units.sort(key=lambda unit: int(unit.argmax()))
+        return cls(np.array(units), always, _checked_costs(costs, d))
+
+    def masks(self, bits: Mask) -> Mask:
+        """Return the columns of subsets of units: (B, g) -> (B, d)."""
+        on: Mask = (bits.astype(np.float64) @ self.units) > 0
+        return on | self.fixed
+
+
+def _column_places(chosen: Any, called: str, names: Any, d: int) -> list[int]:
+    """Return the places of columns that are given by place or name."""
+    if isinstance(chosen, str | int):
+        raise InvalidInputError(f"{called} must be lists of columns, got {chosen!r}.")
+    places = []
+    for column in () if chosen is None else chosen:
+        if isinstance(column, str) and names is not None and column in names:
+            places.append(list(names).index(column))
+        elif isinstance(column, int | np.integer) and 0 <= column < d:
+            places.append(int(column))
+        else:
+            known = f"places from 0 to {d - 1}" + ("" if names is None else ", or names of columns")
+            raise InvalidInputError(f"{called} must be {known}, got {column!r}.")
+    return places
+
+
+def _checked_costs(costs: Any, d: int) -> Array | None:
+    if costs is None:
+        return None
+    try:
+        checked = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"costs must be {d} numbers, got {costs!r}.") from error
+    if checked.shape != (d,) or not np.isfinite(checked).all() or (checked < 0).any():
+        raise InvalidInputError(
+            f"costs must be {d} numbers that are not negative, one for each column; got "
+            f"{shorten(checked.ravel().tolist())}."
+        )
+    return checked
+
+
+@dataclass(eq=False, repr=False)
+class SubsetErrors:
+    """Cross-validated errors of subsets of columns, on folds that all of them share.
+
+    Linear and logistic models are solved for many subsets at once (`_linear_subsets`), any other
+    learner is fitted to one after the other. A subset is evaluated once.
+
+    X (n, d), y (n,): The rows that the folds are made of, pairs of train and test.
+    """
+
+    learner: Any
+    X: Array
+    y: AnyArray
+    folds: Sequence[tuple[Indices, Indices]]
+    task: Task
+    scoring: Any = None
+    n_jobs: int | None = 1
+    checkpoint: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        self.measure = Measure.of(self.scoring, self.task)
+        self._linear: LinearFolds | None = None
+        self._saved = time.monotonic()
+        self._known: dict[bytes, Array] = {}
+        if self.checkpoint is not None and Path(self.checkpoint).exists():
+            self._known = _read_errors(Path(self.checkpoint), self._digest())
+
+    # What it was made of: errors are found again, and skops stores neither functions nor bytes.
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"checkpoint": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def n_evaluated(self) -> int:
+        """How many subsets have been evaluated."""
+        return len(self._known)
+
+    @property
+    def form(self) -> LinearForm | None:
+        """How many subsets are solved at once; None if one after the other."""
+        form = linear_form(self.learner) if self.measure.of_decisions is not None else None
+        wanted = "logistic" if self.task == "classification" else "ridge"
+        two_only = self.measure.name == "roc_auc" and len(np.unique(self.y)) > 2
+        return None if form is None or form.kind != wanted or two_only else form
+
+    def __call__(self, masks: Mask) -> Array:
+        """Return the mean error over the folds of each subset: (B, d) -> (B,)."""
+        mean: Array = self.of_folds(masks).mean(axis=1)
+        return mean
+
+    def of_folds(self, masks: Mask) -> Array:
+        """Return the error of each subset in each fold: (B, d) -> (B, n_folds)."""
+        keys = [row.tobytes() for row in np.packbits(masks, axis=1)]
+        new = {key: place for place, key in enumerate(keys) if key not in self._known}
+        places = list(new.values())
+        step = max(1, len(new) if self.checkpoint is None else _BETWEEN_SAVES)
+        for begin in range(0, len(new), step):
+            part = masks[places[begin : begin + step]]
+            self._known.update(zip(list(new)[begin:], self._evaluated(part), strict=False))
+            if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
+                self.save()
+        return np.array([self._known[key] for key in keys])
+
+    def save(self) -> None:
+        """Write all errors so far to the file, if there is one, all or nothing."""
+        self._saved = time.monotonic()
+        if self.checkpoint is None or not self._known:
+            return
+        place = Path(self.checkpoint)
+        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+        packed = np.frombuffer(b"".join(self._known), dtype=np.uint8)
+        try:
+            with beside.open("wb") as file:
+                np.savez(
+                    file,
+                    digest=np.array(self._digest()),
+                    subsets=packed.reshape(len(self._known), -1),
+                    errors=np.array(list(self._known.values())),
+                )
+            os.replace(beside, place)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def _digest(self) -> str:
+        """Return a text that tells tables, folds, learners and scores apart."""
+        named = self.scoring if isinstance(self.scoring, str | None) else _name(self.scoring)
+        texts = [re.sub(r" at 0x[0-9a-f]+", "", repr(self.learner.get_params())), str(named)]
+        digest = sha256("\n".join([self.task, _name(type(self.learner)), *texts]).encode())
+        labels = self.y if self.y.dtype.kind in "iufb" else self.y.astype(str)
+        for array in (self.X, labels, *(rows for fold in self.folds for rows in fold)):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def all_evaluated(self) -> tuple[Mask, Array]:
+        """Return all subsets so far, (B, d), and their mean errors, (B,), in a fixed order."""
+        keys = sorted(self._known, reverse=True)
+        packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
+        masks = np.unpackbits(packed, axis=1, count=self.X.shape[1]).astype(np.bool_)
+        mean: Array = np.array([self._known[key] for key in keys]).mean(axis=1)
+        return masks, mean
+
+    def of_constant(self) -> float:
+        """Return the mean error of a prediction that ignores all columns."""
+        learner = DummyClassifier() if self.task == "classification" else DummyRegressor()
+        one = np.zeros(self.X.shape[1], dtype=np.bool_)
+        one[0] = True
+        found = _errors_of_subset(learner, self.X, self.y, one, self.folds, self.measure)
+        return float(np.mean(found))
+
+    def _evaluated(self, masks: Mask) -> Array:
+        if self.form is not None:
+            with one_thread():
+                return self._solved(self.form, masks)
+        calls = [(self.learner, self.X, self.y, mask, self.folds, self.measure) for mask in masks]
+        with Workers(self.n_jobs) as workers:
+            return np.array(list(workers.map(_errors_of_subset, calls)))
+
+    def _solved(self, form: LinearForm, masks: Mask) -> Array:
+        """Return the errors of linear models of many subsets: (B, d) -> (B, n_folds)."""
+        measure = self.measure.of_decisions
+        assert measure is not None  # `form` is None otherwise
+        codes = self.y
+        if self.task == "classification":
+            codes = np.unique(self.y, return_inverse=True)[1]
+        if self._linear is None:
+            self._linear = LinearFolds.of(form, self.X, codes, self.folds)
+        found = np.empty((len(masks), len(self.folds)))
+        most = max(1, _MOST_NUMBERS // (len(codes) * self._linear.T.shape[1]))
+        for begin in range(0, len(masks), most):
+            decisions = self._linear.decisions(masks[begin : begin + most])
+            for place, (one, (_, test)) in enumerate(zip(decisions, self.folds, strict=True)):
+                found[begin : begin + most, place] = measure(one, codes[test])
+        return found
+
+
+def _name(thing: Any) -> str:
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _read_errors(place: Path, digest: str) -> dict[bytes, Array]:
+    """Return the errors that `SubsetErrors.save` wrote, by subset, refusing other files."""
+    try:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            found = str(stored["digest"])
+            subsets, errors = stored["subsets"], stored["errors"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise CheckpointError(
+            f"{place} is no checkpoint of a selection; remove it or name another file."
+        ) from error
+    if found != digest:
+        raise CheckpointError(
+            f"{place} belongs to another table, learner, score or seed; name another file."
+        )
+    return {row.tobytes(): error for row, error in zip(subsets, errors, strict=True)}
+
+
+def _errors_of_subset(
+    learner: Any,
+    X: Array,
+    y: AnyArray,
+    mask: Mask,
+    folds: Sequence[tuple[Indices, Indices]],
+    measure: Measure,
+) -> list[float]:
+    """Return the error of a learner on some columns in each fold."""
+    table = X[:, mask]
+    return [
+        measure.best - measure.scorer(clone(learner).fit(table[a], y[a]), table[b], y[b])
+        for a, b in folds
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks over subsets of units, each a list of subsets (k, g) that were passed.
+
+    most: The most units of a subset.
+    """
+
+    errors: SubsetErrors
+    columns: Columns
+    most: int
+
+    def forward(self) -> Mask:
+        """Add the unit that helps most, from none on."""
+        here, passed = np.zeros(len(self.columns.units), dtype=np.bool_), []
+        while here.sum() < self.most:
+            here, _ = self._best(here, adding=True)
+            passed.append(here)
+        return np.array(passed)
+
+    def backward(self) -> Mask:
+        """Drop the unit that helps least, from all of them on."""
+        here = np.ones(len(self.columns.units), dtype=np.bool_)
+        passed = [here]
+        while here.sum() > 1:
+            here, _ = self._best(here, adding=False)
+            passed.append(here)
+        return np.array([subset for subset in passed if subset.sum() <= self.most])
+
+    def floating(self) -> Mask:
+        """Add the unit that helps most, then drop units while that beats what was known.
+
+        Pudil, Novovicova and Kittler (1994), Pattern Recognition Letters 15:1119-1125.
+        """
+        here = np.zeros(len(self.columns.units), dtype=np.bool_)
+        known: dict[int, tuple[float, Mask]] = {}
+        while here.sum() < self.most:
+            here, error = self._best(here, adding=True)
+            if error < known.get(int(here.sum()), (np.inf,))[0]:
+                known[int(here.sum())] = error, here
+            else:
+                here = known[int(here.sum())][1]
+            while here.sum() > 2:
+                less, error = self._best(here, adding=False)
+                if not error < known.get(int(less.sum()), (np.inf,))[0]:
+                    break
+                known[int(less.sum())], here = (error, less), less
+        return np.array([known[size][1] for size in sorted(known)])
+
+    def prefixes(self, score: Array) -> Mask:
+        """Return the best unit by a score of each column, the best two, and so on."""
+        of_units = np.array([score[unit].max() for unit in self.columns.units])
+        order = np.argsort(-of_units, kind="stable")
+        bits = np.zeros((self.most, len(order)), dtype=np.bool_)
+        for size in range(1, self.most + 1):
+            bits[size - 1, order[:size]] = True
+        self.errors(self.columns.masks(bits))
+        return bits
+
+    def _best(self, here: Mask, *, adding: bool) -> tuple[Mask, float]:
+        """Return the best subset with one unit more or less, and its error."""
+        places = np.flatnonzero(here != adding)
+        near = np.repeat(here[None], len(places), axis=0)
+        near[np.arange(len(places)), places] = adding
+        found = self.errors(self.columns.masks(near))
+        best = int(found.argmin())
+        return near[best], float(found[best])
+
+
+@dataclass(frozen=True)
+class CommonalityCrossover:
+    """Keep what both parents have, and draw the rest so that children are as large as they were.
+
+    A column that only one parent has goes to a child with the probability that keeps the expected
+    size of that child's parent [1]_.
+
+    Parameters
+    ----------
+    rate : float
+        How often a pair is crossed at all.
+
+    References
+    ----------
+    .. [1] Emmanouilidis, Hunter and MacIntyre (2000), Congress on Evolutionary Computation
+       1:309-316.
+
+    Examples
+    --------
+    >>> a = np.array([[True, True, True, False, False]])
+    >>> b = np.array([[True, False, False, False, True]])
+    >>> cross = CommonalityCrossover(rate=1.0)
+    >>> first, second = cross(a, b, None, np.random.default_rng(0))
+    >>> first[:, [0, 3]], second[:, [0, 3]]
+    (array([[ True, False]]), array([[ True, False]]))
+    """
+
+    rate: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_probability("rate", self.rate)
+
+    def __call__(
+        self,
+        first: AnyArray,
+        second: AnyArray,
+        space: Space,  # noqa: ARG002
+        rng: np.random.Generator,
+    ) -> tuple[AnyArray, AnyArray]:
+        """Return the children of pairs of bit strings, (k, g) each."""
+        shared, open_ = first & second, first ^ second
+        n_open = np.maximum(open_.sum(axis=1, keepdims=True), 1)
+        crossed = rng.random((len(first), 1)) < self.rate
+        children = []
+        for parent in (first, second):
+            chance = (parent & ~shared).sum(axis=1, keepdims=True) / n_open
+            child = shared | (open_ & (rng.random(first.shape) < chance))
+            children.append(np.where(crossed, child, parent))
+        return children[0], children[1]

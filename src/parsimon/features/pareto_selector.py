@@ -1,0 +1,595 @@
+"""`ParetoSelector`: every trade-off between a small error and few columns, in one fit.
+
+`fit` sets rows apart, evaluates subsets of columns on folds of the others (`_subsets`), all of them
+where that is affordable and by a search otherwise, and reads the front that comes out.
+"""
+
+from collections.abc import Sequence
+from itertools import chain, combinations
+from math import comb
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import ClassifierTags, RegressorTags, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_choice, check_count, shorten
+from parsimon._data import check_classes, validate_data
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.features._filters import FILTERS
+from parsimon.features._linear_subsets import Task, default_learner
+from parsimon.features._subsets import (
+    Columns,
+    CommonalityCrossover,
+    SubsetErrors,
+    Walks,
+)
+from parsimon.features.plot import plot_errors_by_size
+from parsimon.pareto import Bits, Figures, Front, UniformCrossover, nsga2
+from parsimon.pareto.choose import Rule, check_rule
+from parsimon.pareto.estimator import FrontEstimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# A whole-numbered target with more values than the ten digits is a quantity, not classes.
+_MOST_NUMBERED_CLASSES = 10
+# Errors that are means in another order are equal.
+_DIGITS = 12
+# Filters that are cheap beside a single walk.
+_QUICK_FILTERS = ("variance ratio", "linear SVM")
+
+
+class ColumnSubset(SelectorMixin, BaseEstimator):
+    """Pass on some columns of a table: the first step of a model that a front holds.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        Their places.
+    allow_nan : bool
+        Whether empty cells are passed on.
+    """
+
+    def __init__(self, columns: Sequence[int], *, allow_nan: bool = False) -> None:
+        self.columns = columns
+        self.allow_nan = allow_nan
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.allow_nan
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Remember the columns of X, shape (n, d)."""
+        validate_data(self, X, ensure_all_finite="allow-nan" if self.allow_nan else True)
+        return self
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=np.bool_)
+        mask[list(self.columns)] = True
+        return mask
+
+
+class ParetoSelector(SelectorMixin, FrontEstimator):
+    """Subsets of columns of which none has both a smaller error and fewer columns.
+
+    Any learner is cross-validated on folds that all subsets share, so that they can be compared.
+    With at most `max_subsets` subsets all are evaluated and the front is exact; logistic
+    regression, ridge and least squares, the default among them, are solved for hundreds of subsets
+    at once. With more columns the front comes from a search: greedy walks forward, backward and
+    floating, filters, then NSGA-II on bit strings [1]_. Some rows are set apart before all this.
+    The error on them shows how much better the best of many subsets looks than it is.
+
+    It predicts with the learner, fitted to all rows and the chosen columns, and it transforms: in
+    a `sklearn.pipeline.Pipeline` it passes the chosen columns on.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator, optional
+        The learner. If left out, logistic regression for classes and ridge regression for numbers,
+        on standardised columns.
+    task : {"auto", "classification", "regression"}
+        "auto" goes by the learner if there is one. Otherwise text, truth values, two distinct
+        values and up to ten whole numbers are classes, and everything else a quantity.
+    scoring : str or callable, optional
+        A score of scikit-learn, whose shortfall is the error: 1 minus accuracy for classes and the
+        root mean squared error for numbers, if left out. Of scores named ``neg_...``, and of
+        functions, it is minus the score.
+    cv : int, splitter or iterable of (train, test)
+        A number means shuffled folds, stratified by class.
+    costs : array-like of shape (d,), optional
+        What it costs to measure each column; a third objective.
+    groups : sequence of sequences of int or str, optional
+        Columns, by place or name, of which all are chosen or none.
+    fixed : sequence of int or str, optional
+        Columns that every subset has. They count as columns.
+    max_features : int, optional
+        The most columns of a subset.
+    max_subsets : int
+        Up to so many subsets, all are evaluated; the default is enough for 15 columns. With more
+        it limits the walks.
+    crossover : {"commonality", "uniform"}
+        How NSGA-II crosses subsets: `CommonalityCrossover`, or each column from either parent.
+    population_size, max_iter : int
+        Of NSGA-II; none of it with ``max_iter=0``.
+    stall : int, optional
+        End when the front has not improved for so many generations.
+    validation_fraction : float
+        Share of the rows that is set apart, 0 for none. They are used for nothing but
+        ``holdout_error``, and for the final fit to the chosen columns.
+    choose : str, int or callable
+        The rule by which columns are chosen, as in `select`: "one_se", the fewest columns within
+        one standard error of the least error; "knee"; "one_se where n_features<=5" for at most
+        five columns; "error where cost<=10" for a budget.
+    checkpoint : str or Path, optional
+        A file for the errors found, also by a fit that is interrupted; with the same table, options
+        and seed, the next fit goes on from there to the same front.
+    n_jobs : int or None
+        Workers for learners that are fitted one by one. The result is the same for every number.
+    random_state : int, Generator, SeedSequence, RandomState or None
+
+    Attributes
+    ----------
+    front_ : Front
+        Columns ``error``, ``n_features`` and, with `costs`, ``cost``, all to be small; a solution
+        is the list of its columns' places. `to_frame` adds ``standard_error`` (over the folds),
+        ``holdout_error`` and ``optimism``, by which the latter is greater than ``error``.
+    best_estimator_ : Pipeline
+        The chosen columns and the learner fitted to them and all rows.
+    best_index_ : int
+        Its place on the front.
+    exact_ : bool
+        Whether all subsets were evaluated.
+    n_evaluations_ : int
+        Subsets evaluated.
+    n_iter_ : int
+        Generations of NSGA-II; 1 if all subsets were evaluated.
+    constant_error_ : float
+        The error of a prediction that ignores all columns.
+    ranking_ : ndarray of shape (d,)
+        The size of the smallest subset of the front that has the column, 1 for the first; one more
+        than the largest size for columns that none has.
+    nestedness_ : float
+        The share of steps along the front, from a size to the next, that only add columns.
+    rank_breaks_ : list of (int, int)
+        The sizes before and after each step that also drops columns: there, no ranking of columns
+        describes the front.
+    errors_ : SubsetErrors
+        The errors of further subsets on the same folds: call it with masks, shape (k, d).
+    columns_ : Columns
+        Units, fixed columns and costs as arrays.
+    task_ : str
+    classes_ : ndarray of shape (n_classes,)
+        For classes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where X has names.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, sections 6.2 and 6.3.
+
+    Examples
+    --------
+    >>> from parsimon.datasets import load
+    >>> pima = load("pima")
+    >>> search = ParetoSelector(random_state=0).fit(pima.data, pima.target)
+    >>> search.exact_, search.n_evaluations_
+    (True, 255)
+    >>> search.front_
+    Front: ... solutions, error down, n_features down
+    >>> len(search.get_feature_names_out()) < 8
+    True
+    >>> print(search.describe())
+    All 255 subsets of 8 columns were evaluated...
+    """
+
+    task_: Task
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        task: Literal["auto", "classification", "regression"] = "auto",
+        scoring: Any = None,
+        cv: Any = 5,
+        costs: Any = None,
+        groups: Sequence[Sequence[Any]] | None = None,
+        fixed: Sequence[Any] | None = None,
+        max_features: int | None = None,
+        max_subsets: int = 2**15 - 1,
+        crossover: Literal["commonality", "uniform"] = "commonality",
+        population_size: int = 40,
+        max_iter: int = 20,
+        stall: int | None = 5,
+        validation_fraction: float = 0.2,
+        choose: Rule = "one_se",
+        checkpoint: str | Path | None = None,
+        n_jobs: int | None = 1,
+        random_state: Seed = None,
+    ) -> None:
+        self.estimator = estimator
+        self.task = task
+        self.scoring = scoring
+        self.cv = cv
+        self.costs = costs
+        self.groups = groups
+        self.fixed = fixed
+        self.max_features = max_features
+        self.max_subsets = max_subsets
+        self.crossover = crossover
+        self.population_size = population_size
+        self.max_iter = max_iter
+        self.stall = stall
+        self.validation_fraction = validation_fraction
+        self.choose = choose
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self._allows_nan()
+        task = getattr(self, "task_", None) or _known_task(self.task, self.estimator)
+        if task == "classification":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        elif task == "regression":
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search for the front, and fit the learner to the columns that `choose` picks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Classes or numbers.
+
+        Returns
+        -------
+        ParetoSelector
+            Itself.
+        """
+        self._check_options()
+        X, y = self._checked_table(X, y)
+        self.columns_ = self._checked_columns(X.shape[1])
+        split, folding, searching = seed_sequence(self.random_state).spawn(3)
+        searched, held = self._split(y, np.random.default_rng(split))
+        self._given = X, y
+        self._learner = default_learner(self.task_) if self.estimator is None else self.estimator
+        table = X[searched], y[searched]
+        self.errors_ = SubsetErrors(
+            self._learner,
+            *table,
+            self._folds(*table, np.random.default_rng(folding)),
+            self.task_,
+            self.scoring,
+            self.n_jobs,
+            self.checkpoint,
+        )
+        try:
+            self._search(searching)
+        finally:
+            self.errors_.save()
+        self.n_evaluations_ = self.errors_.n_evaluated
+        return self._read((X[searched], y[searched]), (X[held], y[held]))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the score that the learner itself gives for rows and targets."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    def describe(self) -> str:
+        """Return in sentences what was found and how far it can be trusted."""
+        check_is_fitted(self)
+        d, n, at = self.n_features_in_, self.n_evaluations_, self.best_index_
+        found = f"All {n} subsets" if self.exact_ else f"{n} of the many subsets"
+        names = shorten([str(name) for name in self.get_feature_names_out()], 10)
+        figures = {name: column[at] for name, column in self._figures.columns.items()}
+        text = (
+            f"{found} of {d} columns were evaluated. Chosen: {names}; error "
+            f"{self.front_.values[at, 0]:.3g} (standard error {figures['standard_error']:.2g}), "
+            f"without columns {self.constant_error_:.3g}."
+        )
+        if "holdout_error" in figures:
+            text += f" On rows set apart the error is {figures['holdout_error']:.3g}."
+        breaks = ", ".join(f"{a} to {b}" for a, b in self.rank_breaks_)
+        return text + (f" Columns are dropped again at the steps from {breaks}." if breaks else "")
+
+    def plot_optimism(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the error by number of columns, on the folds and on the rows set apart.
+
+        Of subsets of one size the best is drawn. Where the two part, the search has found what
+        only its own rows show.
+        """
+        check_is_fitted(self)
+        columns = self._figures.columns
+        return plot_errors_by_size(
+            self.front_.values,
+            columns["standard_error"],
+            columns.get("holdout_error"),
+            self.best_index_,
+            ax,
+        )
+
+    def _check_options(self) -> None:
+        check_choice("task", self.task, ("auto", "classification", "regression"))
+        check_choice("crossover", self.crossover, ("commonality", "uniform"))
+        check_count("max_subsets", self.max_subsets)
+        check_count("population_size", self.population_size, least=4)
+        check_count("max_iter", self.max_iter, least=0)
+        if self.max_features is not None:
+            check_count("max_features", self.max_features)
+        fraction = self.validation_fraction
+        if not isinstance(fraction, Real) or not 0 <= float(fraction) < 1:
+            raise InvalidInputError(
+                f"validation_fraction must be a share from 0 up to but not 1, got {fraction!r}."
+            )
+        if fraction > 0 and _is_pairs(self.cv):
+            raise InvalidInputError(
+                "cv lists rows of the whole table; give validation_fraction=0 with it, or a number "
+                "or a splitter as cv."
+            )
+        cost = ["cost"] if self.costs is not None else []
+        further = ["standard_error", *(["holdout_error", "optimism"] if fraction > 0 else [])]
+        check_rule(self.choose, ["error", "n_features", *cost, *further])
+
+    def _allows_nan(self) -> bool:
+        return self.estimator is not None and get_tags(self.estimator).input_tags.allow_nan
+
+    def _checked_table(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
+        finite = "allow-nan" if self._allows_nan() else True
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite
+        )
+        self.task_ = _known_task(self.task, self.estimator) or _task_of(y)
+        if self.task_ == "regression":
+            try:
+                return X, y.astype(np.float64)
+            except ValueError as error:
+                raise InvalidInputError(
+                    "The target is text, which is no quantity; leave task out, or give a "
+                    "classifier."
+                ) from error
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        check_classes(self.classes_, codes, np.ones(len(y)))
+        return X, y
+
+    def _checked_columns(self, d: int) -> Columns:
+        """Return units, fixed columns and costs as arrays."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = Columns.of(d, names, groups=self.groups, fixed=self.fixed, costs=self.costs)
+        sizes, n_fixed = columns.units.sum(axis=1), int(columns.fixed.sum())
+        least = n_fixed or int(sizes.min())
+        if self.max_features is not None and self.max_features < least:
+            raise InvalidInputError(
+                f"max_features must be at least {least}, the smallest subset; got "
+                f"{self.max_features}."
+            )
+        return columns
+
+    def _split(self, y: AnyArray, rng: np.random.Generator) -> tuple[Indices, Indices]:
+        """Return the rows to search with and those to set apart, the latter of each class."""
+        parts = [np.arange(len(y))]
+        if self.task_ == "classification":
+            parts = [np.flatnonzero(y == label) for label in self.classes_]
+        held = [
+            rng.permutation(rows)[: int(float(self.validation_fraction) * len(rows))]
+            for rows in parts
+        ]
+        apart = np.sort(np.concatenate(held))
+        return np.setdiff1d(np.arange(len(y)), apart), apart
+
+    def _folds(
+        self, X: Array, y: AnyArray, rng: np.random.Generator
+    ) -> list[tuple[Indices, Indices]]:
+        splitter = self.cv
+        classes = self.task_ == "classification"
+        if isinstance(self.cv, int | np.integer):
+            n_splits = check_count("cv", self.cv, least=2)
+            if len(y) < n_splits:
+                raise InvalidInputError(
+                    f"{len(y)} rows to search with (n_samples={len(self._given[1])}) are too few "
+                    f"for {n_splits} folds; give a smaller cv."
+                )
+            seed = int(rng.integers(2**31))
+            rare = classes and np.unique(y, return_counts=True)[1].min() < n_splits
+            kind = StratifiedKFold if classes and not rare else KFold
+            splitter = kind(n_splits, shuffle=True, random_state=seed)
+        folds = list(check_cv(splitter, y, classifier=classes).split(X, y))
+        if not folds:
+            raise InvalidInputError("cv has no folds; give at least one pair of train and test.")
+        return folds
+
+    def _search(self, seed: np.random.SeedSequence) -> None:
+        """Evaluate all subsets, or those that a search passes."""
+        columns, errors = self.columns_, self.errors_
+        g = len(columns.units)
+        most = g if self.max_features is None else min(g, self.max_features)
+        least = 0 if columns.fixed.any() else 1
+        n_subsets = sum(comb(g, size) for size in range(least, most + 1))
+        self.exact_ = n_subsets <= self.max_subsets
+        if not self.exact_:
+            self.n_iter_ = self._evolve(most, seed)
+            return
+        self.n_iter_ = 1
+        listed = chain.from_iterable(combinations(range(g), k) for k in range(least, most + 1))
+        bits = np.zeros((n_subsets, g), dtype=np.bool_)
+        for row, chosen in enumerate(listed):
+            bits[row, list(chosen)] = True
+        masks = columns.masks(bits)
+        errors(masks[masks.sum(axis=1) <= self._most_columns])
+
+    @property
+    def _most_columns(self) -> int:
+        return self.n_features_in_ if self.max_features is None else int(self.max_features)
+
+    def _evolve(self, most: int, seed: np.random.SeedSequence) -> int:
+        """Walk, then search with NSGA-II from the best that was passed; return its generations."""
+        columns, errors = self.columns_, self.errors_
+        g = len(columns.units)
+        walks = Walks(errors, columns, min(most, max(1, self.max_subsets // (3 * g))))
+        passed = [walks.forward(), walks.floating()]
+        if g * g // 2 <= self.max_subsets // 3:
+            passed.append(walks.backward())
+        if np.isfinite(errors.X).all():
+            table = errors.X, errors.y, self.task_
+            passed += [walks.prefixes(FILTERS[name](*table)) for name in _QUICK_FILTERS]
+        if self.max_iter == 0:
+            return 0
+        known = np.unique(np.concatenate(passed), axis=0)
+        known = known[self._excess(columns.masks(known)) == 0]
+        start = known[Front(self._values(columns.masks(known)), 2 + self._has_costs).rows]
+        result = nsga2(
+            lambda bits: (self._values(columns.masks(bits)), self._excess(columns.masks(bits))),
+            Bits(g, share=min(0.5, most / g)),
+            start=start[: self.population_size],
+            population_size=self.population_size,
+            max_iter=self.max_iter,
+            stall=self.stall,
+            crossover=CommonalityCrossover()
+            if self.crossover == "commonality"
+            else UniformCrossover(),
+            chunk_size=self.population_size,
+            random_state=seed,
+        )
+        return result.n_iter
+
+    @property
+    def _has_costs(self) -> bool:
+        return self.columns_.costs is not None
+
+    def _excess(self, masks: Mask) -> Array:
+        """Return by how many columns subsets are too large, or that they are empty."""
+        sizes = masks.sum(axis=1)
+        return np.where(sizes == 0, 1, np.maximum(sizes - self._most_columns, 0)).astype(float)
+
+    def _values(self, masks: Mask) -> Array:
+        """Return error, size and, if there are costs, cost of subsets: (B, d) -> (B, 2 or 3)."""
+        found = np.zeros(len(masks))  # of no use where a subset breaks the limits
+        fine = self._excess(masks) == 0
+        if fine.any():
+            found[fine] = self.errors_(masks[fine]).round(_DIGITS)
+        return self._objectives(masks, found)
+
+    def _objectives(self, masks: Mask, error: Array) -> Array:
+        columns = [error, masks.sum(axis=1)]
+        if self.columns_.costs is not None:
+            columns.append((masks @ self.columns_.costs).round(_DIGITS))
+        return np.column_stack(columns).astype(float)
+
+    def _read(self, table: tuple[Array, AnyArray], held: tuple[Array, AnyArray]) -> Self:
+        """Keep the front of all subsets that were evaluated, and what can be read off it."""
+        masks, error = self.errors_.all_evaluated()
+        fine = self._excess(masks) == 0
+        masks, error = masks[fine], error[fine].round(_DIGITS)
+        names = ["error", "n_features", *(["cost"] if self._has_costs else [])]
+        values = self._objectives(masks, error)
+        kept = Front(values, names, ties="first").rows
+        subsets = masks[kept]
+        front = Front(
+            values[kept], names, solutions=[np.flatnonzero(one).tolist() for one in subsets]
+        )
+        self.constant_error_ = round(self.errors_.of_constant(), _DIGITS)
+        self.ranking_, self.nestedness_, self.rank_breaks_ = nesting(subsets)
+        folds = self.errors_.of_folds(subsets)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = np.std(folds, axis=1) / np.sqrt(folds.shape[1] - 1)
+        figures = {"standard_error": spread}
+        if len(held[1]):
+            outside = np.array([self._outside_error(one, table, held) for one in subsets])
+            figures |= {"holdout_error": outside, "optimism": outside - front.values[:, 0]}
+        return self._keep_front(
+            front,
+            Figures(
+                figures,
+                error="error",
+                size=tuple(names[1:]),
+                knee=("error", "n_features"),
+                n_rows=len(table[1]),
+                standard_error="standard_error",
+                beats_constant=front.values[:, 0] < self.constant_error_,
+            ),
+            kept="with the subset of least error",
+        )
+
+    def _outside_error(
+        self, mask: Mask, table: tuple[Array, AnyArray], held: tuple[Array, AnyArray]
+    ) -> float:
+        """Return the error on the rows set apart of the learner on some columns."""
+        fitted = clone(self._learner).fit(table[0][:, mask], table[1])
+        measure = self.errors_.measure
+        return float(measure.best - measure.scorer(fitted, held[0][:, mask], held[1]))
+
+    def _solution(self, index: int) -> Pipeline:
+        X, y = self._given
+        first = ColumnSubset(self._front.solution(index), allow_nan=self._allows_nan())
+        model = Pipeline([("columns", first), ("learner", clone(self._learner))]).fit(X, y)
+        if hasattr(self, "feature_names_in_"):
+            first.feature_names_in_ = self.feature_names_in_
+        return model
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        mask: Mask = self.best_estimator_[0].get_support()
+        return mask
+
+
+def nesting(subsets: Mask) -> tuple[Indices, float, list[tuple[int, int]]]:
+    """Return the ranking of columns along a front, its nestedness, and where it breaks.
+
+    Of subsets of one size the first counts. Mierswa (2009), section 6.2.
+
+    Shapes: subsets (k, d) in order of error -> ranking (d,).
+    """
+    sizes = subsets.sum(axis=1)
+    ordered, first = np.unique(sizes, return_index=True)
+    along = subsets[first]
+    has = along.any(axis=0)
+    ranking = np.where(has, ordered[along.argmax(axis=0)], ordered[-1] + 1)
+    breaks = [
+        (int(ordered[place]), int(ordered[place + 1]))
+        for place in range(len(along) - 1)
+        if (along[place] & ~along[place + 1]).any()
+    ]
+    nestedness = 1.0 - len(breaks) / (len(along) - 1) if len(along) > 1 else 1.0
+    return ranking, nestedness, breaks
+
+
+def _known_task(task: str, estimator: Any) -> Task | None:
+    """Return the task that options tell, if they do."""
+    if task in ("classification", "regression"):
+        return task  # type: ignore[return-value]
+    if estimator is not None and is_classifier(estimator):
+        return "classification"
+    return "regression" if estimator is not None and is_regressor(estimator) else None
+
+
+def _task_of(y: AnyArray) -> Task:
+    """Return whether a target is classes or a quantity."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    values = np.unique(y)
+    whole = len(values) <= _MOST_NUMBERED_CLASSES and bool((values == np.floor(values)).all())
+    return "classification" if len(values) <= 2 or whole else "regression"
+
+
+def _is_pairs(cv: Any) -> bool:
+    return not isinstance(cv, int | np.integer) and not hasattr(cv, "split") and cv is not None
