@@ -6,6 +6,9 @@ with chance (`coincidence_chance`, `count_chance`, `false_selection_bound`, `sta
 `AucFrontSelector` searches for the front of AUC against complexity.
 `regression_screen` is the baseline of the field, `fixed_models` judges columns that were named
 beforehand, and `label_noise` asks what wrong labels would do.
+
+Formulas of columns are `Expression` values: `parse` reads them, `latex` and `python_source` write
+them, `bounds` tells how large they can become, `ColumnCache` computes each once.
 """
 
 from parsimon.features.auc_front import AucFrontSelector
@@ -17,27 +20,40 @@ from parsimon.features.chance import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.domains import Bounds, bounds
+from parsimon.features.expressions import ColumnCache, Expression, apply
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
+from parsimon.features.formulas import latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
+from parsimon.features.operations import OwnFunction
 from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.stable import ColumnGroup, StableSelector
 
 __all__ = [
     "AucFrontSelector",
+    "Bounds",
     "ChanceLevels",
+    "ColumnCache",
     "ColumnGroup",
+    "Expression",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "OwnFunction",
     "RegressionScreen",
     "Stability",
     "StableSelector",
+    "apply",
+    "bounds",
     "coincidence_chance",
     "count_chance",
     "false_selection_bound",
     "fixed_models",
     "label_noise",
+    "latex",
+    "parse",
+    "python_source",
     "regression_screen",
     "stability_index",
 ]
