@@ -183,6 +183,7 @@ def test_a_pickled_expression_is_the_same(expression):
         ("2*x - x - x", "0"),
         ("sqrt(x)*sqrt(x)", "abs(x)"),
         ("sqrt(x^2)", "abs(x)"),
+        ("sqrt(y*x^2)", "abs(x)*sqrt(y)"),
         ("abs(-x*y)", "abs(x)*abs(y)"),
         ("log(exp(x))", "x"),
         ("exp(x)^2", "exp(2*x)"),

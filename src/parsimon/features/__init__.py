@@ -7,8 +7,10 @@ with chance (`coincidence_chance`, `count_chance`, `false_selection_bound`, `sta
 `regression_screen` is the baseline of the field, `fixed_models` judges columns that were named
 beforehand, and `label_noise` asks what wrong labels would do.
 
-Formulas of columns are `Expression` values: `parse` reads them, `latex` and `python_source` write
-them, `bounds` tells how large they can become, `ColumnCache` computes each once.
+`ParetoConstructor` finds formulas that predict, as a front of error against size, and
+`quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
+them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
+`ColumnCache` computes each once.
 """
 
 from parsimon.features.auc_front import AucFrontSelector
@@ -20,13 +22,17 @@ from parsimon.features.chance import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.column_cache import ColumnCache
+from parsimon.features.constructor import ParetoConstructor
 from parsimon.features.domains import Bounds, bounds
-from parsimon.features.expressions import ColumnCache, Expression, apply
+from parsimon.features.expressions import Expression, apply
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
+from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
 from parsimon.features.formulas import latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.operations import OwnFunction
+from parsimon.features.quick_formulas import quick_formulas
 from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.stable import ColumnGroup, StableSelector
 
@@ -34,6 +40,7 @@ __all__ = [
     "AucFrontSelector",
     "Bounds",
     "ChanceLevels",
+    "ClassificationFormula",
     "ColumnCache",
     "ColumnGroup",
     "Expression",
@@ -41,6 +48,8 @@ __all__ = [
     "FixedModels",
     "LabelNoise",
     "OwnFunction",
+    "ParetoConstructor",
+    "RegressionFormula",
     "RegressionScreen",
     "Stability",
     "StableSelector",
@@ -54,6 +63,7 @@ __all__ = [
     "latex",
     "parse",
     "python_source",
+    "quick_formulas",
     "regression_screen",
     "stability_index",
 ]

@@ -4,11 +4,12 @@ One over zero is zero, roots and logarithms are of the absolute value, the logar
 zero, and nothing exceeds `LARGEST`. So a finite row gives a finite value.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from parsimon._checks import check_choice
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 
@@ -85,3 +86,17 @@ def whole_power(base: Array, exponent: int) -> Array:
             return clipped(base**exponent)
         raised = np.where(base == 0, 1.0, base) ** -exponent
         return np.where(base == 0, 0.0, clipped(1.0 / raised))
+
+
+# Of which formulas may be made, and are if nothing else is said.
+BINARY = ("+", "-", "*", "/")
+OPERATIONS = (*BINARY, "sqrt", "exp", "log", "sin", "cos", "abs")
+
+
+def check_operations(operations: Sequence[str | OwnFunction]) -> None:
+    """Refuse operations that no formula can be made of."""
+    if isinstance(operations, str) or not len(operations):
+        raise InvalidInputError(f"operations must be a list of at least one, got {operations!r}.")
+    for each in operations:
+        if not isinstance(each, OwnFunction):
+            check_choice("operations", each, (*BINARY, *FUNCTIONS))
