@@ -37,6 +37,8 @@ _ROWS = 600
 _WIDTH, _DEPTH = 12, 5
 # A set that explains all but this share of the variance is a formula.
 _EXACT = 1e-12
+# Members that fractions are made of, and that are multiplied once more.
+_FRACTION, _DEEPENED = 500, 60
 
 
 @dataclass(frozen=True)
@@ -83,24 +85,66 @@ def formula_candidates(
     table = standardised(problem.columns.matrix(members))
     rows = spread_rows(len(problem.target))
     wanted = indicators(problem)
-    simple = np.array([all(p.operation != "sum" for p in each.parts()) for each in members])
-    sets = [tuple(members[i] for i in chosen) for chosen in forward(table[rows], wanted[rows])]
-    # Differences explain each other's squares; without them the terms are those of a textbook.
-    places = np.flatnonzero(simple)
-    for chosen in forward(table[np.ix_(rows, places)], wanted[rows]):
-        sets.append(tuple(members[places[i]] for i in chosen))
+    sets: list[FeatureSet] = []
+    for kept in (slice(None), *textbook_members(members)):
+        some = members if isinstance(kept, slice) else [members[i] for i in kept]
+        found = forward(table[:, kept][rows], wanted[rows]) if some else []
+        sets += [tuple(some[i] for i in chosen) for chosen in found]
     if problem.n_classes == 0:
-        y = np.asarray(problem.target, dtype=np.float64)
-        allowed = {each for each in operations if isinstance(each, str)}
-        sets += merged_formulas(problem, sets)
-        if {"*", "/", "sqrt"} <= allowed:
-            sets += [(feature,) for feature in power_laws(problem, y)]
-        if not any(is_exact(problem, each) for each in sets if len(each) == 1):
-            links = [link for link in _LINKS if link.needs <= allowed]
-            found = linked_formulas(problem, members, table, y, links, deadline)
-            sets += [(feature,) for feature in found]
+        start = Library(members, table, tuple(operations))
+        sets += regression_sets(problem, start, sets, deadline)
     reduced = [problem.reduced(plain(problem, feature) for feature in each) for each in sets]
     return [each for each in dict.fromkeys(reduced) if each]
+
+
+def textbook_members(members: Sequence[Expression]) -> tuple[Indices, Indices]:
+    """Return the places of members without differences, and of those of a single column.
+
+    Differences explain each other's squares; without them the terms are those of a textbook.
+    """
+    plain_terms = [all(part.operation != "sum" for part in each.parts()) for each in members]
+    single = [len(each.columns) == 1 for each in members]
+    return np.flatnonzero(plain_terms), np.flatnonzero(single)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Features to combine.
+
+    table (n, p): Their columns, standardised.
+    """
+
+    members: Sequence[Expression]
+    table: Array
+    operations: tuple[str | OwnFunction, ...]
+
+    def allows(self, *wanted: str) -> bool:
+        """Tell whether all these operations may be used."""
+        return set(wanted) <= {each for each in self.operations if isinstance(each, str)}
+
+
+def regression_sets(
+    problem: FeatureProblem, start: Library, sets: Sequence[FeatureSet], deadline: float | None
+) -> list[FeatureSet]:
+    """Return further sets for a number, until one exact formula is among them."""
+    y = np.asarray(problem.target, dtype=np.float64)
+    stages: list[Callable[[], Iterable[FeatureSet]]] = [
+        lambda: power_laws(problem, start, y),
+        lambda: separated_sets(problem, start, y, deadline),
+        lambda: merged_formulas(problem, sets),
+        lambda: linked_formulas(problem, start, y, deadline),
+        lambda: rational_formulas(problem, start, y),
+        lambda: deepened_sets(problem, start),
+    ]
+    found: list[FeatureSet] = []
+    for stage in stages:
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+        new = [tuple(plain(problem, feature) for feature in each) for each in stage()]
+        found += new
+        if any(len(each) == 1 and is_exact(problem, each) for each in new):
+            break
+    return found
 
 
 def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
@@ -221,7 +265,9 @@ def monomials(columns: Sequence[str], k: int, *, with_ratios: bool) -> Iterator[
             yield multiply(*(Expression.column(n) ** p for n, p in zip(names, powers, strict=True)))
 
 
-def forward(table: Array, wanted: Array, depth: int = _DEPTH) -> list[tuple[int, ...]]:
+def forward(
+    table: Array, wanted: Array, depth: int = _DEPTH, width: int = _WIDTH
+) -> list[tuple[int, ...]]:
     """Return the best sets of one, two, ... members found by adding one to each of a few.
 
     Pairs are searched through completely where there is one target. Shapes: table (n, p) and
@@ -232,20 +278,24 @@ def forward(table: Array, wanted: Array, depth: int = _DEPTH) -> list[tuple[int,
     for size in range(1, min(depth, table.shape[1]) + 1):
         scored: dict[tuple[int, ...], float] = {}
         for chosen in beam:
-            for each, left in extended(table, wanted, chosen):
+            for each, left in extended(table, wanted, chosen, width):
                 scored[tuple(sorted((*chosen, each)))] = left
         if size == 2 and wanted.shape[1] == 1:
-            scored |= {pair: left_over(table, wanted, pair) for pair in best_pairs(table, wanted)}
+            scored |= {
+                pair: left_over(table, wanted, pair) for pair in best_pairs(table, wanted, width)
+            }
         # Of those that leave nothing the simplest, which come first in the library.
         beam = sorted(scored, key=lambda each: (max(scored[each], _EXACT), sum(each), each))
-        beam = beam[:_WIDTH]
+        beam = beam[:width]
         found += beam
         if not beam or scored[beam[0]] <= _EXACT:
             break
     return found
 
 
-def extended(table: Array, wanted: Array, chosen: tuple[int, ...]) -> list[tuple[int, float]]:
+def extended(
+    table: Array, wanted: Array, chosen: tuple[int, ...], width: int
+) -> list[tuple[int, float]]:
     """Return members to add to a set, and the share of variance that is left with each."""
     basis = np.linalg.qr(table[:, list(chosen)])[0] if chosen else np.empty((len(table), 0))
     residual = wanted - basis @ (basis.T @ wanted)
@@ -254,7 +304,7 @@ def extended(table: Array, wanted: Array, chosen: tuple[int, ...]) -> list[tuple
     usable = free > 1e-9 * len(table)
     gain = ((residual.T @ table) ** 2).sum(axis=0) / np.where(usable, free, 1.0)
     gain = np.where(usable, gain, -1.0)
-    best = np.argsort(-gain, kind="stable")[:_WIDTH]
+    best = np.argsort(-gain, kind="stable")[:width]
     total = float((residual**2).sum())
     return [(int(i), max(total - float(gain[i]), 0.0) / wanted.size) for i in best if usable[i]]
 
@@ -266,7 +316,7 @@ def left_over(table: Array, wanted: Array, chosen: Sequence[int]) -> float:
     return float((residual**2).sum() / wanted.size)
 
 
-def best_pairs(table: Array, wanted: Array) -> list[tuple[int, int]]:
+def best_pairs(table: Array, wanted: Array, width: int) -> list[tuple[int, int]]:
     """Return the pairs of members that explain most, by the correlations of all."""
     n = len(table)
     # Single precision ranks pairs well enough at half the time.
@@ -283,60 +333,184 @@ def best_pairs(table: Array, wanted: Array) -> list[tuple[int, int]]:
         for i, j in enumerate(partner):
             best.append((-float(score[i, j]), min(start + i, int(j)), max(start + i, int(j))))
     pairs = dict.fromkeys((i, j) for _, i, j in sorted(best) if i != j)
-    return list(pairs)[: 4 * _WIDTH]
+    return list(pairs)[: 4 * width]
 
 
-def power_laws(problem: FeatureProblem, y: Array) -> Iterator[Expression]:
-    """Yield the product of powers that least squares finds for the logarithm of the target."""
+def power_laws(problem: FeatureProblem, start: Library, y: Array) -> list[FeatureSet]:
+    """Return the product of powers that least squares finds for the logarithm of the target."""
     usable: Mask = (problem.X != 0).all(axis=0) & (np.ptp(problem.X, axis=0) > 0)
-    if not usable.any() or not (y != 0).all():
-        return
+    if not start.allows("*", "/", "sqrt") or not usable.any() or not (y != 0).all():
+        return []
     logs = np.log(np.abs(problem.X[:, usable]))
     design = np.column_stack([np.ones(len(y)), logs])
     exponents = np.linalg.lstsq(design, np.log(np.abs(y)), rcond=None)[0][1:]
     names = [name for name, use in zip(problem.names, usable, strict=True) if use]
     halves = np.round(2 * np.clip(exponents, -6, 6)).astype(int)
-    factors = [
-        power(Expression.column(name), half // 2)
-        if half % 2 == 0
-        else power(apply("sqrt", Expression.column(name)), int(half))
-        for name, half in zip(names, halves, strict=True)
-    ]
-    yield multiply(*factors)
+    return [(law(names, halves),)]
+
+
+def law(names: Sequence[str], halves: Iterable[int]) -> Expression:
+    """Return the product of columns to powers, given as whole numbers of halves."""
+    factors = []
+    for name, half in zip(names, map(int, halves), strict=True):
+        column = Expression.column(name)
+        whole = power(column, half // 2) if half % 2 == 0 else power(apply("sqrt", column), half)
+        factors.append(whole)
+    return multiply(*factors)
+
+
+def separated_sets(
+    problem: FeatureProblem, start: Library, y: Array, deadline: float | None
+) -> list[FeatureSet]:
+    """Return sets for a target divided by the columns that are factors of it, times these."""
+    halves = factor_powers(problem.X, y)
+    if not start.allows("*", "/", "sqrt") or not halves.any() or halves.all():
+        return []
+    names = [name for name, half in zip(problem.names, halves, strict=True) if half]
+    outside = law(names, halves[halves != 0])
+    rest = [name for name, half in zip(problem.names, halves, strict=True) if not half]
+    inner = FeatureProblem(
+        rest,
+        problem.X[:, halves == 0],
+        y / problem.columns.values(outside),
+        0,
+        equivalence=problem.equivalence,
+        max_size=problem.max_size,
+        guard=problem.guard,
+        rng=np.random.default_rng(0),
+    )
+    if not inner.originals:
+        return []
+    found: list[FeatureSet] = []
+    for features in formula_candidates(inner, start.operations, deadline):
+        times = tuple(multiply(outside, feature) for feature in features)
+        found += [times, (*times, outside)]
+    return found
+
+
+def factor_powers(X: Array, y: Array) -> Indices:
+    """Return the powers, in halves, of columns that are factors of the target, else 0.
+
+    A factor enters the logarithm of the target linearly, with a power that is a half or whole,
+    and its logarithm in no product with another: that it does is tested by F. Shape (d,).
+    """
+    n, d = X.shape
+    none = np.zeros(d, dtype=np.intp)
+    n_terms = 1 + d + d * (d + 1) // 2
+    if d < 2 or n < 2 * n_terms or not ((X > 0).all() and (y != 0).all()):
+        return none
+    logs, wanted = standardised(np.log(X)), np.log(np.abs(y))
+    pairs = [(i, j) for i in range(d) for j in range(i, d)]
+    squares = np.column_stack([logs[:, i] * logs[:, j] for i, j in pairs])
+    full = np.column_stack([np.ones(n), logs, squares])
+    left = squared_residual(full, wanted)
+    spread = np.log(X).std(axis=0)
+    for column in range(d):
+        free = [k for k, pair in enumerate(pairs) if column not in pair]
+        fewer = np.column_stack([np.ones(n), logs, squares[:, free]])
+        weight = np.linalg.lstsq(fewer, wanted, rcond=None)[0][1 + column]
+        half = round(2 * weight / spread[column]) if spread[column] > 0 else 0
+        fixed = np.delete(fewer, 1 + column, axis=1)
+        more = squared_residual(fixed, wanted - half / 2 * np.log(X[:, column]))
+        statistic = (more - left) / (d + 1) / max(left / (n - n_terms), 1e-30)
+        none[column] = half if statistic < 4.0 and abs(half) <= 8 else 0
+    return none
+
+
+def squared_residual(design: Array, wanted: Array) -> float:
+    """Return what least squares leaves."""
+    weights = np.linalg.lstsq(design, wanted, rcond=None)[0]
+    return float(((wanted - design @ weights) ** 2).sum())
 
 
 def linked_formulas(
-    problem: FeatureProblem,
-    members: Sequence[Expression],
-    table: Array,
-    y: Array,
-    links: Sequence[Link],
-    deadline: float | None = None,
-) -> list[Expression]:
+    problem: FeatureProblem, start: Library, y: Array, deadline: float | None = None
+) -> list[FeatureSet]:
     """Return features whose function, by one of the links, is a combination of the library.
 
-    The first link that leads to an exact one is the last. A target of both signs has none.
+    A target of both signs has none.
     """
-    found: list[Expression] = []
+    found: list[FeatureSet] = []
     if not ((y > 0).all() or (y < 0).all()):
         return found
     rows = spread_rows(len(y))
-    for link in links:
+    for link in _LINKS:
         if deadline is not None and time.monotonic() >= deadline:
             break
         wanted = link.forward(np.abs(y))
-        if not np.isfinite(wanted).all() or not np.ptp(wanted) > 0:
+        if not start.allows(*link.needs) or not np.isfinite(wanted).all():
             continue
-        sets = forward(table[rows], standardised(wanted[:, None])[rows], depth=3)
+        sets = forward(start.table[rows], standardised(wanted[:, None])[rows], depth=3)
         new = [
-            plain(problem, link.back(inside))
+            (plain(problem, link.back(inside)),)
             for chosen in sets
-            for inside in combined(problem, [members[i] for i in chosen], wanted, link.scales)
+            for inside in combined(problem, [start.members[i] for i in chosen], wanted, link.scales)
         ]
         found += new
-        if any(is_exact(problem, (feature,)) for feature in new):
-            break
     return found
+
+
+def rational_formulas(problem: FeatureProblem, start: Library, y: Array) -> list[FeatureSet]:
+    r"""Return fractions of two sums of the library, if they are exact.
+
+    :math:`y = \sum c_j f_j / (1 - \sum d_j g_j)` is linear in c and d: y is regressed on the
+    library and on the library times y.
+    """
+    if not start.allows("/", "+"):
+        return []
+    members = [each for each in start.members if is_monomial(each)][:_FRACTION]
+    columns = problem.columns.matrix(members)
+    both = np.hstack([columns, y[:, None] * columns])
+    rows = spread_rows(len(y))
+    sets = forward(standardised(both)[rows], standardised(y[:, None])[rows], 3, 5 * _WIDTH)
+    found: list[FeatureSet] = []
+    for chosen in sets:
+        above = [i for i in chosen if i < len(members)]
+        below = [i - len(members) for i in chosen if i >= len(members)]
+        if above and below:
+            found += fractions(problem, [members[i] for i in above], [members[i] for i in below])
+    return [each for each in found if is_exact(problem, each)]
+
+
+def is_monomial(feature: Expression) -> bool:
+    """Tell whether a feature is a product of whole powers of columns."""
+    return all(part.operation in ("column", "power", "product") for part in feature.parts())
+
+
+def fractions(
+    problem: FeatureProblem, above: Sequence[Expression], below: Sequence[Expression]
+) -> Iterator[FeatureSet]:
+    """Yield the fraction of sums of these features, without and with a number above."""
+    y = np.asarray(problem.target, dtype=np.float64)
+    columns = [problem.columns.values(each) for each in above]
+    times = [y * problem.columns.values(each) for each in below]
+    for parts in (list(above), [*above, Expression.number(1.0)]):
+        ones = [np.ones_like(y)] * (len(parts) - len(above))
+        design = np.column_stack([*columns, *ones, *times])
+        spread = np.sqrt((design**2).mean(axis=0))
+        weights = np.linalg.lstsq(design / spread, y, rcond=None)[0] / spread
+        if np.abs(y - design @ weights).max() > 1e-6 * problem.constant_error:
+            continue
+        numbers = [Expression.number(nice(float(weight))) for weight in weights]
+        top = [multiply(n, part) for n, part in zip(numbers, parts, strict=False)]
+        bottom = [multiply(n, part) for n, part in zip(numbers[len(parts) :], below, strict=True)]
+        yield (factored(add(*top)) / (1 - add(*bottom)),)
+
+
+def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
+    """Return sets of a library that also has the best members times functions of one column."""
+    if not start.allows("*"):
+        return []
+    wanted, rows = indicators(problem), spread_rows(len(problem.target))
+    gain = np.abs(start.table.T @ wanted).max(axis=1)
+    best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
+    single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
+    new = dict.fromkeys(multiply(a, b) for a in best for b in single if not a.columns & b.columns)
+    known = [*start.members[:_FRACTION], *(each for each in new if problem.is_usable(each))]
+    members = list(dict.fromkeys(known))[:_LIBRARY]
+    table = standardised(problem.columns.matrix(members))
+    sets = [tuple(members[i] for i in each) for each in forward(table[rows], wanted[rows])]
+    return [*sets, *merged_formulas(problem, sets)]
 
 
 def combined(
