@@ -60,11 +60,12 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
 
     A solution is a set of formulas of columns, and a linear or logistic regression on them.
     Objectives are the error on rows left out, in closed form, the number of features, and the
-    number of nodes of their formulas. The search is YAGGA2 [1]_: NSGA-II over sets of expressions
-    that loses no time with features that are equal in form, or on artificial rows. It begins with
-    sets that least squares finds in a library of products of powers and functions, also for
-    simple functions of the target, so that laws of powers, the lens equation or a distance are
-    found before any chance is involved.
+    number of nodes of their formulas: columns, numbers, operators and functions, with three for
+    each feature after the first, which a plus, a number and a product join to the others. The
+    search is YAGGA2 [1]_: NSGA-II over sets of expressions that loses no time with features that
+    are equal in form, or on artificial rows. It begins with sets that least squares finds in a
+    library of products of powers and functions, also for simple functions of the target, so that
+    laws of powers, the lens equation or a distance are found before any chance is involved.
 
     Parameters
     ----------

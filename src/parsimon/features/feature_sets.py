@@ -137,8 +137,12 @@ class FeatureProblem:
     def objectives(self, features: FeatureSet) -> tuple[float, float, float]:
         """Return the error relative to a constant, not below rounding, features and nodes."""
         relative = max(self.error(features) / self.constant_error, ROUNDING)
-        size = sum(feature.size for feature in features)
-        return relative, float(len(features)), float(size)
+        return relative, float(len(features)), float(complexity(features))
+
+
+def complexity(features: Sequence[Expression]) -> int:
+    """Return the nodes of features, with plus, number and product for each after the first."""
+    return sum(feature.size for feature in features) + 3 * (len(features) - 1)
 
 
 def fit_inner(columns: Array, target: AnyArray, n_classes: int) -> InnerFit | None:

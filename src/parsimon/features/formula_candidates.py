@@ -22,6 +22,7 @@ from parsimon.features.expressions import (
     exponent_of,
     factors_of,
     multiply,
+    number_of,
     power,
     terms_of,
 )
@@ -540,14 +541,20 @@ def combined(
 
 
 def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list[FeatureSet]:
-    """Return one feature instead of several for sets that are exact but for rounding."""
+    """Return one feature instead of several for sets that are exact, with small numbers only."""
     wanted = np.asarray(problem.target, dtype=np.float64)
     return [
         (each,)
         for features in sets
         if len(features) > 1 and is_exact(problem, features)
         for each in combined(problem, features, wanted, scales=True)
+        if all(has_small_numbers(part) for part in each.parts())
     ]
+
+
+def has_small_numbers(part: Expression) -> bool:
+    """Tell whether a part of an expression is no number, or a small fraction."""
+    return part.operation != "number" or (12 * number_of(part)).is_integer()
 
 
 def factored(expression: Expression) -> Expression:
