@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -39,8 +40,13 @@ from parsimon.features.feature_sets import (
     written_sets,
 )
 from parsimon.features.formula_candidates import formula_candidates
-from parsimon.features.formula_model import formula, row_losses
-from parsimon.features.operations import BINARY, OPERATIONS, OwnFunction, check_operations
+from parsimon.features.formula_model import (
+    ClassificationFormula,
+    RegressionFormula,
+    regression_formula,
+    row_losses,
+)
+from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.dominance import select_survivors
@@ -49,6 +55,7 @@ from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
 _OBJECTIVES = ("error", "n_features", "complexity")
 _FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded")
+_COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
 # With fewer rows none are held out.
 _FEW_ROWS = 40
 # Relative errors below this are the same to the choice: the simplest of such formulas is taken.
@@ -206,7 +213,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         target, n_classes = self._read_target(y)
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(X.shape[1])] if given is None else list(map(str, given))
-        chance = np.random.default_rng(self._split_seed())
+        chance = np.random.default_rng(self._seeds()[1])
         trained, held = held_out(target, n_classes, float(self.validation_fraction), chance)
         with one_thread():
             problem = FeatureProblem(
@@ -301,9 +308,6 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         search, split = seed_sequence(self.random_state).spawn(2)
         return search, split
 
-    def _split_seed(self) -> np.random.SeedSequence:
-        return self._seeds()[1]
-
     def _read_target(self, y: AnyArray) -> tuple[AnyArray, int]:
         """Return numbers and 0, or codes of classes and how many there are."""
         numeric = y.dtype.kind in "iuf"
@@ -339,17 +343,28 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         front = Front(values, _OBJECTIVES, ties="first")
         chosen = [sets[row] for row in front.rows]
         X, target = table
-        classes = None if problem.n_classes == 0 else self.classes_
         everything = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-        models = []
-        for features in chosen:
-            columns = everything.matrix(features)
-            fit = fit_inner(columns, target, problem.n_classes) or problem.fit(features)
-            models.append(formula(features, problem.names, fit, classes, columns))
+        models = [self._model(problem, features, everything, target) for features in chosen]
         figures = holdout_figures(problem, chosen, X[held], target[held])
         kept = Front(front.values, _OBJECTIVES, solutions=models)
         return self._keep_front(
             kept, figures, fallback=len(kept) - 1, kept="by its simplest formula"
+        )
+
+    def _model(
+        self,
+        problem: FeatureProblem,
+        features: FeatureSet,
+        everything: ColumnCache,
+        target: AnyArray,
+    ) -> RegressionFormula | ClassificationFormula:
+        """Return the model of a set with numbers fitted to all rows."""
+        columns = everything.matrix(features)
+        fit = fit_inner(columns, target, problem.n_classes) or problem.known_fit(features)
+        if problem.n_classes == 0:
+            return regression_formula(features, problem.names, fit, columns)
+        return ClassificationFormula(
+            features, problem.names, fit.coef, fit.intercept, self.classes_
         )
 
 
@@ -380,10 +395,10 @@ def holdout_figures(
     error, spread = np.empty(len(sets)), np.empty(len(sets))
     has_rows = len(target) > 0
     wanted = target if has_rows else problem.target
-    constant = np.tile(constant_output(problem), (len(wanted), 1))
+    constant = np.tile(problem.constant_output(), (len(wanted), 1))
     base = float(row_losses(constant, wanted, problem.n_classes).mean()) or 1.0
     for place, features in enumerate(sets):
-        fit = problem.fit(features)
+        fit = problem.known_fit(features)
         outputs = columns.matrix(features) @ fit.coef + fit.intercept if has_rows else fit.left_out
         losses = row_losses(outputs, wanted, problem.n_classes) / base
         error[place] = losses.mean()
@@ -410,16 +425,6 @@ def holdout_figures(
         beats_constant=error < 1.0,
         judged={"relative_error": np.maximum(error, _EXACT)},
     )
-
-
-def constant_output(problem: FeatureProblem) -> Array:
-    """Return the output that needs no column, shape (q,)."""
-    if problem.n_classes == 0:
-        return np.array([problem.target.mean()])
-    shares = np.bincount(problem.target, minlength=problem.n_classes) / len(problem.target)
-    shares = np.clip(shares, 1e-6, 1 - 1e-6)
-    odds: Array = np.log(shares / (1 - shares))
-    return odds[1:] if problem.n_classes == 2 else odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -458,7 +463,9 @@ class _Evolution:
         names = ("population_size", "mutation_rate", "crossover_rate", "equivalence", "max_size")
         digest = hashlib.sha256(np.ascontiguousarray(self.problem.X).tobytes())
         digest.update(np.ascontiguousarray(self.problem.target).tobytes())
-        operations = [getattr(each, "name", each) for each in self.options.operations]
+        operations = [
+            each.name if isinstance(each, OwnFunction) else each for each in self.options.operations
+        ]
         return {
             "search": "features",
             "data": digest.hexdigest(),
@@ -472,7 +479,7 @@ class _Evolution:
 
     def begin(self, rng: np.random.Generator) -> _Generation:
         problem = self.problem
-        sets = [(column,) for column in problem.originals]
+        sets: list[FeatureSet] = [(column,) for column in problem.originals]
         sets += formula_candidates(problem, self.options.operations, self.deadline)
         sets += [problem.reduced(problem.originals)]
         sets += [self.mutated(problem.reduced(problem.originals), rng) for _ in range(10)]
@@ -493,7 +500,7 @@ class _Evolution:
             children.append(self.mutated(crossed(first, second, rng) if mix else first, rng))
         return self.survived(state, children)
 
-    def mutated(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+    def mutated(self, features: Sequence[Expression], rng: np.random.Generator) -> FeatureSet:
         """Return a set with a column added, a feature constructed, or some taken away."""
         rate = self.options.mutation_rate
         child = list(features)
@@ -508,15 +515,15 @@ class _Evolution:
 
     def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
         """Return a random operation on random features of a set, or columns of the table."""
-        operation = self.options.operations[rng.integers(len(self.options.operations))]
+        operation = self.options.operations[int(rng.integers(len(self.options.operations)))]
         choices = (*features, *self.problem.originals)
         n_arguments = operation.n_arguments if isinstance(operation, OwnFunction) else 2
         drawn = [choices[i] for i in rng.integers(len(choices), size=n_arguments)]
         if isinstance(operation, OwnFunction):
             return apply(operation, *drawn)
-        if operation in BINARY:
-            a, b = drawn
-            return {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[operation]
+        if operation in _COMBINE:
+            combined: Expression = _COMBINE[operation](*drawn)
+            return combined
         if operation in ("min", "max"):
             return apply(operation, *drawn)
         inside = drawn[0]

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
+from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds, widened_ranges
 from parsimon.features.expressions import Expression
@@ -75,6 +76,15 @@ class FeatureProblem:
         shares = shares[shares > 0]
         return float(-(shares * np.log(shares)).sum()) or 1.0
 
+    def constant_output(self) -> Array:
+        """Return the output that needs no column, shape (q,)."""
+        if self.n_classes == 0:
+            return np.array([self.target.mean()])
+        shares = np.bincount(self.target, minlength=self.n_classes) / len(self.target)
+        shares = np.clip(shares, 1e-6, 1 - 1e-6)
+        odds: Array = np.log(shares / (1 - shares))
+        return odds[1:] if self.n_classes == 2 else odds
+
     def is_usable(self, feature: Expression) -> bool:
         """Tell whether a feature varies, is a number to compute with and small enough."""
         found = self._usable.get(feature)
@@ -119,6 +129,13 @@ class FeatureProblem:
         if len(self.columns) > _MOST_COLUMNS:
             self.columns.forget(())
         return fit_inner(self.columns.matrix(features), self.target, self.n_classes)
+
+    def known_fit(self, features: FeatureSet) -> InnerFit:
+        """Return the fit of a set that has a finite error, so that there is one."""
+        fit = self.fit(features)
+        if fit is None:
+            raise InvalidInputError(f"The features {', '.join(map(str, features))} are dependent.")
+        return fit
 
     def error(self, features: FeatureSet) -> float:
         """Return the error on rows left out: root mean square, or mean log loss."""

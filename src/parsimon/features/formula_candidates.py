@@ -39,7 +39,7 @@ _WIDTH, _DEPTH = 12, 5
 # A set that explains all but this share of the variance is a formula.
 _EXACT = 1e-12
 # Members that fractions are made of, and that are multiplied once more.
-_FRACTION, _DEEPENED = 500, 60
+_FRACTION, _DEEPENED = 500, 120
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,16 @@ def formula_candidates(
         start = Library(members, table, tuple(operations))
         sets += regression_sets(problem, start, sets, deadline)
     reduced = [problem.reduced(plain(problem, feature) for feature in each) for each in sets]
+    exact = [each for each in reduced if len(each) > 1 and is_exact(problem, each)]
+    reduced += [pruned(problem, each) for each in exact if problem.n_classes == 0]
     return [each for each in dict.fromkeys(reduced) if each]
+
+
+def pruned(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
+    """Return an exact set without the features that add no more than rounding."""
+    spread = problem.columns.matrix(features).std(axis=0)
+    share = np.abs(problem.known_fit(features).coef[:, 0]) * spread / problem.constant_error
+    return tuple(each for each, part in zip(features, share, strict=True) if part > 1e-7)
 
 
 def textbook_members(members: Sequence[Expression]) -> tuple[Indices, Indices]:
@@ -132,8 +141,8 @@ def regression_sets(
     stages: list[Callable[[], Iterable[FeatureSet]]] = [
         lambda: power_laws(problem, start, y),
         lambda: separated_sets(problem, start, y, deadline),
-        lambda: merged_formulas(problem, sets),
         lambda: linked_formulas(problem, start, y, deadline),
+        lambda: merged_formulas(problem, sets),
         lambda: rational_formulas(problem, start, y),
         lambda: deepened_sets(problem, start),
     ]
@@ -509,8 +518,15 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     new = dict.fromkeys(multiply(a, b) for a in best for b in single if not a.columns & b.columns)
     known = [*start.members[:_FRACTION], *(each for each in new if problem.is_usable(each))]
     members = list(dict.fromkeys(known))[:_LIBRARY]
-    table = standardised(problem.columns.matrix(members))
-    sets = [tuple(members[i] for i in each) for each in forward(table[rows], wanted[rows])]
+    table = standardised(problem.columns.matrix(members))[rows]
+    sets = [tuple(members[i] for i in each) for each in forward(table, wanted[rows])]
+    # One such product, and functions of single columns for the rest.
+    places = textbook_members(members)[1]
+    strongest = np.argsort(-np.abs(table.T @ wanted[rows]).max(axis=1), kind="stable")
+    for first in strongest[:_WIDTH]:
+        some = np.unique(np.append(places, first))
+        found = forward(table[:, some], wanted[rows])
+        sets += [tuple(members[some[i]] for i in chosen) for chosen in found]
     return [*sets, *merged_formulas(problem, sets)]
 
 

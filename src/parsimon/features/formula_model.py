@@ -240,23 +240,14 @@ def nice(number: float) -> float:
     return fraction if abs(fraction - number) <= _ROUNDED * abs(number) else number
 
 
-def formula(
-    features: Sequence[Expression],
-    names: Sequence[str],
-    fit: InnerFit,
-    classes: AnyArray | None = None,
-    columns: Array | None = None,
-) -> RegressionFormula | ClassificationFormula:
-    """Return the model of a fit, of classes if they are given.
+def regression_formula(
+    features: Sequence[Expression], names: Sequence[str], fit: InnerFit, columns: Array
+) -> RegressionFormula:
+    """Return the model of a fit to the columns of the features, shape (n, k).
 
-    With the columns of the features (n, k), numbers of a regression that differ from small
-    fractions, or from nothing, by rounding alone are these.
+    Numbers that differ from small fractions, or from nothing, by rounding alone are these.
     """
-    coef, intercept = fit.coef, fit.intercept
-    if classes is not None:
-        return ClassificationFormula(tuple(features), tuple(names), coef, intercept, classes)
-    if columns is not None:
-        coef = np.array([[nice(float(weight))] for weight in coef[:, 0]])
-        reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max())
-        intercept = np.where(np.abs(intercept) > _NOTHING * reach, intercept, 0.0)
+    coef = np.array([[nice(float(weight))] for weight in fit.coef[:, 0]])
+    reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max())
+    intercept = np.where(np.abs(fit.intercept) > _NOTHING * reach, fit.intercept, 0.0)
     return RegressionFormula(tuple(features), tuple(names), coef, intercept)

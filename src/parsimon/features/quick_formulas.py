@@ -10,7 +10,7 @@ from parsimon._parallel import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.feature_sets import FeatureProblem
 from parsimon.features.formula_candidates import formula_candidates
-from parsimon.features.formula_model import RegressionFormula, formula
+from parsimon.features.formula_model import RegressionFormula, regression_formula
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 
 
@@ -67,10 +67,9 @@ def quick_formulas(
             raise InvalidInputError("No column of X varies; give at least one that does.")
         sets = formula_candidates(problem, operations)
         ranked = sorted((problem.objectives(s)[::2], [f.key for f in s], s) for s in sets)
-        formulas = []
-        for _, _, features in ranked[:n_most]:
-            fit = problem.fit(features)
-            if fit is not None:
-                columns = problem.columns.matrix(features)
-                formulas.append(formula(features, called, fit, columns=columns))
-    return formulas
+        fits = [(features, problem.fit(features)) for _, _, features in ranked[:n_most]]
+        return [
+            regression_formula(features, called, fit, problem.columns.matrix(features))
+            for features, fit in fits
+            if fit is not None
+        ]
