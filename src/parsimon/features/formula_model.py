@@ -233,11 +233,16 @@ def row_losses(outputs: Array, target: AnyArray, n_classes: int) -> Array:
 
 
 def nice(number: float) -> float:
-    """Return a small fraction if the number is one but for rounding."""
+    """Return a small fraction, or one of six digits, if the number is that but for rounding."""
     if not 1e-6 < abs(number) < 1e6:
         return number
     fraction = float(Fraction(number).limit_denominator(12))
-    return fraction if abs(fraction - number) <= _ROUNDED * abs(number) else number
+    near = (each for each in (fraction, float(f"{number:.6g}")) if _is_near(each, number))
+    return next(near, number)
+
+
+def _is_near(rounded: float, number: float) -> bool:
+    return abs(rounded - number) <= _ROUNDED * abs(number)
 
 
 def regression_formula(
