@@ -6,6 +6,7 @@ that is set around a call. Nothing else calls joblib, threadpoolctl or Dask.
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
@@ -120,6 +121,8 @@ def n_workers(n_jobs: int | None) -> int:
 def _runner(options: dict[str, Any]) -> Any:
     from joblib import Parallel
 
+    # Workers that have grown large are replaced by new ones, which is no reader's concern.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
     try:
         return Parallel(**options)
     except ValueError:

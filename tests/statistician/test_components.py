@@ -6,8 +6,15 @@ import pytest
 from parsimon.gp import Candidate, GPClassifier
 from parsimon.kernels import Constant, Linear, Periodic, SquaredExponential, structure
 from parsimon.kernels.form import sum_of_products
+from parsimon.statistician.families.gp import _parts
 from parsimon.statistician.families.gp._kernel_result import posterior_of
-from parsimon.statistician.families.gp._parts import component_findings, growing_sums, joined, split
+from parsimon.statistician.families.gp._parts import (
+    component_findings,
+    growing_sums,
+    interaction_findings,
+    joined,
+    split,
+)
 from tests.statistician.questions import result_of, table
 
 SE = SquaredExponential
@@ -172,16 +179,29 @@ def test_equal_errors_are_decided_by_evidence_and_failures_come_last():
     assert next(growing_sums(judged, [0, 0, 0]))[0] == [2]
 
 
-def test_after_six_parts_the_strongest_comes_next():
+def test_of_many_parts_the_strongest_comes_next():
     calls = []
 
     def judged(places):
         calls.append(tuple(places))
         return measured(0.5)
 
-    order = list(growing_sums(judged, [1.0, 1, 1, 1, 1, 1, 2.0, 9.0, 5.0]))[-1][0]
-    assert order == [0, 1, 2, 3, 4, 5, 7, 8, 6]
-    assert len({call for call in calls if len(call) == 7}) == 1
+    order = list(growing_sums(judged, [1.0, 2.0, 9.0, 5.0, 3.0], greedy=False))[-1][0]
+    assert order == [2, 3, 4, 1, 0]
+    assert calls == [tuple(order[:n]) for n in range(1, 6)]
+
+
+def test_many_parts_come_by_strength_and_no_sum_of_them_is_fitted(additive, monkeypatch):
+    monkeypatch.setattr(_parts, "_MOST_PARTS", 2)
+    found = component_findings(additive)
+    strengths = [one.strength for one in found]
+    assert strengths == sorted(strengths, reverse=True)
+    assert np.isnan([one.alone.error for one in found]).all()
+    assert found[-1].cumulative.error == additive.search.best_candidate_.error
+    monkeypatch.undo()
+    assert repr(component_findings(additive, fitted=False)) == repr(found)
+    monkeypatch.setattr(_parts, "_MOST_PARTS", 0)
+    assert not interaction_findings(additive)
 
 
 def test_sums_are_split_and_joined_again():

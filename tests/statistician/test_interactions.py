@@ -5,6 +5,7 @@ from parsimon.gp import GPClassifier
 from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Linear, Periodic, SquaredExponential
 from parsimon.kernels.form import same_structure
+from parsimon.statistician.families.gp import _parts
 from parsimon.statistician.families.gp._parts import interaction_findings, separated
 from parsimon.statistician.families.gp._variables import variable_findings
 from tests.statistician.questions import result_of, table
@@ -41,6 +42,19 @@ def test_the_gain_and_the_factor_are_differences_to_the_sum(exclusive):
         exclusive.question.X, exclusive.question.y
     )
     assert additive.log_evidence == pytest.approx(fitted.log_evidence_, abs=0.05)
+
+
+def test_of_many_products_the_strongest_are_told_and_no_sum_is_fitted(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = table(rng.uniform(-1, 1, size=(50, 4))).set_axis(list("abcd"), axis=1)
+    y = 5 * X["a"] * X["b"] + X["c"] * X["d"] + 0.1 * rng.normal(size=50)
+    subject = result_of(X, y, depth=1)
+    kernel = (SE(0) * SE(1) + SE(2) * SE(3)).start(X.to_numpy())
+    subject.search.best_candidate_ = subject.search.judge(kernel)
+    monkeypatch.setattr(_parts, "_MOST_PARTS", 1)
+    [one] = interaction_findings(subject)
+    assert one.variables == ("a", "b")
+    assert np.isnan(one.gain)
 
 
 def test_a_product_that_is_not_needed_has_a_factor_below_zero():

@@ -190,9 +190,9 @@ class ComponentFinding:
     """An additive part of the best structure, in the order in which parts help most.
 
     alone, cumulative: This part by itself; this part with all parts before it. Both
-        cross-validated with refit.
+        cross-validated with refit; of more than four parts their errors are not known.
     gain: How much the error falls when this part joins (for the first: from the baseline); may
-        be negative.
+        be negative, and NaN where it is not known.
     strength: Standard deviation of the part's exact posterior mean over the rows, in the full
         model.
     direction: Of a one-variable part in the full model.

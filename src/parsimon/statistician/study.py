@@ -186,7 +186,7 @@ def study_of(
         honest=honest,
         checks=check_findings(found, _outside(outside)),
         search=found.search_findings(),
-        explained=explained_rows(found, variables),
+        explained=() if question.n_questions > 1 else explained_rows(found, variables),
         categories=category_findings(found, variables),
     )
     return study_figures(found, study)

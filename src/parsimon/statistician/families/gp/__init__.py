@@ -16,13 +16,16 @@ __all__ = ["Choice", "GaussianProcesses", "Guide", "KernelCandidate", "KernelRes
 # What a search over kernels may minimise, as `KernelSearch` has it.
 Guide: TypeAlias = Literal["cv_error", "cv_logloss", "loo_logloss", "nlml", "bic"]
 Choice: TypeAlias = Literal["supported", "one_se", "least_error"]
+# Cells from which larger kernels than those of two parts cost more than all else together.
+_LARGE = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianProcesses(ModelFamily):
     """Searches over kernels; the options are those of `KernelSearch`.
 
-    depth: Most base kernels; None for `usual_depth`, or the number of variables if less.
+    depth: Most base kernels; None for `usual_depth`, or the number of variables if less; for two
+        where many rows of many variables are searched. What is supported may be larger.
     n_folds: On which kernels are judged; fewer where a class or the table is small.
     chosen_only: Whether nothing but what is supported is looked for.
     """
@@ -68,7 +71,9 @@ class GaussianProcesses(ModelFamily):
         """Return the depth of a search; several classes share what one question may cost."""
         if question.n_questions > 1 and self.depth is None and self.choose == "supported":
             return 1
-        return self.depth_for(question.X.shape[1])
+        depth = self.depth_for(question.X.shape[1])
+        large = self.depth is None and self.choose == "supported" and question.X.size > _LARGE
+        return min(2, depth) if large else depth
 
     @property
     def _growth(self) -> Literal["all", "likely", "supported"]:

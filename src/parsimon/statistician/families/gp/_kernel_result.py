@@ -403,7 +403,7 @@ class KernelResult(FamilyResult):
 
         return Description(
             variable_findings(self, variables),
-            component_findings(self),
+            component_findings(self, fitted=not fast and self.question.n_questions == 1),
             () if fast else interaction_findings(self),
         )
 

@@ -21,19 +21,22 @@ from parsimon.report.findings import ComponentFinding, InteractionFinding, Shape
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 from parsimon.statistician.families.gp._variables import direction_of, repeats
 
-_MOST_ORDERED = 6
+# Of more parts no sums are fitted: their number grows with the square, and each takes folds.
+_MOST_PARTS = 4
 # More rows than this say nothing new about a standard deviation, and each costs a kernel row.
 _MOST_ROWS = 5000
 
 
-def component_findings(result: KernelResult) -> tuple[ComponentFinding, ...]:
+def component_findings(
+    result: KernelResult, *, fitted: bool = True
+) -> tuple[ComponentFinding, ...]:
     """Return the additive parts of the best structure, those that help most first.
 
     The order is that of He (2016), algorithm 5.1: the part comes next whose sum with the parts
-    before it has the least cross-validated error, each sum being fitted again. With more than
-    six parts only the first six are found that way; the others follow by strength. A constant
-    is no part of its own: it goes with the lines, whose height it is. All parts together are the
-    best structure itself, with its numbers.
+    before it has the least cross-validated error, each sum being fitted again. More than four
+    parts, and those of which nothing shall be `fitted`, come by their strength, and of their sums
+    no error is known. A constant is no part of its own: it goes with the lines, whose height it is.
+    All parts together are the best structure itself, with its numbers.
     """
     search = result.search
     if not search.structure_found_:
@@ -41,15 +44,17 @@ def component_findings(result: KernelResult) -> tuple[ComponentFinding, ...]:
     best = search.best_candidate_
     parts, constants = split(best.kernel)
     strengths, directions = _in_full_model(result, parts)
+    fitted = fitted and len(parts) <= _MOST_PARTS
 
     def judged(places: Sequence[int]) -> Candidate:
         if len(places) == len(parts):
             return best
-        return search.judge(joined([parts[place] for place in places], constants))
+        kernel = joined([parts[place] for place in places], constants)
+        return search.judge(kernel) if fitted else _unjudged(kernel)
 
     found = []
     before = search.baseline_.error
-    for places, candidate in growing_sums(judged, strengths):
+    for places, candidate in growing_sums(judged, strengths, greedy=fitted):
         place = places[-1]
         found.append(
             ComponentFinding(
@@ -64,18 +69,27 @@ def component_findings(result: KernelResult) -> tuple[ComponentFinding, ...]:
     return tuple(found)
 
 
+def _unjudged(kernel: Kernel) -> Candidate:
+    """Return a kernel of which nothing is measured."""
+    columns = tuple(sorted(kernel.columns or ()))
+    return Candidate(kernel=kernel, depth=0, parent=None, columns=columns)
+
+
 def growing_sums(
-    judged: Callable[[Sequence[int]], Candidate], strengths: Sequence[float]
+    judged: Callable[[Sequence[int]], Candidate],
+    strengths: Sequence[float],
+    *,
+    greedy: bool = True,
 ) -> Iterator[tuple[list[int], Candidate]]:
     """Yield the parts of ever longer sums, each with what was measured of the sum.
 
     Algorithm 5.1 of He (2016): greedy by error, rounded to 0.01 % as in the search, ties by
-    evidence. From the seventh part on the strongest of the rest comes next.
+    evidence. Otherwise the strongest of the rest comes next.
     """
     places: list[int] = []
     rest = list(range(len(strengths)))
     while rest:
-        if len(places) < _MOST_ORDERED:
+        if greedy:
             sums = {place: judged([*places, place]) for place in rest}
             new = min(sums, key=lambda place: (_rank(sums[place]), place))
         else:
@@ -150,21 +164,31 @@ def interaction_findings(result: KernelResult) -> tuple[InteractionFinding, ...]
 
     Both are fitted to the same rows and folds. Factors of one variable stay together, so that
     only what joins variables is taken apart; a factor that the structure has as a part of its
-    own is not added again.
+    own is not added again. Of more than four products the strongest four are told, and no sum is
+    fitted: what interacts is claimed with a probability all the same.
     """
     search = result.search
     if not search.structure_found_:
         return ()
     best = search.best_candidate_
     parts, constants = split(best.kernel)
+    products = [
+        (place, part)
+        for place, part in enumerate(parts)
+        if isinstance(part, Product) and len(part.columns or ()) > 1
+    ]
+    few = len(products) <= _MOST_PARTS
+    if not few:
+        strengths, _ = _in_full_model(result, [part for _, part in products])
+        order = np.argsort(-np.array(strengths), kind="stable")[:_MOST_PARTS]
+        products = [products[k] for k in sorted(order)]
     found = []
-    for place, part in enumerate(parts):
-        if not isinstance(part, Product) or len(part.columns or ()) < 2:
-            continue
+    for place, part in products:
         others = [*parts[:place], *parts[place + 1 :]]
         added = _missing(separated(part, search.problem_.X), others)
-        additive = search.judge(joined([*others, *added], constants))
-        if additive.judged_by == "failed":
+        kernel = joined([*others, *added], constants)
+        additive = search.judge(kernel) if few else _unjudged(kernel)
+        if additive.judged_by == "failed" and few:
             continue
         found.append(
             InteractionFinding(
