@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,8 +106,8 @@ def construction_rows(*, quick: bool) -> list[Row]:
 def _compared(name: str, law: Law) -> Iterator[Row]:
     for noise in (0.0, 0.05):
         X, y, X_test, truth = _drawn(law, noise)
-        found, spent = _timed(lambda X=X, y=y: _constructed(X, y, list(law.ranges)))
-        peer, peer_spent = _timed(lambda X=X, y=y: _polynomial_lasso(X, y))
+        found, spent = _timed(partial(_constructed, X, y, list(law.ranges)))
+        peer, peer_spent = _timed(partial(_polynomial_lasso, X, y))
         ours, theirs = (
             np.sqrt(np.mean((model.predict(X_test) - truth) ** 2)) for model in (found, peer)
         )
