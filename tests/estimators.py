@@ -9,6 +9,7 @@ from parsimon.features import (
     AucFrontSelector,
     ColumnSubset,
     FewColumnsClassifier,
+    ParetoConstructor,
     ParetoSelector,
     StableSelector,
 )
@@ -37,6 +38,11 @@ CASES = {
     "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
     "ColumnSubset": (ColumnSubset([0, 2]), None),
+    "ParetoConstructor": (ParetoConstructor(max_evaluations=200, random_state=0), TWO),
+    "ParetoConstructor of a number": (
+        ParetoConstructor(max_evaluations=200, random_state=0),
+        NUMBER,
+    ),
     "ParetoSelector": (ParetoSelector(cv=3, random_state=0), TWO),
     "ParetoSelector of three classes": (ParetoSelector(cv=3, random_state=0), THREE),
     "ParetoSelector of a number": (ParetoSelector(cv=3, random_state=0), NUMBER),

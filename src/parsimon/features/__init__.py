@@ -1,4 +1,4 @@
-"""Which columns are needed: as a front of error against number, and in tables with few rows.
+"""Which columns are needed, and which formulas of them: always as a front.
 
 Read `ParetoSelector` first: the front of any learner's error against the number of columns, exact
 where all subsets can be tried; `selection_baselines` sets greedy searches and filters beside it.
@@ -9,6 +9,11 @@ and compares the counts with chance (`coincidence_chance`, `count_chance`, `fals
 own. `AucFrontSelector` searches for the front of AUC against complexity. `regression_screen` is the
 baseline of the field, `fixed_models` judges columns that were named beforehand, and `label_noise`
 asks what wrong labels would do.
+
+`ParetoConstructor` finds formulas that predict, as a front of error against size, and
+`quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
+them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
+`ColumnCache` computes each once.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
@@ -21,32 +26,53 @@ from parsimon.features.chance import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.column_cache import ColumnCache
+from parsimon.features.constructor import ParetoConstructor
+from parsimon.features.domains import Bounds, bounds
+from parsimon.features.expressions import Expression, apply
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
+from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
+from parsimon.features.formulas import latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
+from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
+from parsimon.features.quick_formulas import quick_formulas
 from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
 
 __all__ = [
     "AucFrontSelector",
+    "Bounds",
     "ChanceLevels",
+    "ClassificationFormula",
+    "ColumnCache",
     "ColumnGroup",
     "ColumnSubset",
     "CommonalityCrossover",
+    "Expression",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "OwnFunction",
+    "ParetoConstructor",
     "ParetoSelector",
+    "RegressionFormula",
     "RegressionScreen",
     "Stability",
     "StableSelector",
+    "apply",
+    "bounds",
     "coincidence_chance",
     "count_chance",
     "false_selection_bound",
     "fixed_models",
     "label_noise",
+    "latex",
+    "parse",
+    "python_source",
+    "quick_formulas",
     "regression_screen",
     "selection_baselines",
     "stability_index",

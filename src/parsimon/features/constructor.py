@@ -1,0 +1,592 @@
+"""`ParetoConstructor`: formulas that predict, none both simpler and better than another.
+
+`fit` takes first sets of features from least squares (`formula_candidates`), lets them evolve
+(`_Evolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
+and pictures are those of every `FrontEstimator`.
+"""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import add, mul, sub, truediv
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._data import validate_data
+from parsimon._parallel import one_thread
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.column_cache import ColumnCache
+from parsimon.features.domains import bounds
+from parsimon.features.expressions import Expression, apply
+from parsimon.features.feature_sets import (
+    ROUNDING,
+    FeatureProblem,
+    FeatureSet,
+    archived,
+    crossed,
+    fit_inner,
+    read_sets,
+    written_sets,
+)
+from parsimon.features.formula_candidates import formula_candidates
+from parsimon.features.formula_model import (
+    ClassificationFormula,
+    RegressionFormula,
+    regression_formula,
+    row_losses,
+)
+from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
+from parsimon.pareto import Checkpoint, Figures, Front
+from parsimon.pareto.choose import Rule, check_rule
+from parsimon.pareto.dominance import select_survivors
+from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
+
+_OBJECTIVES = ("error", "n_features", "complexity")
+_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded")
+_COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
+# With fewer rows none are held out.
+_FEW_ROWS = 40
+# Relative errors below this are the same to the choice: the simplest of such formulas is taken.
+_EXACT = 1e-7
+
+
+class ParetoConstructor(TransformerMixin, FrontEstimator):
+    """Construct features that a person can read, and find every trade-off of size and error.
+
+    A solution is a set of formulas of columns, and a linear or logistic regression on them.
+    Objectives are the error on rows left out, in closed form, the number of features, and the
+    number of nodes of their formulas: columns, numbers, operators and functions, with three for
+    each feature after the first, which a plus, a number and a product join to the others. The
+    search is YAGGA2 [1]_: NSGA-II over sets of expressions that loses no time with features that
+    are equal in form, or on artificial rows. It begins with sets that least squares finds in a
+    library of products of powers and functions, also for simple functions of the target, so that
+    laws of powers, the lens equation or a distance are found before any chance is involved.
+
+    Parameters
+    ----------
+    task : {"auto", "regression", "classification"}
+        "auto": numbers are predicted as numbers, all else are classes.
+    random_state : int, Generator, SeedSequence, RandomState or None
+    operations : sequence of str or OwnFunction
+        Of which formulas are made: "+", "-", "*", "/", sqrt, exp, log, sin, cos, tan, atan, abs,
+        min, max, sign, and functions of your own.
+    max_size : int
+        Most nodes of one feature.
+    population_size, max_iter : int
+        Sets in a generation, and generations after the first.
+    mutation_rate : float
+        p of YAGGA2: a column of the table is added with probability p/4, a new feature is
+        constructed with p/4, and p/2 features are expected to be taken away.
+    crossover_rate : float
+        How often two sets are mixed before that.
+    equivalence : float
+        Correlation on 50 artificial rows from which the longer of two features is left out.
+    guard : {"flag", "refuse"}
+        What to do with a feature that interval arithmetic cannot keep from becoming infinite or
+        undefined within the range of the rows or a tenth of it beyond: count it in the column
+        "unbounded" of `to_frame`, or leave it out.
+    validation_fraction : float
+        Share of rows held out to choose by, none if there are fewer than 40; the chosen formula's
+        numbers are then fitted to all rows.
+    choose : str, int or callable
+        As in `select`. "one_se": the fewest nodes within one standard error of the least error
+        on rows held out; formulas that are exact but for rounding count as equally good.
+    time_limit : float, optional
+        Seconds; the best so far is kept.
+    max_evaluations : int, optional
+        Sets after which no further generation begins.
+    checkpoint : str, Path or Checkpoint, optional
+        A file for the state of the search, from which it goes on to the same result.
+    verbose : bool
+
+    Attributes
+    ----------
+    front_ : Front
+        Columns ``error`` (on rows left out; below 1e-9 of that of a constant it is given as that),
+        ``n_features`` and ``complexity``, all to be small.
+    best_estimator_ : RegressionFormula or ClassificationFormula
+        What `choose` picks, which `predict` and `transform` use.
+    best_index_ : int
+    formula_ : str
+        The formula of it, with its numbers.
+    task_ : {"regression", "classification"}
+    classes_ : ndarray of shape (n_classes,)
+        Only for classes.
+    n_iter_, n_evaluations_ : int
+    stopped_by_ : str
+        "max_iter", "max_evaluations", "time_limit" or "interrupt".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has names; otherwise columns are called x0, x1, ...
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 6.4. Its probabilities of mutation
+       are printed upside down; these are those of its program.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(1, 5, size=(200, 3))
+    >>> y = X[:, 0] * X[:, 1] / X[:, 2] ** 2
+    >>> search = ParetoConstructor(max_iter=2, random_state=0).fit(X, y)
+    >>> search.get_feature_names_out()
+    array(['x0*x1/x2^2'], dtype=object)
+    >>> search.score(X, y) > 0.999999
+    True
+    """
+
+    def __init__(
+        self,
+        task: Literal["auto", "regression", "classification"] = "auto",
+        random_state: Seed = None,
+        *,
+        operations: Sequence[str | OwnFunction] = OPERATIONS,
+        max_size: int = 30,
+        population_size: int = 40,
+        max_iter: int = 30,
+        mutation_rate: float = 1.0,
+        crossover_rate: float = 0.5,
+        equivalence: float = 0.999,
+        guard: Literal["flag", "refuse"] = "flag",
+        validation_fraction: float = 0.25,
+        choose: Rule = "one_se",
+        time_limit: float | None = None,
+        max_evaluations: int | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.task = task
+        self.random_state = random_state
+        self.operations = operations
+        self.max_size = max_size
+        self.population_size = population_size
+        self.max_iter = max_iter
+        self.mutation_rate = mutation_rate
+        self.crossover_rate = crossover_rate
+        self.equivalence = equivalence
+        self.guard = guard
+        self.validation_fraction = validation_fraction
+        self.choose = choose
+        self.time_limit = time_limit
+        self.max_evaluations = max_evaluations
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if getattr(self, "task_", self.task) == "classification":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search for the front, and choose the default formula.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Numbers, or labels of classes.
+
+        Returns
+        -------
+        ParetoConstructor
+            Itself.
+        """
+        options = self._search_options()
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
+        target, n_classes = self._read_target(y)
+        given = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(X.shape[1])] if given is None else list(map(str, given))
+        chance = np.random.default_rng(self._seeds()[1])
+        trained, held = held_out(target, n_classes, float(self.validation_fraction), chance)
+        with one_thread():
+            problem = FeatureProblem(
+                names,
+                X[trained],
+                target[trained],
+                n_classes,
+                equivalence=float(self.equivalence),
+                max_size=self.max_size,
+                guard=self.guard,
+                rng=chance,
+            )
+            if not problem.originals:
+                raise InvalidInputError("No column of X varies; give at least one that does.")
+            found, ending = run(_Evolution(self, problem), options)
+            self.n_iter_, self.n_evaluations_ = ending.n_iter, ending.n_evaluations
+            self.stopped_by_ = ending.stopped_by
+            return self._measured(problem, found, (X, target), held)
+
+    @property
+    def formula_(self) -> str:
+        """The default formula with its numbers."""
+        check_is_fitted(self)
+        return str(self.best_estimator_)
+
+    def transform(self, X: Any) -> Array:
+        """Return the constructed features of the default formula, shape (m, k)."""
+        constructed: Array = self.best_estimator_.transform(self._table(X))
+        return constructed
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
+        """Return the formula of each constructed feature, shape (k,)."""
+        check_is_fitted(self)
+        names: AnyArray = self.best_estimator_.get_feature_names_out()
+        return names
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return what the default formula predicts for each row, shape (m,)."""
+        return super().predict(self._table(X))
+
+    @available_if(lambda self: self._predicts_classes())
+    def predict_proba(self, X: Any) -> Array:
+        """Return the class probabilities of the default formula, shape (m, n_classes)."""
+        probability: Array = self.best_estimator_.predict_proba(self._table(X))
+        return probability
+
+    @available_if(lambda self: self._predicts_classes())
+    def decision_function(self, X: Any) -> Array:
+        """Return the decisions of the default formula, (m,) for two classes, else (m, k)."""
+        decision: Array = self.best_estimator_.decision_function(self._table(X))
+        return decision
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R squared, or the accuracy for classes."""
+        measure = accuracy_score if self._predicts_classes() else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _predicts_classes(self) -> bool:
+        return bool(getattr(self, "task_", self.task) == "classification")
+
+    def _table(self, X: Any) -> Array:
+        check_is_fitted(self)
+        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return table
+
+    def _search_options(self) -> SearchOptions:
+        """Refuse options that cannot be used, and return how long to search."""
+        check_choice("task", self.task, ("auto", "regression", "classification"))
+        check_choice("guard", self.guard, ("flag", "refuse"))
+        check_count("population_size", self.population_size, least=2)
+        check_count("max_size", self.max_size)
+        check_positive("mutation_rate", self.mutation_rate, or_zero=True)
+        check_probability("crossover_rate", self.crossover_rate)
+        check_probability("equivalence", self.equivalence)
+        check_probability("validation_fraction", self.validation_fraction)
+        check_rule(self.choose, (*_OBJECTIVES, *_FIGURES))
+        check_operations(self.operations)
+        return SearchOptions(
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            max_evaluations=self.max_evaluations,
+            checkpoint=self.checkpoint,
+            verbose=self.verbose,
+            random_state=self._seeds()[0],
+        )
+
+    def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
+        """Return the seed of the search and that of the rows held out."""
+        if self.random_state is None and self.checkpoint is not None:
+            # The file has the seed of the search; the rows must be the same when it resumes.
+            return None, np.random.SeedSequence(0)
+        search, split = seed_sequence(self.random_state).spawn(2)
+        return search, split
+
+    def _read_target(self, y: AnyArray) -> tuple[AnyArray, int]:
+        """Return numbers and 0, or codes of classes and how many there are."""
+        numeric = y.dtype.kind in "iuf"
+        self.task_ = self.task
+        if self.task == "auto":
+            self.task_ = "regression" if numeric else "classification"
+        if self.task_ == "regression":
+            try:
+                return y.astype(np.float64), 0
+            except ValueError as error:
+                raise InvalidInputError(
+                    f"A regression needs numbers, and y has {y[0]!r}; give task='classification'."
+                ) from error
+        if y.dtype.kind == "f" and not np.equal(y, np.round(y)).all():
+            raise InvalidInputError(
+                "Unknown label type: y has numbers that are not whole; give task='regression'."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInputError(f"y has one class only, {self.classes_[0]!r}; give two.")
+        return codes, len(self.classes_)
+
+    def _measured(
+        self,
+        problem: FeatureProblem,
+        found: "_Generation",
+        table: tuple[Array, AnyArray],
+        held: Indices,
+    ) -> Self:
+        """Keep the front with the errors on rows held out, and formulas fitted to all rows."""
+        sets, values = found.archive, found.archive_values.copy()
+        values[:, 0] *= problem.constant_error
+        front = Front(values, _OBJECTIVES, ties="first")
+        chosen = [sets[row] for row in front.rows]
+        X, target = table
+        everything = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
+        models = [self._model(problem, features, everything, target) for features in chosen]
+        figures = holdout_figures(problem, chosen, X[held], target[held])
+        kept = Front(front.values, _OBJECTIVES, solutions=models)
+        return self._keep_front(
+            kept, figures, fallback=len(kept) - 1, kept="by its simplest formula"
+        )
+
+    def _model(
+        self,
+        problem: FeatureProblem,
+        features: FeatureSet,
+        everything: ColumnCache,
+        target: AnyArray,
+    ) -> RegressionFormula | ClassificationFormula:
+        """Return the model of a set with numbers fitted to all rows."""
+        columns = everything.matrix(features)
+        fit = fit_inner(columns, target, problem.n_classes) or problem.known_fit(features)
+        if problem.n_classes == 0:
+            return regression_formula(features, problem.names, fit, columns)
+        return ClassificationFormula(
+            features, problem.names, fit.coef, fit.intercept, self.classes_
+        )
+
+
+def held_out(
+    target: AnyArray, n_classes: int, fraction: float, rng: np.random.Generator
+) -> tuple[Indices, Indices]:
+    """Return rows to search with and rows to choose by, of each class alike."""
+    n = len(target)
+    order = rng.permutation(n)
+    if n < _FEW_ROWS or fraction == 0:
+        return np.arange(n), np.arange(0)
+    held = []
+    for code in range(max(n_classes, 1)):
+        rows = order[target[order] == code] if n_classes else order
+        held.append(rows[: min(int(fraction * len(rows)), len(rows) - 2)] if len(rows) > 2 else [])
+    chosen = np.sort(np.concatenate(held).astype(np.intp))
+    return np.setdiff1d(np.arange(n), chosen), chosen
+
+
+def holdout_figures(
+    problem: FeatureProblem, sets: Sequence[FeatureSet], X: Array, target: AnyArray
+) -> Figures:
+    """Return errors on rows held out, or left out one by one if there are none, to choose by.
+
+    Errors relative to that of a constant are compared; below `_EXACT` they are equal.
+    """
+    columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
+    error, spread = np.empty(len(sets)), np.empty(len(sets))
+    has_rows = len(target) > 0
+    wanted = target if has_rows else problem.target
+    constant = np.tile(problem.constant_output(), (len(wanted), 1))
+    base = float(row_losses(constant, wanted, problem.n_classes).mean()) or 1.0
+    for place, features in enumerate(sets):
+        fit = problem.known_fit(features)
+        outputs = columns.matrix(features) @ fit.coef + fit.intercept if has_rows else fit.left_out
+        losses = row_losses(outputs, wanted, problem.n_classes) / base
+        error[place] = losses.mean()
+        spread[place] = losses.std() / np.sqrt(len(losses))
+    if problem.n_classes == 0:
+        # The standard error of a root, by its derivative.
+        error = np.sqrt(error)
+        spread = spread / (2 * np.maximum(error, ROUNDING))
+    unbounded = [
+        sum(not bounds(feature, problem.ranges).is_finite for feature in features)
+        for features in sets
+    ]
+    scale = base**0.5 if problem.n_classes == 0 else base
+    return Figures(
+        {
+            "holdout_error": error * scale,
+            "relative_error": error,
+            "standard_error": spread,
+            "unbounded": np.array(unbounded, dtype=np.float64),
+        },
+        error="relative_error",
+        size=("complexity", "n_features"),
+        standard_error="standard_error",
+        beats_constant=error < 1.0,
+        judged={"relative_error": np.maximum(error, _EXACT)},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Generation:
+    """Sets of a generation, and the best of all so far.
+
+    values (n, 3), archive_values (m, 3): Relative error, features, nodes.
+    """
+
+    population: tuple[FeatureSet, ...]
+    values: Array
+    archive: tuple[FeatureSet, ...]
+    archive_values: Array
+    n_evaluations: int
+    n_idle: int = 0
+
+
+class _Found(NamedTuple):
+    generation: _Generation
+    ending: Ending
+
+
+class _Evolution:
+    """YAGGA2: NSGA-II over sets of features, as a `Process` of the common loop."""
+
+    title = "Constructing features"
+    keeps_states = True
+
+    def __init__(self, options: ParetoConstructor, problem: FeatureProblem) -> None:
+        self.options, self.problem = options, problem
+        self.own = tuple(each for each in options.operations if isinstance(each, OwnFunction))
+        limit = options.time_limit
+        self.deadline = None if limit is None else time.monotonic() + limit
+
+    def settings(self) -> dict[str, str]:
+        names = ("population_size", "mutation_rate", "crossover_rate", "equivalence", "max_size")
+        digest = hashlib.sha256(np.ascontiguousarray(self.problem.X).tobytes())
+        digest.update(np.ascontiguousarray(self.problem.target).tobytes())
+        operations = [
+            each.name if isinstance(each, OwnFunction) else each for each in self.options.operations
+        ]
+        return {
+            "search": "features",
+            "data": digest.hexdigest(),
+            "operations": ",".join(operations),
+            "guard": self.options.guard,
+            **{name: repr(getattr(self.options, name)) for name in names},
+        }
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    def begin(self, rng: np.random.Generator) -> _Generation:
+        problem = self.problem
+        sets: list[FeatureSet] = [(column,) for column in problem.originals]
+        sets += formula_candidates(problem, self.options.operations, self.deadline)
+        sets += [problem.reduced(problem.originals)]
+        sets += [self.mutated(problem.reduced(problem.originals), rng) for _ in range(10)]
+        empty = _Generation((), np.empty((0, 3)), (), np.empty((0, 3)), 0)
+        return self.survived(empty, sets)
+
+    def step(
+        self, state: _Generation, rng: np.random.Generator, deadline: float | None
+    ) -> _Generation:
+        children = []
+        for _ in range(self.options.population_size):
+            if deadline is not None and time.monotonic() >= deadline:
+                raise OutOfTime
+            first, second = (
+                state.population[i] for i in rng.integers(len(state.population), size=2)
+            )
+            mix = rng.random() < self.options.crossover_rate
+            children.append(self.mutated(crossed(first, second, rng) if mix else first, rng))
+        return self.survived(state, children)
+
+    def mutated(self, features: Sequence[Expression], rng: np.random.Generator) -> FeatureSet:
+        """Return a set with a column added, a feature constructed, or some taken away."""
+        rate = self.options.mutation_rate
+        child = list(features)
+        if rng.random() < rate / 4:
+            child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
+        if rng.random() < rate / 4:
+            child.append(self.constructed(child, rng))
+        leaves = rng.random(len(child)) < 2 * (rate / 4) / len(child)
+        kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
+        reduced = self.problem.reduced(kept or child[:1])
+        return reduced or (self.problem.originals[0],)
+
+    def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
+        """Return a random operation on random features of a set, or columns of the table."""
+        operation = self.options.operations[int(rng.integers(len(self.options.operations)))]
+        choices = (*features, *self.problem.originals)
+        n_arguments = operation.n_arguments if isinstance(operation, OwnFunction) else 2
+        drawn = [choices[i] for i in rng.integers(len(choices), size=n_arguments)]
+        if isinstance(operation, OwnFunction):
+            return apply(operation, *drawn)
+        if operation in _COMBINE:
+            combined: Expression = _COMBINE[operation](*drawn)
+            return combined
+        if operation in ("min", "max"):
+            return apply(operation, *drawn)
+        inside = drawn[0]
+        if operation in ("sqrt", "log") and self.problem.columns.values(inside).min() < 0:
+            # So that the printed formula is what is computed.
+            inside = abs(inside)
+        return apply(operation, inside)
+
+    def survived(self, state: _Generation, children: Sequence[FeatureSet]) -> _Generation:
+        """Return the next generation, of parents and children."""
+        known = set(state.population)
+        new = [child for child in dict.fromkeys(children) if child not in known]
+        values = np.array([self.problem.objectives(child) for child in new]).reshape(-1, 3)
+        finite = np.isfinite(values).all(axis=1)
+        new = [child for child, good in zip(new, finite, strict=True) if good]
+        population = (*state.population, *new)
+        merged = np.concatenate([state.values, values[finite]])
+        archive, archive_values, gained = archived(
+            state.archive, state.archive_values, new, values[finite]
+        )
+        ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
+        n_keep = min(self.options.population_size, len(population))
+        rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
+        return _Generation(
+            tuple(population[row] for row in rows),
+            merged[rows],
+            archive,
+            archive_values,
+            state.n_evaluations + len(children),
+            0 if gained else state.n_idle + 1,
+        )
+
+    def standing(self, state: _Generation) -> Standing:
+        return Standing(state.n_evaluations, state.n_idle)
+
+    def row(self, state: _Generation) -> tuple[float, ...]:
+        return float(len(state.archive)), float(state.archive_values[:, 0].min())
+
+    def note(self, state: _Generation) -> str:
+        return f"{len(state.archive)} formulas, error {state.archive_values[:, 0].min():.3g}"
+
+    def finished(self, state: _Generation) -> str | None:  # noqa: ARG002
+        return None
+
+    def result(self, state: _Generation, ending: Ending) -> _Found:
+        return _Found(state, ending)
+
+    def to_arrays(self, state: _Generation) -> dict[str, AnyArray]:
+        return {
+            "population": written_sets(state.population),
+            "values": state.values,
+            "archive": written_sets(state.archive),
+            "archive_values": state.archive_values,
+            "counts": np.array([state.n_evaluations, state.n_idle]),
+        }
+
+    def restore(self, arrays: dict[str, AnyArray]) -> _Generation:
+        n_evaluations, n_idle = map(int, arrays["counts"])
+        return _Generation(
+            read_sets(arrays["population"], self.own),
+            arrays["values"],
+            read_sets(arrays["archive"], self.own),
+            arrays["archive_values"],
+            n_evaluations,
+            n_idle,
+        )

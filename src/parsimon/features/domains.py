@@ -1,0 +1,217 @@
+"""How large an expression can become in given ranges of its columns, by interval arithmetic.
+
+`bounds` never promises too much: the true values lie inside. A column that occurs twice counts as
+two that vary freely, so the bounds may be wider than the truth (Moore 1966).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.expressions import Expression, number_of
+from parsimon.features.operations import LARGEST, OwnFunction
+
+
+class Bounds(NamedTuple):
+    """Where the values of an expression lie.
+
+    lower, upper: Infinite where no bound is known.
+    is_defined: Whether every operation stays within the domain in which it is defined.
+    """
+
+    lower: float
+    upper: float
+    is_defined: bool = True
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the expression is defined and bounded."""
+        return self.is_defined and max(-self.lower, self.upper) < LARGEST
+
+
+def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) -> Bounds:
+    """Return bounds of an expression's values for columns in given ranges.
+
+    Parameters
+    ----------
+    expression : Expression
+    ranges : mapping of str to (float, float)
+        Least and greatest value of each column.
+
+    Returns
+    -------
+    Bounds
+        ``is_finite`` tells that nothing can become infinite or leave its domain.
+
+    Examples
+    --------
+    >>> x = Expression.column("x")
+    >>> bounds(1 / x, {"x": (1.0, 4.0)})
+    Bounds(lower=0.25, upper=1.0, is_defined=True)
+    >>> bounds(1 / x, {"x": (-1.0, 4.0)}).is_finite
+    False
+    """
+    kind = expression.operation
+    if kind == "column":
+        name = str(expression.value)
+        if name not in ranges:
+            raise InvalidInputError(f"There is no range of the column {name!r}; give it.")
+        lower, upper = ranges[name]
+        return Bounds(float(lower), float(upper))
+    if kind == "number":
+        return Bounds(number_of(expression), number_of(expression))
+    inside = [bounds(argument, ranges) for argument in expression.arguments]
+    is_defined = all(each.is_defined for each in inside)
+    if kind == "power":
+        found = _power(inside[0], int(expression.value))  # type: ignore[arg-type]
+    elif kind in _UNARY:
+        found = _UNARY[kind](inside[0])
+    elif isinstance(expression.value, OwnFunction):
+        found = _own(expression.value, inside)
+    else:
+        found = _MANY[kind](inside)
+    return Bounds(found.lower, found.upper, found.is_defined and is_defined)
+
+
+def widened_ranges(
+    names: Sequence[str], X: Array, margin: float = 0.1
+) -> dict[str, tuple[float, float]]:
+    """Return least and greatest value of each column, with a share of its width on either side.
+
+    A column without negative values is not widened beyond zero: a length has none outside either,
+    and if its least value is above zero, half of that is the bound.
+    """
+    ranges = {}
+    for name, column in zip(names, X.T, strict=True):
+        lower, upper = float(column.min()), float(column.max())
+        extra = margin * (upper - lower)
+        below = lower - extra
+        if lower >= 0:
+            below = max(below, lower / 2)
+        above = upper + extra
+        if upper <= 0:
+            above = min(above, upper / 2)
+        ranges[name] = below, above
+    return ranges
+
+
+def _sum(inside: Sequence[Bounds]) -> Bounds:
+    return Bounds(sum(each.lower for each in inside), sum(each.upper for each in inside))
+
+
+def _times(a: float, b: float) -> float:
+    # Zero times an unknown bound is zero: the bound itself is never taken.
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def _product(inside: Sequence[Bounds]) -> Bounds:
+    lower, upper = inside[0].lower, inside[0].upper
+    for each in inside[1:]:
+        corners = [_times(a, b) for a in (lower, upper) for b in (each.lower, each.upper)]
+        lower, upper = min(corners), max(corners)
+    return Bounds(lower, upper)
+
+
+def _raised(value: float, exponent: int) -> float:
+    try:
+        return value**exponent
+    except OverflowError:
+        return math.inf if value > 0 or exponent % 2 == 0 else -math.inf
+
+
+def _power(base: Bounds, exponent: int) -> Bounds:
+    if exponent < 0:
+        if base.lower <= 0 <= base.upper:
+            return Bounds(-math.inf, math.inf, is_defined=False)
+        whole = _power(base, -exponent)
+        # A power of a tiny number may be zero to a computer.
+        if whole.lower == 0 or whole.upper == 0:
+            return Bounds(-math.inf, math.inf)
+        return Bounds(1.0 / whole.upper, 1.0 / whole.lower)
+    ends = _raised(base.lower, exponent), _raised(base.upper, exponent)
+    if exponent % 2 == 0 and base.lower < 0 < base.upper:
+        return Bounds(0.0, max(ends))
+    return Bounds(min(ends), max(ends))
+
+
+def _exp(inside: Bounds) -> Bounds:
+    lower, upper = (math.exp(v) if v < 700 else math.inf for v in inside[:2])
+    return Bounds(lower, upper)
+
+
+def _log(inside: Bounds) -> Bounds:
+    if inside.lower <= 0:
+        return Bounds(-math.inf, math.inf, is_defined=False)
+    return Bounds(math.log(inside.lower), math.log(inside.upper))
+
+
+def _sqrt(inside: Bounds) -> Bounds:
+    if inside.lower < 0:
+        most = math.sqrt(max(-inside.lower, abs(inside.upper)))
+        return Bounds(0.0, most, is_defined=False)
+    return Bounds(math.sqrt(inside.lower), math.sqrt(inside.upper))
+
+
+def _abs(inside: Bounds) -> Bounds:
+    ends = abs(inside.lower), abs(inside.upper)
+    return Bounds(0.0 if inside.lower <= 0 <= inside.upper else min(ends), max(ends))
+
+
+def _contains(inside: Bounds, first: float, period: float) -> bool:
+    """Tell whether first, first + period, ... has a member between the bounds."""
+    if not math.isfinite(inside.lower) or not math.isfinite(inside.upper):
+        return True
+    return first + period * math.ceil((inside.lower - first) / period) <= inside.upper
+
+
+def _sin(inside: Bounds) -> Bounds:
+    full = 2 * math.pi
+    highest, lowest = _contains(inside, full / 4, full), _contains(inside, -full / 4, full)
+    if highest and lowest:
+        return Bounds(-1.0, 1.0)
+    ends = math.sin(inside.lower), math.sin(inside.upper)
+    return Bounds(-1.0 if lowest else min(ends), 1.0 if highest else max(ends))
+
+
+def _cos(inside: Bounds) -> Bounds:
+    quarter = math.pi / 2
+    return _sin(Bounds(inside.lower + quarter, inside.upper + quarter))
+
+
+def _tan(inside: Bounds) -> Bounds:
+    if _contains(inside, math.pi / 2, math.pi):
+        return Bounds(-math.inf, math.inf, is_defined=False)
+    return Bounds(math.tan(inside.lower), math.tan(inside.upper))
+
+
+def _sign(inside: Bounds) -> Bounds:
+    lower, upper = ((v > 0) - (v < 0) for v in inside[:2])
+    return Bounds(float(lower), float(upper))
+
+
+def _own(function: OwnFunction, inside: Sequence[Bounds]) -> Bounds:
+    if function.bounds is None:
+        return Bounds(-math.inf, math.inf)
+    lower, upper = function.bounds(*((each.lower, each.upper) for each in inside))
+    return Bounds(float(lower), float(upper))
+
+
+_UNARY: Mapping[str, Callable[[Bounds], Bounds]] = {
+    "sqrt": _sqrt,
+    "exp": _exp,
+    "log": _log,
+    "sin": _sin,
+    "cos": _cos,
+    "tan": _tan,
+    "atan": lambda inside: Bounds(math.atan(inside.lower), math.atan(inside.upper)),
+    "abs": _abs,
+    "sign": _sign,
+}
+_MANY: Mapping[str, Callable[[Sequence[Bounds]], Bounds]] = {
+    "sum": _sum,
+    "product": _product,
+    "min": lambda inside: Bounds(min(b.lower for b in inside), min(b.upper for b in inside)),
+    "max": lambda inside: Bounds(max(b.lower for b in inside), max(b.upper for b in inside)),
+}

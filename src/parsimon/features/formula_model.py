@@ -1,0 +1,258 @@
+"""Linear and logistic models of constructed features, with errors of rows left out for free.
+
+`linear_fit` and `logistic_fit` are the inner learners of `ParetoConstructor`; `RegressionFormula`
+and `ClassificationFormula` are what it selects.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.column_cache import ColumnCache
+from parsimon.features.expressions import Expression, add, multiply
+from parsimon.features.formulas import latex
+
+# Of a column that is a sum of the others so little is left after they are taken away.
+_SINGULAR = 1e-11
+# On standardised columns; keeps the weights of separable classes finite.
+_PENALTY = 1e-3
+_NEWTON_STEPS = 30
+# A constant so much smaller than what it is added to is rounding.
+_NOTHING = 1e-10
+# So is what is left of a number beside a small fraction.
+_ROUNDED = 1e-9
+
+
+class InnerFit(NamedTuple):
+    """Weights of features and what they predict for rows left out.
+
+    coef (k, q), intercept (q,): Of q outputs.
+    left_out (n, q): The output for each row of a model fitted to the others.
+    """
+
+    coef: Array
+    intercept: Array
+    left_out: Array
+
+
+def linear_fit(columns: Array, y: Array) -> InnerFit | None:
+    r"""Fit least squares; None if the columns depend on each other.
+
+    The residual of a row left out is :math:`r_i / (1 - h_i)` with the diagonal h of the hat matrix
+    (Allen 1974). Shapes: columns (n, k), y (n,).
+    """
+    centre, spread = columns.mean(axis=0), columns.std(axis=0)
+    if not (spread > 0).all() or not np.isfinite(spread).all():
+        return None
+    basis, upper = np.linalg.qr((columns - centre) / spread)
+    if np.abs(np.diag(upper)).min(initial=np.inf) < _SINGULAR * np.sqrt(len(y)):
+        return None
+    mean = y.mean()
+    along = basis.T @ (y - mean)
+    coef = np.linalg.solve(upper, along) / spread
+    residual = y - mean - basis @ along
+    leverage = np.minimum(1.0 / len(y) + (basis**2).sum(axis=1), 1.0 - 1e-12)
+    left_out = y - residual / (1.0 - leverage)
+    return InnerFit(coef[:, None], np.array([mean - centre @ coef]), left_out[:, None])
+
+
+def logistic_fit(columns: Array, codes: Indices, n_classes: int) -> InnerFit | None:
+    """Fit logistic regression, one class against the others where there are more than two.
+
+    Decisions of rows left out are those of one Newton step from the fit (Pregibon 1981). Shapes:
+    columns (n, k), codes (n,).
+    """
+    centre, spread = columns.mean(axis=0), columns.std(axis=0)
+    if not (spread > 0).all() or not np.isfinite(spread).all():
+        return None
+    design = np.column_stack([np.ones(len(codes)), (columns - centre) / spread])
+    positive = [1] if n_classes == 2 else range(n_classes)
+    fits = [_one_logistic(design, (codes == code).astype(np.float64)) for code in positive]
+    weights = np.column_stack([weight for weight, _ in fits])
+    coef = weights[1:] / spread[:, None]
+    intercept = weights[0] - centre @ coef
+    return InnerFit(coef, intercept, np.column_stack([left_out for _, left_out in fits]))
+
+
+def _one_logistic(design: Array, target: Array) -> tuple[Array, Array]:
+    """Return weights (1 + k,) and decisions of rows left out (n,)."""
+    penalty = np.full(design.shape[1], _PENALTY)
+    penalty[0] = 1e-9
+    weights = np.zeros(design.shape[1])
+    loss = np.inf
+    step = np.zeros_like(weights)
+    for _ in range(_NEWTON_STEPS):
+        decision = design @ weights
+        now = np.logaddexp(0.0, decision).sum() - target @ decision + 0.5 * penalty @ weights**2
+        if now > loss + 1e-9 * abs(loss):
+            step /= 2
+            weights = weights - step
+            continue
+        done, loss = loss - now < 1e-8 * (1.0 + abs(now)), now
+        chance = 1.0 / (1.0 + np.exp(-np.clip(decision, -500, 500)))
+        curvature = np.maximum(chance * (1.0 - chance), 1e-10)
+        hessian = (design.T * curvature) @ design + np.diag(penalty)
+        inverse = np.linalg.inv(hessian)
+        if done:
+            break
+        step = inverse @ (design.T @ (target - chance) - penalty * weights)
+        weights = weights + step
+    leverage = np.minimum(curvature * ((design @ inverse) * design).sum(axis=1), 1.0 - 1e-9)
+    shift = leverage / (1.0 - leverage) * (target - chance) / curvature
+    # A single step overshoots where the curvature is almost nothing.
+    return weights, decision - np.clip(shift, -50.0, 50.0)
+
+
+def class_chances(decisions: Array) -> Array:
+    """Return class probabilities of decisions, shape (n, q) to (n, n_classes)."""
+    chance = 1.0 / (1.0 + np.exp(-np.clip(decisions, -500, 500)))
+    if chance.shape[1] == 1:
+        return np.column_stack([1.0 - chance[:, 0], chance[:, 0]])
+    chance = np.maximum(chance, 1e-300)
+    shares: Array = chance / chance.sum(axis=1, keepdims=True)
+    return shares
+
+
+@dataclass(frozen=True, eq=False)
+class _Formula:
+    """Features with their weights.
+
+    names: The columns of the table, in its order.
+    coef (k, q), intercept (q,).
+    """
+
+    features: tuple[Expression, ...]
+    names: tuple[str, ...]
+    coef: Array
+    intercept: Array
+
+    def transform(self, X: Any) -> Array:
+        """Return the features, one column each, shape (m, k)."""
+        table = np.asarray(X, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.names):
+            raise InvalidInputError(
+                f"X must have the {len(self.names)} columns of the fit, got shape {table.shape}."
+            )
+        return ColumnCache(dict(zip(self.names, table.T, strict=True))).matrix(self.features)
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
+        """Return the formula of each feature."""
+        return np.array([str(feature) for feature in self.features], dtype=object)
+
+    def _outputs(self, X: Any) -> Array:
+        outputs: Array = self.transform(X) @ self.coef + self.intercept
+        return outputs
+
+    def _expression(self, output: int) -> Expression:
+        terms = [
+            multiply(Expression.number(float(weight)), feature)
+            for weight, feature in zip(self.coef[:, output], self.features, strict=True)
+        ]
+        return add(*terms, Expression.number(float(self.intercept[output])))
+
+
+class RegressionFormula(_Formula):
+    """A number as a sum of constructed features.
+
+    Attributes
+    ----------
+    features : tuple of Expression
+    coef : ndarray of shape (k, 1)
+    intercept : ndarray of shape (1,)
+    """
+
+    @property
+    def expression(self) -> Expression:
+        """The whole formula, with its numbers."""
+        return self._expression(0)
+
+    def __str__(self) -> str:
+        return str(self.expression)
+
+    def _repr_latex_(self) -> str:
+        return f"${latex(self.expression, digits=4)}$"
+
+    def predict(self, X: Any) -> Array:
+        """Return the value for each row, shape (m,)."""
+        return self._outputs(X)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationFormula(_Formula):
+    """Classes by logistic regression on constructed features.
+
+    Attributes
+    ----------
+    features : tuple of Expression
+    coef : ndarray of shape (k, q)
+        Of one output for two classes, else of one for each class against the others.
+    intercept : ndarray of shape (q,)
+    classes : ndarray of shape (n_classes,)
+    """
+
+    classes: AnyArray
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The decision functions, with their numbers."""
+        return tuple(self._expression(output) for output in range(len(self.intercept)))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.expressions))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decisions, shape (m,) for two classes, else (m, n_classes)."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the class probabilities, shape (m, n_classes)."""
+        return class_chances(self._outputs(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable class of each row, shape (m,)."""
+        predicted: AnyArray = self.classes[self.predict_proba(X).argmax(axis=1)]
+        return predicted
+
+
+def row_losses(outputs: Array, target: AnyArray, n_classes: int) -> Array:
+    """Return the squared error of each row, or its negative log probability.
+
+    Shapes: outputs (n, q), target (n,): numbers, or codes of classes.
+    """
+    if n_classes == 0:
+        squares: Array = (outputs[:, 0] - target) ** 2
+        return squares
+    chances = class_chances(outputs)[np.arange(len(target)), target]
+    return -np.log(np.maximum(chances, 1e-15))
+
+
+def nice(number: float) -> float:
+    """Return a small fraction, or one of six digits, if the number is that but for rounding."""
+    if not 1e-6 < abs(number) < 1e6:
+        return number
+    fraction = float(Fraction(number).limit_denominator(12))
+    near = (each for each in (fraction, float(f"{number:.6g}")) if _is_near(each, number))
+    return next(near, number)
+
+
+def _is_near(rounded: float, number: float) -> bool:
+    return abs(rounded - number) <= _ROUNDED * abs(number)
+
+
+def regression_formula(
+    features: Sequence[Expression], names: Sequence[str], fit: InnerFit, columns: Array
+) -> RegressionFormula:
+    """Return the model of a fit to the columns of the features, shape (n, k).
+
+    Numbers that differ from small fractions, or from nothing, by rounding alone are these.
+    """
+    coef = np.array([[nice(float(weight))] for weight in fit.coef[:, 0]])
+    reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max())
+    intercept = np.where(np.abs(fit.intercept) > _NOTHING * reach, fit.intercept, 0.0)
+    return RegressionFormula(tuple(features), tuple(names), coef, intercept)

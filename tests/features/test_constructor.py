@@ -1,0 +1,278 @@
+"""ParetoConstructor: formulas found, chosen, transformed, limited, resumed."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.pipeline import make_pipeline
+
+from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
+from parsimon.features import (
+    Expression,
+    OwnFunction,
+    ParetoConstructor,
+    apply,
+    bounds,
+    parse,
+    quick_formulas,
+)
+from parsimon.features.feature_sets import FeatureProblem, crossed
+from parsimon.features.formula_model import linear_fit, logistic_fit
+from tests.contract import contract
+
+QUICK = {"max_iter": 3, "population_size": 12, "random_state": 0}
+
+
+def uniform(seed, n_rows, /, **ranges):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({name: rng.uniform(*ends, n_rows) for name, ends in ranges.items()})
+
+
+def physical_tables():
+    """Yield laws of physics as (name, table, target): ten rows of the source each in words."""
+    t = uniform(1, 200, q1=(1, 5), q2=(1, 5), e=(1, 5), r=(1, 5))
+    yield "Coulomb", t, t.q1 * t.q2 / (4 * np.pi * t.e * t.r**2)
+    t = uniform(2, 200, m=(1, 5), u=(1, 5), v=(1, 5), w=(1, 5))
+    yield "kinetic energy", t, 0.5 * t.m * (t.u**2 + t.v**2 + t.w**2)
+    t = uniform(3, 200, d1=(1, 5), d2=(1, 5), n=(1, 5))
+    yield "lens", t, 1 / (1 / t.d1 + t.n / t.d2)
+    t = uniform(4, 200, a=(1, 5), b=(1, 5), c=(1, 5), d=(1, 5))
+    yield "distance", t, np.sqrt((t.a - t.b) ** 2 + (t.c - t.d) ** 2)
+    t = uniform(5, 200, m=(1, 5), v=(1, 2), c=(3, 10))
+    yield "relativistic mass", t, t.m / np.sqrt(1 - t.v**2 / t.c**2)
+    t = uniform(6, 200, g=(1, 3), h=(1, 3), k=(1, 3), x=(3, 4), y=(1, 2), z=(1, 2))
+    yield "gravitation", t, t.g * t.h * t.k / ((t.x - t.y) ** 2 + t.z**2)
+    t = uniform(7, 200, i1=(1, 5), i2=(1, 5), angle=(1, 5))
+    yield "interference", t, t.i1 + t.i2 + 2 * np.sqrt(t.i1 * t.i2) * np.cos(t.angle)
+
+
+@pytest.mark.parametrize("case", list(physical_tables()), ids=lambda case: case[0])
+def test_laws_of_physics_are_found_and_chosen_by_default(case):
+    _, table, y = case
+    search = ParetoConstructor(**QUICK).fit(table[:150], y[:150])
+    assert 1 - search.score(table[150:], y[150:]) < 1e-6
+    assert search.best_estimator_.expression.size <= 20
+
+
+def test_the_function_of_chapter_six_is_found_down_to_its_noise():
+    rng = np.random.default_rng(0)
+    x, other = rng.uniform(-20, 25, 400), rng.normal(size=400)
+    y = 3 * x**3 - x**2 + 1000 / np.abs(x) + 2000 * np.abs(x) + rng.normal(0, 0.02, 400)
+    X = np.column_stack([x, other])
+    search = ParetoConstructor(**QUICK).fit(X[:300], y[:300])
+    error = np.sqrt(np.mean((search.predict(X[300:]) - y[300:]) ** 2))
+    assert error < 0.03
+    assert search.best_estimator_.expression.columns == {"x0"}
+    # One over a column that passes zero is flagged, and can be refused.
+    assert search.to_frame()["unbounded"].iloc[search.best_index_] == 1
+    careful = clone(search).set_params(guard="refuse").fit(X[:300], y[:300])
+    assert careful.to_frame()["unbounded"].max() == 0
+    ranges = {"x0": (-20.0, 25.0), "x1": (-4.0, 4.0)}
+    for index in range(len(careful.front_)):
+        features = careful.front_.solution(index).features
+        assert all(bounds(feature, ranges).is_finite for feature in features)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    table = uniform(8, 150, a=(-2, 2), b=(-2, 2), c=(0.5, 3))
+    noise = np.random.default_rng(9).normal(0, 0.1, 150)
+    return table, table.a * table.b + np.sin(2 * table.c) + noise
+
+
+def test_the_front_is_one_of_error_features_and_nodes(noisy):
+    search = ParetoConstructor(**QUICK).fit(*noisy)
+    assert search.front_.names == ("error", "n_features", "complexity")
+    for index in range(len(search.front_)):
+        features = search.front_.solution(index).features
+        _, n_features, complexity = search.front_.values[index]
+        assert len(set(features)) == n_features == len(features)
+        nodes = sum(feature.size for feature in features)
+        assert nodes + 3 * (len(features) - 1) == complexity
+    small = search.select("best:error where n_features<=1")
+    assert len(small.features) == 1
+    assert parse(str(small)) == small.expression
+
+
+def test_the_inner_error_is_that_of_rows_left_out(noisy):
+    table, y = noisy
+    y = y.to_numpy()
+    problem = FeatureProblem(list(table), table.to_numpy(), y, 0, rng=np.random.default_rng(0))
+    features = (parse("a*b"), parse("c"))
+    columns = problem.columns.matrix(features)
+    expected = cross_val_predict(LinearRegression(), columns, y, cv=LeaveOneOut())
+    np.testing.assert_allclose(linear_fit(columns, y).left_out[:, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        problem.error(features), np.sqrt(np.mean((y - expected) ** 2)), rtol=1e-9
+    )
+
+
+def test_the_logistic_fit_is_scikit_learns_and_its_left_out_rows_nearly(noisy):
+    columns = noisy[0].to_numpy()
+    codes = (noisy[1] > 0).to_numpy().astype(int)
+    fit = logistic_fit(columns, codes, 2)
+    oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(columns, codes)
+    np.testing.assert_allclose(fit.coef[:, 0], oracle.coef_[0], rtol=1e-3)
+    exact = cross_val_predict(oracle, columns, codes, cv=LeaveOneOut(), method="decision_function")
+    np.testing.assert_allclose(fit.left_out[:, 0], exact, atol=0.05)
+
+
+def test_transform_gives_the_columns_of_the_named_formulas(noisy):
+    table, y = noisy
+    search = ParetoConstructor(**QUICK).fit(table, y)
+    made = search.transform(table)
+    columns = {name: table[name].to_numpy() for name in table}
+    for column, text in zip(made.T, search.get_feature_names_out(), strict=True):
+        np.testing.assert_array_equal(column, parse(text)(columns))
+    piped = make_pipeline(ParetoConstructor(**QUICK), LinearRegression()).fit(table, y)
+    assert piped.score(table, y) > 0.9
+
+
+def test_labels_make_it_a_classifier():
+    table = uniform(10, 240, x=(-2, 2), y=(-2, 2))
+    labels = np.where(table.x * table.y > 0, "same", "other")
+    search = ParetoConstructor(**QUICK).fit(table[:160], labels[:160])
+    assert search.task_ == "classification"
+    assert list(search.classes_) == ["other", "same"]
+    assert search.score(table[160:], labels[160:]) > 0.95
+    chances = search.predict_proba(table[160:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    # Neither column alone tells the classes apart.
+    assert {"x", "y"} == set().union(*(f.columns for f in search.best_estimator_.features))
+
+
+def test_several_classes():
+    table = uniform(11, 300, x=(-2, 2), y=(-2, 2))
+    radius = np.hypot(table.x, table.y)
+    labels = np.digitize(radius, [0.8, 1.6])
+    search = ParetoConstructor("classification", **QUICK).fit(table[:200], labels[:200])
+    assert search.predict_proba(table).shape == (300, 3)
+    assert search.decision_function(table).shape == (300, 3)
+    assert search.score(table[200:], labels[200:]) > 0.75
+
+
+def test_numbers_have_no_probabilities(noisy):
+    search = ParetoConstructor(**QUICK).fit(*noisy)
+    assert not hasattr(search, "predict_proba")
+
+
+def test_the_same_seed_gives_the_same_front(noisy):
+    first, second = (ParetoConstructor(**QUICK).fit(*noisy) for _ in range(2))
+    assert first.front_ == second.front_
+    assert first.formula_ == second.formula_
+    again = pickle.loads(pickle.dumps(first))
+    np.testing.assert_array_equal(again.predict(noisy[0]), first.predict(noisy[0]))
+
+
+def test_a_search_that_was_stopped_goes_on_to_the_same_result(noisy, tmp_path):
+    whole = ParetoConstructor(**QUICK).fit(*noisy)
+    part = ParetoConstructor(**{**QUICK, "max_iter": 1}, checkpoint=tmp_path / "search").fit(*noisy)
+    assert part.n_iter_ == 1
+    rest = ParetoConstructor(**QUICK, checkpoint=tmp_path / "search").fit(*noisy)
+    assert rest.front_ == whole.front_
+    assert rest.formula_ == whole.formula_
+    assert rest.n_evaluations_ == whole.n_evaluations_
+
+
+def test_limits_of_time_and_evaluations(noisy):
+    short = ParetoConstructor(**QUICK, time_limit=0.01).fit(*noisy)
+    assert short.stopped_by_ == "time_limit"
+    few = ParetoConstructor(**QUICK, max_evaluations=1).fit(*noisy)
+    assert few.stopped_by_ == "max_evaluations"
+    assert few.n_iter_ == 0
+
+
+def test_functions_of_a_users_own_take_part():
+    table = uniform(12, 150, x=(-3, 3))
+    bump = OwnFunction("bump", smooth_bump)
+    y = 2 * smooth_bump(table.x.to_numpy())
+    search = ParetoConstructor(operations=["*", bump], **{**QUICK, "max_iter": 15}).fit(table, y)
+    assert "bump(x)" in search.formula_
+
+
+def smooth_bump(x):
+    return np.exp(-(np.abs(x) ** 3)) * np.sign(x)
+
+
+def test_crossing_keeps_what_is_shared_and_repeats_nothing():
+    a, b, c = map(Expression.column, "abc")
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        child = crossed((a, b), (b, c), rng)
+        assert b in child
+        assert len(set(child)) == len(child)
+
+
+def test_copies_of_a_feature_are_left_out(noisy):
+    table, y = noisy
+    problem = FeatureProblem(
+        list(table), table.to_numpy(), y.to_numpy(), 0, rng=np.random.default_rng(0)
+    )
+    a, b = Expression.column("a"), Expression.column("b")
+    assert problem.reduced([a, 3 * a + 1, b, apply("sin", a / 100)]) == (a, b)
+
+
+def test_noise_alone_is_predicted_by_the_simplest_formula():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    with warnings.catch_warnings():
+        # Whether something seems to beat a constant on 50 rows is up to chance.
+        warnings.simplefilter("ignore", ConstantPredictionWarning)
+        search = ParetoConstructor(**QUICK).fit(X, y)
+    assert len(search.best_estimator_.features) <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "ranking"}, "task must be"),
+        ({"operations": ["cot"]}, "operations must be"),
+        ({"operations": []}, "at least one"),
+        ({"guard": "no"}, "guard must be"),
+        ({"choose": "kneee"}, "no rule"),
+        ({"max_size": 0}, "max_size"),
+    ],
+)
+def test_options_that_cannot_be_used_get_one_sentence(options, message, noisy):
+    with pytest.raises(InvalidInputError, match=message):
+        ParetoConstructor(**options).fit(*noisy)
+
+
+def test_hostile_columns_get_one_clear_sentence():
+    y = np.arange(60.0)
+    with pytest.raises(InvalidInputError, match="No column of X varies"):
+        ParetoConstructor().fit(np.ones((60, 2)), y)
+    with pytest.raises(ValueError, match="NaN"):
+        ParetoConstructor().fit(np.where(np.eye(60, 2) > 0, np.nan, 1.0), y)
+    with pytest.raises(InvalidInputError, match="one class only"):
+        ParetoConstructor().fit(np.random.default_rng(0).normal(size=(60, 2)), ["a"] * 60)
+    # A constant column beside one that varies is left alone.
+    X = np.column_stack([np.ones(60), np.linspace(1, 3, 60)])
+    assert ParetoConstructor(**QUICK).fit(X, X[:, 1] ** 2).formula_ == "x1^2"
+
+
+def test_quick_formulas():
+    table = uniform(13, 120, f=(1, 5), g=(1, 5))
+    y = 1 / (1 / table.f + 1 / table.g)
+    found = quick_formulas(table, y, n_formulas=3)
+    assert len(found) <= 3
+    assert str(found[0]) == "1/(1/f + 1/g)"
+    np.testing.assert_allclose(found[0].predict(table), y)
+    with pytest.raises(InvalidInputError, match="2 columns and 1 names"):
+        quick_formulas(table.to_numpy(), y, ["f"])
+    with pytest.raises(InvalidInputError, match="same number of rows"):
+        quick_formulas(table, y[:5])
+
+
+@contract(
+    [ParetoConstructor("regression", max_iter=1, population_size=4, random_state=0)],
+    [ParetoConstructor("classification", max_iter=1, population_size=4, random_state=0)],
+)
+@pytest.mark.filterwarnings("ignore:ParetoConstructor predicts")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
