@@ -153,7 +153,8 @@ class KernelSearch(FrontEstimator):
     grow : {"all", "likely", "supported"}
         Which columns the search is about. "likely": every column alone, and larger kernels of
         variables that matter with a probability of a tenth or more. "supported": what `choose`
-        takes, and nothing else, which is the same kernel and much quicker.
+        takes, and nothing else, which is the same kernel and much quicker; where the folds choose
+        nothing, they have the hyperparameters of all rows.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
     n_restarts : int
@@ -308,6 +309,7 @@ class KernelSearch(FrontEstimator):
             shared_folds(self.cv, X, y, seed),
             inference=self.inference,
             n_restarts=self.n_restarts,
+            refits=self._folds_choose(base),
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
@@ -380,8 +382,9 @@ class KernelSearch(FrontEstimator):
     def judge(self, kernel: Kernel) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.
 
-        It is fitted to all rows, from its own hyperparameters, and cross-validated with a refit
-        in each fold. A structure that was cross-validated before is not fitted again.
+        It is fitted to all rows, from its own hyperparameters, and cross-validated, with a refit
+        in each fold unless only what is supported was looked for. A structure that was
+        cross-validated before is not fitted again.
 
         Parameters
         ----------
@@ -454,21 +457,28 @@ class KernelSearch(FrontEstimator):
         self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
     ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
-        brief = self.grow == "supported"
         return BeamOptions(
-            depth=1 if brief else min(4, n_varying) if self.depth is None else self.depth,
+            depth=1
+            if self.grow == "supported"
+            else min(4, n_varying)
+            if self.depth is None
+            else self.depth,
             beam=self.beam,
             guide=self.guide,
             shortlist=self.shortlist,
             patience=self.patience,
-            # The folds choose between base kernels of a column, if there are several.
-            judge_first=not brief or len({one.columns for one in base}) < len(base),
+            judge_first=self._folds_choose(base),
             n_jobs=self.n_jobs,
             time_limit=self.time_limit,
             checkpoint=self.checkpoint,
             verbose=self.verbose,
             seed=seed,
         )
+
+    def _folds_choose(self, base: Sequence[Kernel]) -> bool:
+        """Say whether folds choose anything: kernels, or base kernels of a column."""
+        several = len({one.columns for one in base}) < len(base)
+        return self.grow != "supported" or several
 
     def _seed(self) -> np.random.SeedSequence:
         """Return the seed; an unseeded search that resumes takes the one in its file."""
