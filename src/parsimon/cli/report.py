@@ -90,7 +90,12 @@ _SHOWING = frozenset(
     help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
 )
 @rivals_option
-@click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
+@click.option(
+    "--outer",
+    type=int,
+    metavar="N",
+    help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
+)
 @run_options
 @resume_option
 @time_option

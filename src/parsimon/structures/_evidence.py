@@ -27,7 +27,8 @@ _LOG_VARIANCE = {"classification": math.log(0.7), "regression": math.log(0.15)}
 _LOG_VARIANCE_SD = 1.3
 # Places and weights of a quadrature over a normal distribution.
 _PLACES, _CHANCES = np.polynomial.hermite_e.hermegauss(7)
-_MOST_STEPS, _CLOSE = 40, 1e-3
+# A fit ends with one more of Newton's steps, which squares what is left.
+_MOST_STEPS, _CLOSE = 40, 1e-2
 # Most that a latent value may move in one step.
 _FARTHEST = 8.0
 
