@@ -128,6 +128,9 @@ class KernelSearch(FrontEstimator):
         log n.
     cv : int, splitter or iterable of (train, test)
         A number means shuffled parts, not stratified.
+    refit : bool
+        Fit the hyperparameters anew in each fold; otherwise folds have those of all rows, which is
+        quicker and a little kinder to kernels with many.
     root_only : bool
         Combine a base kernel only with the whole kernel, as the source's text has it; two of its
         five published kernels cannot be found that way.
@@ -244,6 +247,7 @@ class KernelSearch(FrontEstimator):
         beam: int = 2,
         guide: Guide = "cv_logloss",
         cv: Any = 5,
+        refit: bool = True,
         root_only: bool = False,
         new_dimension: bool = False,
         shortlist: int | None = 5,
@@ -265,6 +269,7 @@ class KernelSearch(FrontEstimator):
         self.beam = beam
         self.guide = guide
         self.cv = cv
+        self.refit = refit
         self.root_only = root_only
         self.new_dimension = new_dimension
         self.shortlist = shortlist
@@ -309,7 +314,7 @@ class KernelSearch(FrontEstimator):
             shared_folds(self.cv, X, y, seed),
             inference=self.inference,
             n_restarts=self.n_restarts,
-            refits=self._folds_choose(base),
+            refits=self.refit and self._folds_choose(base),
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
@@ -438,6 +443,7 @@ class KernelSearch(FrontEstimator):
         check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
         check_choice("grow", self.grow, GROWTHS)
+        check_choice("refit", self.refit, (True, False))
         if self.grow == "supported" and self.choose != "supported":
             raise InvalidInputError(
                 f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._parallel import Workers
+from parsimon._parallel import Workers, is_done_alone
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
@@ -159,6 +159,7 @@ class AnalysisOptions:
             guide=self.guide,
             choose=self.choose,
             n_folds=FAST_FOLDS if self.fast else 5,
+            refit=not self.fast,
         )
 
 
@@ -313,6 +314,8 @@ def _analysed(
 ) -> Analysis:
     """Search, compare, describe, and put together what was found."""
     date = kept.first("date", today())
+    if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
+        options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
     folding, searching, describing, comparing, kernels = np.random.SeedSequence(options.seed).spawn(
         5
@@ -412,8 +415,6 @@ def _compared(
     budget: TimeBudget,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
-    # To start processes takes longer than so little work; several classes have started them.
-    n_jobs = 1 if options.fast and len(asked.questions) == 1 else options.n_jobs
     if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
         parts = plan_folds(asked.questions[0], FAST_FOLDS, folding.spawn(1)[0])
     found, pictures, told = compare_on_folds(
@@ -422,7 +423,7 @@ def _compared(
         asked,
         parts,
         seed,
-        n_jobs=n_jobs,
+        n_jobs=options.n_jobs,
         time_limit=budget.left(),
         verbose=options.verbose,
         kept=kept,

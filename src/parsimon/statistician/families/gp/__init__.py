@@ -28,6 +28,7 @@ class GaussianProcesses(ModelFamily):
         where many rows of many variables are searched. What is supported may be larger.
     n_folds: On which kernels are judged; fewer where a class or the table is small, and three where
         many rows of many variables are searched.
+    refit: Whether each fold has hyperparameters of its own.
     chosen_only: Whether nothing but what is supported is looked for.
     """
 
@@ -40,6 +41,7 @@ class GaussianProcesses(ModelFamily):
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
     n_folds: int = 5
+    refit: bool = True
     chosen_only: bool = False
 
     def briefly(self) -> "GaussianProcesses":
@@ -65,6 +67,7 @@ class GaussianProcesses(ModelFamily):
             structures=question.structures,
             grow=self._growth,
             cv=_splitter(question.y, question.task, self._folds_of(question)),
+            refit=self.refit,
             task=question.task,
             time_limit=time_limit,
             random_state=seed,
