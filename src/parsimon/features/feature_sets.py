@@ -468,7 +468,7 @@ class Evolution:
         known = set(state.population)
         new = [child for child in dict.fromkeys(children) if child not in known]
         values = self.problem.evaluated([child.features for child in new])
-        finite: Mask = np.isfinite(values).all(axis=1)
+        finite: Mask = np.isfinite(values.sum(axis=1))
         new = [child for child, good in zip(new, finite, strict=True) if good]
         population = (*state.population, *new)
         merged = np.concatenate([state.values, values[finite]])
