@@ -93,6 +93,39 @@ def test_the_function_of_chapter_six_is_found_down_to_its_noise():
         assert all(bounds(feature, ranges).is_finite for feature in features)
 
 
+def test_a_wave_gets_its_length_and_a_fraction_its_terms():
+    table = uniform(14, 300, a=(0, 1), b=(0, 1), c=(0, 1))
+    y = 3 * np.sin(np.pi * table.a * table.b) + 2 * table.c + 1
+    search = ParetoConstructor(**QUICK).fit(table[:200], y[:200])
+    assert 1 - search.score(table[200:], y[200:]) < 1e-6
+    table = uniform(15, 300, u=(1, 5), v=(1, 5), c=(1, 5))
+    y = (table.u + table.v) / (1 + table.u * table.v / table.c**2)
+    assert str(quick_formulas(table, y)[0]) == "(u + v)/(u*v/c^2 + 1)"
+
+
+def test_a_formula_that_strays_on_mixed_rows_is_not_chosen():
+    table = uniform(16, 200, a=(1, 5), b=(1, 5))
+    problem = FeatureProblem(
+        list(table),
+        table.to_numpy(),
+        (table.a + table.b).to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    a, b = Expression.column("a"), Expression.column("b")
+    assert problem.strays((a, b)) == 0
+    # Rows on which the difference is small are kept out, until columns are mixed.
+    far = np.abs(table.a - table.b) > 1.0
+    problem = FeatureProblem(
+        list(table),
+        table[far].to_numpy(),
+        1 / (table.a - table.b)[far].to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    assert problem.strays((parse("1/(a - b)"),)) > 1
+
+
 @pytest.fixture(scope="module")
 def noisy():
     table = uniform(8, 150, a=(-2, 2), b=(-2, 2), c=(0.5, 3))

@@ -43,6 +43,7 @@ from parsimon.features.formula_model import (
     RegressionFormula,
     regression_formula,
 )
+from parsimon.features.formula_paths import further_sets
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
@@ -50,7 +51,7 @@ from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.run import SearchOptions, run
 
 _OBJECTIVES = ("error", "n_features", "complexity")
-_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded")
+_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
 # With fewer rows none are held out.
 _FEW_ROWS = 40
 # Relative errors below this are the same to the choice: the simplest of such formulas is taken.
@@ -123,7 +124,10 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         Workers that cross-validate `estimator`, as in joblib; the result is the same with any.
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
-        on rows held out; formulas that are exact but for rounding count as equally good.
+        on rows held out; formulas that are exact but for rounding count as equally good. To the
+        error is added the column "strays" of `to_frame`: how far, beyond three standard
+        deviations of the target, predictions reach for rows whose columns come from different
+        rows.
     time_limit : float, optional
         Seconds; the best so far is kept.
     max_evaluations : int, optional
@@ -368,7 +372,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         def first() -> list[FeatureSet]:
             if self.start == "columns":
                 return []
-            return formula_candidates(problem, self.operations, deadline)
+            found = formula_candidates(problem, self.operations, deadline)
+            return found + further_sets(problem, self.operations, found, deadline)
 
         return Evolution(problem, variation, first)
 
@@ -466,7 +471,8 @@ def holdout_figures(
 ) -> Figures:
     """Return errors on rows held out, or left out one by one if there are none, to choose by.
 
-    Errors relative to that of a constant are compared; below `_EXACT` they are equal.
+    Errors relative to that of a constant are compared; below `_EXACT` they are equal. Above, it
+    counts as error how far a formula strays on rows mixed of those it was found with.
     """
     columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
     error, spread = np.empty(len(sets)), np.empty(len(sets))
@@ -486,6 +492,7 @@ def holdout_figures(
         sum(not bounds(feature, problem.ranges).is_finite for feature in features)
         for features in sets
     ]
+    strays = np.array([problem.strays(features) for features in sets])
     scale = base**0.5 if problem.n_classes == 0 else base
     return Figures(
         {
@@ -493,10 +500,13 @@ def holdout_figures(
             "relative_error": error,
             "standard_error": spread,
             "unbounded": np.array(unbounded, dtype=np.float64),
+            "strays": strays,
         },
         error="relative_error",
         size=("complexity", "n_features"),
         standard_error="standard_error",
         beats_constant=error < 1.0,
-        judged={"relative_error": np.maximum(error, _EXACT)},
+        judged={
+            "relative_error": np.maximum(error, _EXACT) + np.where(error > _EXACT, strays, 0.0)
+        },
     )

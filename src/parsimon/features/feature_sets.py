@@ -28,7 +28,7 @@ from parsimon.features.formula_model import (
     row_losses,
 )
 from parsimon.features.formulas import parse
-from parsimon.features.operations import OwnFunction
+from parsimon.features.operations import LARGEST, OwnFunction
 from parsimon.pareto.dominance import nondominated_rows, select_survivors
 from parsimon.pareto.run import Ending, OutOfTime, Standing
 
@@ -44,6 +44,8 @@ _LARGEST = 1e100
 ROUNDING = 1e-9
 # Sets of which those that least squares prefers are shown to a slower learner.
 _SHOWN = 60
+# How often rows are mixed, and how many are looked at.
+_MIXES, _MOST_MIXED = 5, 5000
 _COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
@@ -81,6 +83,7 @@ class FeatureProblem:
         self._usable: dict[Expression, bool] = {}
         self._errors: dict[FeatureSet, float] = {}
         self._learned: dict[FeatureSet, Array] = {}
+        self._mixed: ColumnCache | None = None
         self.originals = tuple(
             column for column in map(Expression.column, names) if self.is_usable(column)
         )
@@ -212,6 +215,26 @@ class FeatureProblem:
             return np.not_equal(target, most).astype(np.float64)
         constant = np.tile(self.constant_output(), (len(target), 1))
         return row_losses(constant, target, self.n_classes)
+
+    def strays(self, features: FeatureSet) -> float:
+        """Return how much further predictions for mixed rows reach than targets do.
+
+        Each column of a mixed row is that of another row, so that no column leaves its range. In
+        standard deviations of the target, beyond three; 0 of classes, whose chances are bounded.
+        """
+        if self.n_classes or self.learner is not None:
+            return 0.0
+        if self._mixed is None:
+            rng = np.random.default_rng(0)
+            rows = np.tile(self.X, (_MIXES, 1))[:_MOST_MIXED]
+            self._mixed = ColumnCache(
+                dict(zip(self.names, rng.permuted(rows, axis=0).T, strict=True))
+            )
+        fit = self.known_fit(features)
+        with np.errstate(over="ignore"):
+            predicted = self._mixed.matrix(features) @ fit.coef[:, 0] + fit.intercept[0]
+            reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
+        return max(float(min(reach, LARGEST)) - 3.0, 0.0)
 
     def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
         """Return the sets to begin with; for a slow learner those that a quick one prefers."""
