@@ -4,6 +4,7 @@ import pickle
 import warnings
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +26,7 @@ from parsimon.features import (
     ParetoConstructor,
     apply,
     bounds,
+    in_words,
     parse,
     quick_formulas,
 )
@@ -322,6 +324,43 @@ def test_limits_of_time_and_evaluations(noisy):
     few = ParetoConstructor(**QUICK, max_evaluations=1).fit(*noisy)
     assert few.stopped_by_ == "max_evaluations"
     assert few.n_iter_ == 0
+
+
+def test_each_feature_is_said_in_words_and_drawn(noisy):
+    table, y = noisy
+    search = ParetoConstructor(**QUICK).fit(table, y)
+    lines = search.describe().splitlines()
+    assert len(lines) == len(search.best_estimator_.features)
+    assert "a times b" in search.describe()
+    assert all("; the prediction" in line and "between" in line for line in lines)
+    axes = search.plot_features()
+    assert len(axes) == len(lines)
+    plt.close("all")
+    with pytest.raises(InvalidInputError, match="axes; give one for each"):
+        search.plot_features(plt.subplots(1, len(lines) + 1)[1])
+    plt.close("all")
+    pole = ParetoConstructor(**QUICK, operations=["/"]).fit(table[["a"]], 1 / table.a)
+    assert "may become infinite" in pole.describe()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a*b/c^2", "a times b divided by the square of c"),
+        ("-2*a", "minus 2 times a"),
+        ("1/(a + b)", "1 divided by the sum of a and b"),
+        ("exp(a - b)", "e to the power of the difference of a and b"),
+        ("max(a, b, c)", "the greatest of a, b and c"),
+        ("min(a, 1)", "the smaller of a and 1"),
+        (
+            "sqrt(abs(a)) - log(b)",
+            "the square root of the absolute value of a minus the logarithm of b",
+        ),
+        ("a^4", "a to the power of 4"),
+    ],
+)
+def test_a_formula_in_words(text, words):
+    assert in_words(parse(text)) == words
 
 
 def test_functions_of_a_users_own_take_part():

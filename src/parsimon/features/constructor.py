@@ -44,6 +44,7 @@ from parsimon.features.formula_model import (
     regression_formula,
 )
 from parsimon.features.formula_paths import further_sets
+from parsimon.features.formulas import in_words
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
@@ -156,6 +157,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     n_iter_, n_evaluations_ : int
     stopped_by_ : str
         "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
+    ranges_ : dict
+        Of each column the least and greatest value, widened by a tenth, for which features are
+        looked through.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has names; otherwise columns are called x0, x1, ...
@@ -274,7 +278,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
                 raise InvalidInputError("No column of X varies; give at least one that does.")
             found = run(self._evolution(problem), options)
             self.n_iter_, self.n_evaluations_ = found.ending.n_iter, found.ending.n_evaluations
-            self.stopped_by_ = found.ending.stopped_by
+            self.stopped_by_, self.ranges_ = found.ending.stopped_by, problem.ranges
             return self._measured(problem, found, (X, target), held)
 
     @property
@@ -282,6 +286,47 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """The default formula with its numbers."""
         check_is_fitted(self)
         return str(self.best_estimator_)
+
+    def describe(self) -> str:
+        """Say each feature of the default formula in words, a line each.
+
+        With what it does to a predicted number, and where it lies within the range of the rows or
+        a tenth of that beyond.
+        """
+        check_is_fitted(self)
+        model = self.best_estimator_
+        weights = model.coef[:, 0] if isinstance(model, RegressionFormula) else ()
+        lines = []
+        for place, feature in enumerate(model.features):
+            line = f"{feature}: {in_words(feature)}"
+            if len(weights):
+                turn = "rises" if weights[place] > 0 else "falls"
+                line += f"; the prediction {turn} by {abs(weights[place]):.4g} with each unit"
+            limits = bounds(feature, self.ranges_)
+            inside = f"it stays between {limits.lower:.4g} and {limits.upper:.4g}"
+            unknown = "it may become infinite or undefined near these rows"
+            lines.append(f"{line}; {inside if limits.is_finite else unknown}.")
+        return "\n".join(lines)
+
+    def plot_features(self, axes: Any = None) -> AnyArray:
+        """Draw each feature of the default formula over the range of its columns.
+
+        One column gives a curve, two give a map, more give a curve for each, with the others in
+        the middle of their ranges.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            One for each feature; made if left out.
+
+        Returns
+        -------
+        ndarray of Axes
+        """
+        from parsimon.features.plot import plot_features
+
+        check_is_fitted(self)
+        return plot_features(self.best_estimator_.features, self.ranges_, axes)
 
     def transform(self, X: Any) -> Array:
         """Return the constructed features of the default formula, shape (m, k)."""
