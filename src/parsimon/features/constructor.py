@@ -520,15 +520,17 @@ def holdout_figures(
     counts as error how far a formula strays on rows mixed of those it was found with.
     """
     columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-    error, spread = np.empty(len(sets)), np.empty(len(sets))
+    error, spread, wrong = np.empty((3, len(sets)))
     has_rows = len(target) > 0
-    base = float(problem.constant_losses(target if has_rows else problem.target).mean()) or 1.0
+    constant = problem.constant_losses(target if has_rows else problem.target)
+    base = float(constant.mean()) or 1.0
     for place, features in enumerate(sets):
         losses = problem.losses(features)
         if has_rows:
             losses = problem.losses_elsewhere(features, columns.matrix(features), target)
         error[place] = losses.mean() / base
         spread[place] = losses.std() / base / np.sqrt(len(losses))
+        wrong[place] = np.mean(losses > np.log(2))
     if problem.n_classes == 0:
         # The standard error of a root, by its derivative.
         error = np.sqrt(error)
@@ -537,6 +539,10 @@ def holdout_figures(
         sum(not bounds(feature, problem.ranges).is_finite for feature in features)
         for features in sets
     ]
+    beats = error < 1.0
+    if problem.n_classes:
+        # A few rows that a classifier is too sure of do not outweigh those that it knows.
+        beats |= wrong < np.mean(constant > np.log(2))
     strays = np.array([problem.strays(features) for features in sets])
     scale = base**0.5 if problem.n_classes == 0 else base
     return Figures(
@@ -550,7 +556,7 @@ def holdout_figures(
         error="relative_error",
         size=("complexity", "n_features"),
         standard_error="standard_error",
-        beats_constant=error < 1.0,
+        beats_constant=beats,
         judged={
             "relative_error": np.maximum(error, _EXACT) + np.where(error > _EXACT, strays, 0.0)
         },

@@ -28,7 +28,7 @@ from parsimon.features.formula_model import (
     row_losses,
 )
 from parsimon.features.formulas import parse
-from parsimon.features.operations import LARGEST, OwnFunction
+from parsimon.features.operations import OwnFunction
 from parsimon.pareto.dominance import nondominated_rows, select_survivors
 from parsimon.pareto.run import Ending, OutOfTime, Standing
 
@@ -140,7 +140,7 @@ class FeatureProblem:
 
     def _direction(self, feature: Expression) -> Array:
         """Return the feature on the artificial rows, centred and of length 1."""
-        column = self.samples.values(feature)
+        column = np.clip(self.samples.values(feature), -_LARGEST, _LARGEST)
         centred = column - column.mean()
         length = float(np.linalg.norm(centred))
         direction: Array = centred / length if 0 < length < np.inf else np.zeros_like(centred)
@@ -206,7 +206,9 @@ class FeatureProblem:
             known = self.columns.matrix(features), self.target
             return self.learner.losses_elsewhere(known, (columns, target), self.n_classes)
         fit = self.known_fit(features)
-        return row_losses(columns @ fit.coef + fit.intercept, target, self.n_classes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = np.nan_to_num(columns @ fit.coef + fit.intercept, nan=_LARGEST)
+        return row_losses(np.clip(outputs, -_LARGEST, _LARGEST), target, self.n_classes)
 
     def constant_losses(self, target: AnyArray) -> Array:
         """Return the losses of a prediction that needs no column, shape (m,)."""
@@ -231,10 +233,10 @@ class FeatureProblem:
                 dict(zip(self.names, rng.permuted(rows, axis=0).T, strict=True))
             )
         fit = self.known_fit(features)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             predicted = self._mixed.matrix(features) @ fit.coef[:, 0] + fit.intercept[0]
             reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
-        return max(float(min(reach, LARGEST)) - 3.0, 0.0)
+        return max(float(np.nan_to_num(reach, nan=_LARGEST, posinf=_LARGEST)) - 3.0, 0.0)
 
     def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
         """Return the sets to begin with; for a slow learner those that a quick one prefers."""
