@@ -440,6 +440,13 @@ def test_noise_alone_is_predicted_by_the_simplest_formula():
         ({"guard": "no"}, "guard must be"),
         ({"choose": "kneee"}, "no rule"),
         ({"max_size": 0}, "max_size"),
+        ({"algorithm": "yagga"}, "algorithm must be"),
+        ({"crossover": "two_point"}, "crossover must be"),
+        ({"start": "nothing"}, "start must be"),
+        ({"estimator": "ridge"}, "estimator must have fit and predict"),
+        ({"estimator": LinearRegression(), "cv": 500}, "give a smaller cv"),
+        ({"estimator": LinearRegression(), "n_jobs": 0}, "n_jobs must not be 0"),
+        ({"callback": 3}, "callback must be callable"),
     ],
 )
 def test_options_that_cannot_be_used_get_one_sentence(options, message, noisy):
@@ -453,6 +460,10 @@ def test_hostile_columns_get_one_clear_sentence():
         ParetoConstructor().fit(np.ones((60, 2)), y)
     with pytest.raises(ValueError, match="NaN"):
         ParetoConstructor().fit(np.where(np.eye(60, 2) > 0, np.nan, 1.0), y)
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    for scale_of, message in ((1e200, "too large"), (1e-200, "too little")):
+        with pytest.raises(InvalidInputError, match=f"Column 1 of X .*{message}"):
+            ParetoConstructor().fit(rows * [1.0, scale_of], y)
     with pytest.raises(InvalidInputError, match="one class only"):
         ParetoConstructor().fit(np.random.default_rng(0).normal(size=(60, 2)), ["a"] * 60)
     # A constant column beside one that varies is left alone.

@@ -376,6 +376,11 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         check_choice("crossover", self.crossover, ("uniform", "one_point"))
         check_choice("start", self.start, ("library", "columns"))
         check_count("cv", self.cv, least=2)
+        if self.estimator is not None and not hasattr(self.estimator, "predict"):
+            raise InvalidInputError(
+                f"estimator must have fit and predict, got {self.estimator!r}; leave it out for a "
+                "linear or logistic regression."
+            )
         check_count("population_size", self.population_size, least=2)
         check_count("max_size", self.max_size)
         check_positive("mutation_rate", self.mutation_rate, or_zero=True)
@@ -398,6 +403,10 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """Return the estimator with its folds; None for the closed forms."""
         if self.estimator is None:
             return None
+        if len(target) < self.cv:
+            raise InvalidInputError(
+                f"cv={self.cv} needs as many rows, and {len(target)} are left; give a smaller cv."
+            )
         kind = KFold if self.task_ == "regression" else StratifiedKFold
         folds = kind(self.cv, shuffle=True, random_state=0).split(target, target)
         return InnerLearner(self.estimator, list(folds), self.n_jobs)
