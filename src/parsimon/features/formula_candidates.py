@@ -499,9 +499,12 @@ def combined(
         if not np.isfinite(weights).all() or not np.abs(weights).max() > 0:
             continue
         unit = weights[np.abs(weights).argmax()] / spread[np.abs(weights).argmax()]
-        numbers = [nice(float(number)) for number in weights / spread / (unit if scales else 1.0)]
+        scale = spread * (unit if scales else 1.0)
+        numbers = tuple(nice(float(number)) for number in weights / scale)
         # Noise hides that a number is 1 or 2, so the formula with these is tried as well.
-        for used in dict.fromkeys((tuple(numbers), tuple(map(rounded, numbers)))):
+        doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
+        near = tuple(map(rounded, numbers, doubt.tolist()))
+        for used in dict.fromkeys((numbers, near)):
             terms = [
                 multiply(Expression.number(number), part)
                 for number, part in zip(used, parts, strict=True)
@@ -509,10 +512,19 @@ def combined(
             yield factored(add(*terms))
 
 
-def rounded(number: float) -> float:
-    """Return the next half or whole number, if it is within a tenth."""
+def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
+    """Return the standard errors of weights that least squares gave, 0 if there are none."""
+    n, k = design.shape
+    variance = ((wanted - design @ weights) ** 2).sum() / max(n - k, 1)
+    errors: Array = np.sqrt(variance * np.diag(np.linalg.pinv(design.T @ design)).clip(0.0))
+    return np.nan_to_num(errors)
+
+
+def rounded(number: float, doubt: float) -> float:
+    """Return the next half or whole number, if it is within a tenth or two standard errors."""
     half = round(2 * number) / 2 if abs(number) < LARGEST else number
-    return half if half and abs(number - half) <= _NEAR * abs(half) else number
+    near = max(_NEAR * abs(half), min(2 * doubt, 0.25))
+    return half if half and abs(number - half) <= near else number
 
 
 def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list[FeatureSet]:
