@@ -214,9 +214,9 @@ def run_searches(
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    A fold that would end after the time limit, as far as others tell, is left out, and says so. `done` is told how many
-    searches are over, and what is left. What an earlier run has `kept` of a `stage` is not searched
-    again.
+    A fold that would end after the time limit, as far as others tell, is left out, and says so.
+    `done` is told how many searches are over, and what is left. What an earlier run has `kept` of a
+    `stage` is not searched again.
     """
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
