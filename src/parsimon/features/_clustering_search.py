@@ -26,7 +26,7 @@ from parsimon._checks import check_choice, check_count, shorten, warn_of_units
 from parsimon._data import validate_data
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.features._clusterings import CLUSTERERS, Clusterer, Groups, clustered, judged
 from parsimon.pareto import Figures, Front, nsga2
@@ -43,7 +43,8 @@ _IN_A_CALL = 64
 _SECONDS_BETWEEN_SAVES = 30.0
 # How many times more starts the clusterings on the front get.
 _MORE_STARTS = 10
-_LARGEST_POPULATION = 200
+# Solutions of NSGA-II: two for each column, within these.
+_POPULATION = 40, 200
 
 
 def tables_of(X: Array, codes: Indices) -> Array:
@@ -215,7 +216,7 @@ def _read_values(file: Path, digest: str) -> dict[bytes, Array]:
     return {row.tobytes(): each for row, each in zip(rows, values, strict=True)}
 
 
-class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
+class ClusteringSearch(ClusterMixin, FrontEstimator):
     """An estimator whose `fit` clusters candidates and keeps the front of their values.
 
     A subclass says what the candidates are: `_n_candidates`, `_every_candidate`, `_space`,
@@ -253,13 +254,29 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
         more = Setting.of(setting.X, self.clusterer, ks, self.n_init * _MORE_STARTS, drawing)
         return self._read(X, values, more)
 
+    def predict(self, X: Any) -> AnyArray:
+        """Return the group of each row, shape (m,)."""
+        check_is_fitted(self)
+        labels: AnyArray = self.best_estimator_[-1].predict(self._columns(X))
+        return labels
+
+    def _columns(self, X: Any) -> Array:
+        """Return the chosen columns of a table, in the precision of the fit."""
+        return np.asarray(self.best_estimator_[0].transform(X), dtype=np.float64)
+
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Return minus the index of Davies and Bouldin of the groups of some rows."""
+        """Return minus the index of Davies and Bouldin of the groups of some rows.
+
+        It is minus infinity if all of them fall into one of several groups.
+        """
         check_is_fitted(self)
         labels = self.predict(X)
-        table = np.asarray(self.best_estimator_[0].transform(X), dtype=np.float64)
+        table = self._columns(X)
         _, groups = np.unique(labels, return_inverse=True)
-        index, _ = judged(table.T[None], groups[None], int(groups.max()) + 1)
+        k = int(groups.max()) + 1
+        if k == 1 and len(np.unique(self.labels_)) > 1:
+            return -np.inf
+        index, _ = judged(table.T[None], groups[None], k)
         return -float(index[0])
 
     def segments(
@@ -366,8 +383,9 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
     def _numbers_of_groups(self) -> list[int]:
         """Return the numbers of groups to try, in order."""
         given = self.n_clusters
-        several = isinstance(given, (range, list, tuple, np.ndarray))
-        listed = {check_count("n_clusters", k, least=2) for k in (given if several else [given])}
+        several = len(_as_list(given)) > 1
+        # One group is as clear as can be, so that with others beside it only it would be found.
+        listed = {check_count("n_clusters", k, least=1 + several) for k in _as_list(given)}
         if not listed:
             raise InvalidInputError("n_clusters is empty; give a number or a range of numbers.")
         return sorted(listed)
@@ -387,7 +405,8 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
             self, X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
         )
         names = getattr(self, "feature_names_in_", range(table.shape[1]))
-        holes, alike = ~np.isfinite(table).all(axis=0), np.ptp(table, axis=0) == 0
+        holes = np.asarray(~np.isfinite(table).all(axis=0))
+        alike = np.asarray(table.max(axis=0) == table.min(axis=0))
         _refuse(holes, names, "have cells that are NaN or infinite", "fill these or leave them out")
         _refuse(alike, names, "have only one value and tell no rows apart", "leave them out")
         if len(table) <= ks[-1]:
@@ -413,11 +432,11 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
         """Search with NSGA-II; return its generations."""
         m = values.setting.X.shape[1]
         choices, (space, mutation) = np.array(ks), self._space(m, len(ks))
-        size = self.population_size or max(20, min(2 * m, _LARGEST_POPULATION))
+        size = self._n_solutions(m)
 
         def evaluate(rows: AnyArray) -> tuple[Array, Array]:
             codes, place = self._decoded(rows, m, len(ks))
-            empty = (codes < 0).all(axis=1)
+            empty: Mask = codes.max(axis=1) < 0
             found = np.zeros((len(rows), 2))
             found[~empty] = values(codes[~empty], choices[place[~empty]])
             return self._objectives(codes, choices[place], found), empty.astype(np.float64)
@@ -435,6 +454,10 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
         )
         return result.n_iter
 
+    def _n_solutions(self, m: int) -> int:
+        """Return the size of the population."""
+        return self.population_size or int(np.clip(2 * m, *_POPULATION))
+
     def _ranked(self, values: ClusteringValues, ks: list[int]) -> AnyArray:
         """Return solutions to begin with: the best columns by themselves, one more each time."""
         m, middle = values.setting.X.shape[1], len(ks) // 2
@@ -443,7 +466,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
         rank = np.empty(m, dtype=np.intp)
         rank[order] = np.arange(m)
         # Evenly over all sizes, all columns among them.
-        half = max(2, (self.population_size or min(2 * m, _LARGEST_POPULATION)) // 2)
+        half = self._n_solutions(m) // 2
         sizes = np.unique(np.linspace(1, m, min(m, half)).round().astype(np.intp))
         first = np.where(rank < sizes[::-1, None], 0, -1)
         together = np.concatenate((first, self._further_starts(values.setting.X)))
@@ -507,6 +530,10 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             first.feature_names_in_ = self.feature_names_in_
         return Pipeline([("columns", first), ("clusterer", _fitted(self.clusterer, table, labels))])
+
+
+def _as_list(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (range, list, tuple, np.ndarray)) else [given]
 
 
 def _refuse(bad: AnyArray, names: Any, what: str, advice: str) -> None:

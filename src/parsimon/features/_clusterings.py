@@ -79,7 +79,9 @@ def judged(tables: Array, labels: AnyArray, k: int) -> tuple[Array, Array]:
         ratios = (spread[:, :, None] + spread[:, None]) / gaps
     ratios[:, np.arange(k), np.arange(k)] = -np.inf
     index = np.where(np.isnan(ratios), np.inf, ratios).max(axis=2).mean(axis=1)
-    return np.where((count > 0).all(axis=1) & (k > 1), index, np.inf), squares.sum(axis=1)
+    # A single group has nothing to be confused with.
+    index = np.where((count > 0).all(axis=1), index, np.inf) if k > 1 else np.zeros(len(tables))
+    return index, squares.sum(axis=1)
 
 
 def _membership(labels: AnyArray, k: int) -> Array:
@@ -194,7 +196,7 @@ def _centres(rows: Array, labels: AnyArray, k: int) -> Array:
     """Return the means of groups, (B, k, r, s); 0 for a group without rows."""
     b, r, _ = labels.shape
     member = _membership(labels, k)
-    means = (member @ rows) / np.maximum(member.sum(axis=2), 1.0)[..., None]
+    means: Array = (member @ rows) / np.maximum(member.sum(axis=2), 1.0)[..., None]
     return means.reshape(b, k, r, -1)
 
 
@@ -235,7 +237,7 @@ def _moved(tables: Array, rows: Array, labels: AnyArray, k: int) -> tuple[AnyArr
         old = np.take_along_axis(labels, place, axis=2)
         np.put_along_axis(labels, place, np.where(worth, to, old), axis=2)
         found[going] = labels
-        moving: Mask = worth.any(axis=(1, 2))
+        moving = np.asarray(worth.any(axis=(1, 2)))
         going, labels = going[moving], labels[moving]
         if not len(going):
             break

@@ -51,7 +51,7 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
         Starts of k-means for each subset. Those on the front are clustered again from ten times as
         many.
     population_size : int, optional
-        Of NSGA-II; if left out twice the number of columns, from 20 to 200.
+        Of NSGA-II; if left out twice the number of columns, from 40 to 200.
     max_iter : int
         Generations of NSGA-II.
     stall : int, optional
@@ -147,7 +147,7 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
         return check_count("max_subsets", self.max_subsets)
 
     def _n_candidates(self, m: int) -> int:
-        return 2**m - 1
+        return int(2**m) - 1
 
     def _every_candidate(self, m: int) -> Indices:
         codes = np.full((2**m - 1, m), -1, dtype=np.intp)

@@ -5,6 +5,7 @@ Columns are joined by their greatest value, the one way of joining that loses le
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -168,7 +169,7 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         Starts of k-means for each candidate. Those on the front are clustered again from ten times
         as many.
     population_size : int, optional
-        Of NSGA-II; if left out twice the number of columns, from 20 to 200.
+        Of NSGA-II; if left out twice the number of columns, from 40 to 200.
     max_iter : int
         Generations of NSGA-II.
     stall : int, optional
@@ -229,8 +230,8 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         max_candidates: int = 2**15 - 1,
         n_init: int = 30,
         population_size: int | None = None,
-        max_iter: int = 200,
-        stall: int | None = 40,
+        max_iter: int = 1000,
+        stall: int | None = 100,
         choose: Rule = "knee",
         checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
@@ -266,12 +267,13 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         return check_count("max_candidates", self.max_candidates)
 
     def _checked_options(self) -> list[int]:
-        check_count("n_clusters", self.n_clusters, least=2)
+        check_count("n_clusters", self.n_clusters)
         return super()._checked_options()
 
     def _prepared(self, X: Array) -> Array:
         if self.scale:
-            return (X - X.min(axis=0)) / np.ptp(X, axis=0)
+            scaled: Array = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+            return scaled
         if X.min() < 0:
             raise InvalidInputError(
                 f"X has cells below 0 (down to {X.min():.3g}), where a greatest value hides the "
@@ -286,7 +288,7 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         return partial_partitions(m)
 
     def _space(self, m: int, n_choices: int) -> tuple[Space, Any]:  # noqa: ARG002
-        return Integers(-1, max(1, m // 2), n_variables=m), IntegerReset(within="used")
+        return Integers(-1, max(1, m // 2), n_variables=m), _GroupReset()
 
     def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:  # noqa: ARG002
         return without_gaps(rows), np.zeros(len(rows), dtype=np.intp)
@@ -295,10 +297,16 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         return codes
 
     def _further_starts(self, X: Array) -> Indices:
-        """Return columns joined step by step, those first that go together."""
+        """Return columns joined step by step, those first that go together, and each join alone."""
+        m = X.shape[1]
         tree = linkage(((X - X.mean(axis=0)) / X.std(axis=0)).T, "average")
-        n_groups = np.unique(np.linspace(1, X.shape[1] - 1, 20).round().astype(np.intp))
-        return without_gaps(np.array([fcluster(tree, k, "maxclust") for k in n_groups]))
+        n_groups = np.unique(np.linspace(1, m - 1, min(m - 1, 20)).round().astype(np.intp))
+        steps = [fcluster(tree, k, "maxclust") for k in n_groups]
+        members = [[place] for place in range(m)]
+        for first, second in tree[:, :2].astype(np.intp):
+            members.append(members[first] + members[second])
+        alone = [np.isin(np.arange(m), joined) * 2 - 1 for joined in members[m:]]
+        return without_gaps(np.array([*steps, *alone]))
 
     def _first_step(self, codes: Indices) -> ColumnMaxima:
         return ColumnMaxima(self._named(codes), scale=self.scale)
@@ -307,6 +315,27 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         alone = [[int(place)] for place in np.flatnonzero(codes == 0)]
         joined = range(1, int(codes.max(initial=0)) + 1)
         return alone + [np.flatnonzero(codes == group).tolist() for group in joined]
+
+
+@dataclass(frozen=True)
+class _GroupReset:
+    """Replace codes at random, as in Mierswa (2009, section 9.3), or join two columns anew.
+
+    The latter no sequence of better and better single replacements may reach. Each candidate is
+    written one way; otherwise a population fills up with copies under other numbers.
+
+    joining: Probability of two columns becoming a group, in place of the replacement.
+    """
+
+    joining: float = 0.25
+
+    def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
+        replaced = IntegerReset(within="used")(parents, space, rng)
+        pairs = np.argsort(rng.random(parents.shape), axis=1)[:, :2]
+        joined = parents.copy()
+        np.put_along_axis(joined, pairs, parents.max(axis=1, keepdims=True) + 1, axis=1)
+        joins = rng.random((len(parents), 1)) < self.joining
+        return without_gaps(np.where(joins, joined, replaced))
 
 
 def without_gaps(codes: AnyArray) -> Indices:
