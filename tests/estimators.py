@@ -42,7 +42,7 @@ CASES = {
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
     "ClusteringSelector": (ClusteringSelector(2, n_init=8, random_state=0), None),
     "ClusteringSelector by mixtures": (
-        ClusteringSelector(range(2, 4), clusterer="gaussian mixture", n_init=8, random_state=0),
+        ClusteringSelector([2, 3], clusterer="gaussian mixture", n_init=8, random_state=0),
         None,
     ),
     "ClusteringSelector by links": (

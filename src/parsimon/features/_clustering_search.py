@@ -11,11 +11,11 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from zipfile import BadZipFile
 
 import numpy as np
-from sklearn.base import ClusterMixin
+from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KNeighborsClassifier
@@ -33,6 +33,9 @@ from parsimon.pareto import Figures, Front, nsga2
 from parsimon.pareto.choose import check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.space import Space
+
+if TYPE_CHECKING:
+    from parsimon.features.pareto_selector import ColumnSubset
 
 Objectives = Literal["information", "kim", "morita"]
 
@@ -357,7 +360,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         """Return solutions that `_decoded` makes codes of."""
 
     @abstractmethod
-    def _first_step(self, codes: Indices) -> Any:
+    def _first_step(self, codes: Indices) -> "ColumnSubset | TransformerMixin":
         """Return the step of a pipeline that makes the columns of a candidate, codes (m,)."""
 
     @abstractmethod
@@ -546,7 +549,7 @@ def _refuse(bad: AnyArray, names: Any, what: str, advice: str) -> None:
 def _fitted(clusterer: Clusterer, table: Array, labels: AnyArray) -> Any:
     """Return an estimator of scikit-learn with these groups, which tells those of new rows."""
     if clusterer == "single link":
-        return KNeighborsClassifier(1).fit(table, labels)
+        return KNeighborsClassifier(1, algorithm="brute").fit(table, labels)
     _, labels = np.unique(labels, return_inverse=True)
     k = int(labels.max()) + 1
     parts = [table[labels == group] for group in range(k)]
