@@ -100,6 +100,17 @@ def test_all_subsets_are_as_good_as_by_scikit_learn():
                 assert same_groups(found.labels[place], peer.labels_)
 
 
+@pytest.mark.parametrize("clusterer", ["k-means", "gaussian mixture", "single link"])
+def test_a_table_has_the_same_groups_in_every_batch(clusterer):
+    X = with_noise(3)
+    tables = np.stack([X.T[list(each)] for each in combinations(range(7), 3)])
+    together = clustered(tables, clusterer, STARTS)
+    for place in (0, 11, 34):
+        alone = clustered(tables[[place]], clusterer, STARTS)
+        for all_of_them, one in zip(together, alone, strict=True):
+            assert np.array_equal(all_of_them[[place]], one, equal_nan=True)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
 def test_single_link_is_that_of_scipy(seed, k, n_columns):

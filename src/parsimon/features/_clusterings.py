@@ -16,7 +16,7 @@ from parsimon._typing import AnyArray, Array, Indices, Mask
 Clusterer = Literal["k-means", "gaussian mixture", "single link"]
 
 # Numbers that a step works on at once: about what a processor keeps near.
-_AT_ONCE = 250_000
+_AT_ONCE = 500_000
 # Steps for all starts, before most of them are given up.
 _FIRST_STEPS = 3
 _MOST_STEPS = 300
@@ -196,7 +196,9 @@ def _centres(rows: Array, labels: AnyArray, k: int) -> Array:
     """Return the means of groups, (B, k, r, s); 0 for a group without rows."""
     b, r, _ = labels.shape
     member = _membership(labels, k)
-    means: Array = (member @ rows) / np.maximum(member.sum(axis=2), 1.0)[..., None]
+    # By a product as well, which is quicker than a sum.
+    count = member @ np.ones(member.shape[2])
+    means: Array = (member @ rows) / np.maximum(count, 1.0)[..., None]
     return means.reshape(b, k, r, -1)
 
 
@@ -207,12 +209,15 @@ def _lloyd(tables: Array, rows: Array, centres: Array) -> tuple[AnyArray, Array]
     found, sums = labels.copy(), near.sum(axis=2)
     going = np.arange(len(tables))
     for _ in range(_MOST_STEPS):
-        new, near = _nearest(tables[going], _centres(rows[going], labels, k))
+        new, near = _nearest(tables, _centres(rows, labels, k))
         changed: Mask = (new != labels).any(axis=(1, 2))
         found[going], sums[going] = new, near.sum(axis=2)
-        going, labels = going[changed], new[changed]
-        if not len(going):
+        labels = new
+        if not changed.any():
             break
+        if not changed.all():
+            going, labels = going[changed], new[changed]
+            tables, rows = tables[changed], rows[changed]
     return found, sums
 
 
