@@ -25,7 +25,7 @@ def rows(*, quick: bool) -> list[Row]:
     wide = (
         []
         if quick
-        else [FrontJob(each, way="joined search", n_init=8, max_iter=40) for each in WIDE]
+        else [FrontJob(each, way="joined search", n_init=8, max_iter=15) for each in WIDE]
     )
     found = run_all(
         [*jobs, *wide],
