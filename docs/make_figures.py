@@ -35,6 +35,7 @@ from phylo_figures import (
 )
 from rvm_figures import banana_boundaries, bands_by_size, front_in_three
 from svm_figures import moons, overfitting, spectra, walk
+from unsupervised_figures import fronts_without_a_target
 
 from parsimon._style import (
     BLUE,
@@ -85,6 +86,7 @@ def main():
         save_small(wrong_labels(), "wide-labels", "What flipped labels do")
         save_small(errors_by_size(), "select-sizes", "Error by number of columns")
         save_small(features_of_a_formula(), "formula-features", "Formulas and their features")
+        save_small(fronts_without_a_target(), "no-target", "Fronts of columns without a target")
         save_small(clutter_posteriors(), "clutter-posterior", "The mean of rows amid clutter")
         save_small(package_map(), "packages", "The packages in layers; imports point down")
         save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")

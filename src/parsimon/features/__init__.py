@@ -14,6 +14,10 @@ asks what wrong labels would do.
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
 them, `latex`, `python_source` and `in_words` write them, `bounds` tells how large they can become,
 and `ColumnCache` computes each once.
+
+Without a target, `ClusteringSelector` keeps the columns that form clear groups of rows, as a front
+of clearness against the number of columns, and `FeatureAggregator` joins columns as well, by the
+one function that keeps all of `aggregation_axioms`.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
@@ -26,10 +30,16 @@ from parsimon.features.chance import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.clustering_selector import ClusteringSelector
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.constructor import ParetoConstructor
 from parsimon.features.domains import Bounds, bounds
 from parsimon.features.expressions import Expression, apply
+from parsimon.features.feature_aggregator import (
+    ColumnMaxima,
+    FeatureAggregator,
+    aggregation_axioms,
+)
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
 from parsimon.features.formula_model import (
@@ -51,11 +61,14 @@ __all__ = [
     "Bounds",
     "ChanceLevels",
     "ClassificationFormula",
+    "ClusteringSelector",
     "ColumnCache",
     "ColumnGroup",
+    "ColumnMaxima",
     "ColumnSubset",
     "CommonalityCrossover",
     "Expression",
+    "FeatureAggregator",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
@@ -67,6 +80,7 @@ __all__ = [
     "RegressionScreen",
     "Stability",
     "StableSelector",
+    "aggregation_axioms",
     "apply",
     "bounds",
     "coincidence_chance",
