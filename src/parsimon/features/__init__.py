@@ -14,10 +14,15 @@ asks what wrong labels would do.
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
 them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
 `ColumnCache` computes each once.
+
+`FeatureTransfer` takes features from earlier tasks, which a `CaseBase` keeps as weights of columns
+and formulas, never rows; `describe_task` makes such a `Case`.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
 from parsimon.features.auc_front import AucFrontSelector
+from parsimon.features.case_base import CaseBase, Neighbour
+from parsimon.features.case_recall import CaseRecall
 from parsimon.features.chance import (
     ChanceLevels,
     Stability,
@@ -35,26 +40,44 @@ from parsimon.features.fixed import FixedModels, fixed_models
 from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
 from parsimon.features.formulas import latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
+from parsimon.features.learning_tasks import (
+    BinaryTask,
+    Case,
+    ColumnMatch,
+    describe_task,
+    feature_set_distance,
+    match_columns,
+    task_weights,
+    taxonomy_tasks,
+)
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
 from parsimon.features.quick_formulas import quick_formulas
 from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
+from parsimon.features.transfer import FeatureTransfer
 
 __all__ = [
     "AucFrontSelector",
+    "BinaryTask",
     "Bounds",
+    "Case",
+    "CaseBase",
+    "CaseRecall",
     "ChanceLevels",
     "ClassificationFormula",
     "ColumnCache",
     "ColumnGroup",
+    "ColumnMatch",
     "ColumnSubset",
     "CommonalityCrossover",
     "Expression",
+    "FeatureTransfer",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "Neighbour",
     "OwnFunction",
     "ParetoConstructor",
     "ParetoSelector",
@@ -66,14 +89,19 @@ __all__ = [
     "bounds",
     "coincidence_chance",
     "count_chance",
+    "describe_task",
     "false_selection_bound",
+    "feature_set_distance",
     "fixed_models",
     "label_noise",
     "latex",
+    "match_columns",
     "parse",
     "python_source",
     "quick_formulas",
     "regression_screen",
     "selection_baselines",
     "stability_index",
+    "task_weights",
+    "taxonomy_tasks",
 ]
