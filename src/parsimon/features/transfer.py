@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -20,7 +20,6 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.case_base import CaseBase, Matching, Method, Neighbour, as_case_base
 from parsimon.features.case_recall import CaseRecall, describe_problem, helpful_sets, split_sums
-from parsimon.features.constructor import ParetoConstructor
 from parsimon.features.expressions import Expression
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_model import (
@@ -126,7 +125,7 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         sampling_weight: float = 50.0,
         mapping: Matching = "names",
         min_gain: float = 0.05,
-        constructor: ParetoConstructor | Literal[False] | None = None,
+        constructor: Any = None,
         store: bool = True,
         C: float = 10.0,
     ) -> None:
@@ -238,6 +237,8 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
     def _constructed(self, problem: FeatureProblem, y: AnyArray) -> FeatureSet:
         """Return what a search finds that begins with the features of the nearest cases."""
         import pandas as pd
+
+        from parsimon.features import ParetoConstructor
 
         exact = _EXACT * problem.constant_error
         search = ParetoConstructor(self.task_) if self.constructor is None else self.constructor
