@@ -24,6 +24,7 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.features.case_recall import GivenCases, RecalledSets
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import (
@@ -124,6 +125,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
         on rows held out; formulas that are exact but for rounding count as equally good.
+    case_base : CaseBase, CaseRecall, str or Path, optional
+        Earlier tasks, or their folder. It is asked in generation 5 and every tenth from there,
+        which is YAGGA3; `CaseRecall` changes that.
     time_limit : float, optional
         Seconds; the best so far is kept.
     max_evaluations : int, optional
@@ -194,6 +198,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         cv: int = 5,
         n_jobs: int | None = 1,
         choose: Rule = "one_se",
+        case_base: GivenCases = None,
         time_limit: float | None = None,
         max_evaluations: int | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
@@ -218,6 +223,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         self.cv = cv
         self.n_jobs = n_jobs
         self.choose = choose
+        self.case_base = case_base
         self.time_limit = time_limit
         self.max_evaluations = max_evaluations
         self.checkpoint = checkpoint
@@ -370,7 +376,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
                 return []
             return formula_candidates(problem, self.operations, deadline)
 
-        return Evolution(problem, variation, first)
+        recalled = RecalledSets(self.case_base, problem, self.operations)
+        return Evolution(problem, variation, first, recalled)
 
     def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
         """Return the seed of the search and that of the rows held out."""
