@@ -16,7 +16,8 @@ them, `latex` and `python_source` write them, `bounds` tells how large they can 
 `ColumnCache` computes each once.
 
 `FeatureTransfer` takes features from earlier tasks, which a `CaseBase` keeps as weights of columns
-and formulas, never rows; `describe_task` makes such a `Case`.
+and formulas, never rows; `describe_task` makes such a `Case`. `weighting_violations` and
+`distance_violations` check what weights and distances must fulfil.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
@@ -57,6 +58,7 @@ from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
 from parsimon.features.transfer import FeatureTransfer
+from parsimon.features.transfer_axioms import distance_violations, weighting_violations
 
 __all__ = [
     "AucFrontSelector",
@@ -90,6 +92,7 @@ __all__ = [
     "coincidence_chance",
     "count_chance",
     "describe_task",
+    "distance_violations",
     "false_selection_bound",
     "feature_set_distance",
     "fixed_models",
@@ -104,4 +107,5 @@ __all__ = [
     "stability_index",
     "task_weights",
     "taxonomy_tasks",
+    "weighting_violations",
 ]
