@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,7 +49,7 @@ GENERATIONS = {1: 200, 2: 400}
 N_NEAREST = 10
 TEST_SEED, YAGGA_SEED = 100_000, 200_000
 # How cases are weighed and compared for TRANSFER-1, and with copies of columns.
-FORMS = {
+FORMS: dict[str, tuple[Literal["manhattan", "euclidean"], bool]] = {
     "svm": ("manhattan", False),
     "relief": ("euclidean", False),
     "svm_copies": ("manhattan", True),
@@ -444,7 +444,7 @@ def yagga_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
         if sizes.runs > 2:
             by_t = ttest_rel(ours, peer, axis=1).pvalue
             pairs = zip(ours, peer, strict=True)
-            by_rank = [wilcoxon(a, b).pvalue if (a != b).any() else 1.0 for a, b in pairs]
+            by_rank = [float(wilcoxon(a, b).pvalue) if (a != b).any() else 1.0 for a, b in pairs]
             better = ours.mean(axis=1) < peer.mean(axis=1)
             sure = int(((np.minimum(by_t, by_rank) < 0.01) & better).sum())
         made.append(

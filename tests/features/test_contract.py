@@ -5,7 +5,9 @@ from sklearn.tree import DecisionTreeClassifier
 from parsimon.features import (
     AucFrontSelector,
     ColumnSubset,
+    FeatureTransfer,
     FewColumnsClassifier,
+    ParetoConstructor,
     ParetoSelector,
     StableSelector,
 )
@@ -16,6 +18,8 @@ from tests.contract import contract
     [
         AucFrontSelector(max_iter=30, random_state=0),
         ColumnSubset([0]),
+        FeatureTransfer(constructor=False),
+        FeatureTransfer(task="classification", constructor=False),
         FewColumnsClassifier(),
         ParetoSelector(cv=3, random_state=0),
         ParetoSelector(task="classification", cv=3, random_state=0),
@@ -23,6 +27,7 @@ from tests.contract import contract
         StableSelector(n_splits=3, n_permutations=1, random_state=0),
     ],
     [
+        FeatureTransfer(constructor=ParetoConstructor(start="columns", max_iter=1, random_state=0)),
         FewColumnsClassifier(2, shared_unit=False),
         ParetoSelector(
             DecisionTreeClassifier(max_depth=2, random_state=0),

@@ -199,7 +199,8 @@ def task_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Arr
     Columns are standardised, and so is a number to predict. The weights of columns that are
     copies of each other then share what one of them would have, and a column that says nothing has
     a weight near 0 [1]_. That is exact only where the penalty :math:`\lVert w \rVert^2` counts for
-    nothing: k copies make it k times smaller, so that C must be large.
+    nothing: k copies make it k times smaller, so that C must be large. Losses are squared, without
+    a zone that counts nothing, so that for numbers the machine is a ridge regression.
 
     Parameters
     ----------

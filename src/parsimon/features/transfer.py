@@ -296,7 +296,8 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Array:
         """Return the chosen features of each row, shape (m, k)."""
-        features: Array = self.model_.transform(self._table(X))
+        table = self._table(X)
+        features: Array = self.model_.transform(table)
         return features
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
@@ -307,19 +308,22 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the prediction for each row, shape (m,)."""
-        predicted: AnyArray = self.model_.predict(self._table(X))
+        table = self._table(X)
+        predicted: AnyArray = self.model_.predict(table)
         return predicted
 
     @available_if(lambda self: self._predicts_classes())
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities, shape (m, n_classes)."""
-        probability: Array = self.model_.predict_proba(self._table(X))
+        table = self._table(X)
+        probability: Array = self.model_.predict_proba(table)
         return probability
 
     @available_if(lambda self: self._predicts_classes())
     def decision_function(self, X: Any) -> Array:
         """Return the decisions, (m,) for two classes, else (m, n_classes)."""
-        decision: Array = self.model_.decision_function(self._table(X))
+        table = self._table(X)
+        decision: Array = self.model_.decision_function(table)
         return decision
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
