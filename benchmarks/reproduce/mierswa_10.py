@@ -46,7 +46,6 @@ from parsimon.features import (
 )
 from parsimon.features._filters import FILTERS
 
-GENERATIONS = {1: 200, 2: 400}
 N_NEAREST = 10
 TEST_SEED, YAGGA_SEED = 100_000, 200_000
 # How cases are weighed and compared for TRANSFER-1, and with copies of columns.
@@ -60,7 +59,11 @@ FORMS: dict[str, tuple[Literal["manhattan", "euclidean"], bool]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is run; `parts` are sizes of the case base, `stored` that of the index."""
+    """How much is run.
+
+    `parts` are sizes of the case base, `stored` that of the index, `of_cases` the generations of
+    the searches that make cases of TRANSFER-1 and TRANSFER-2.
+    """
 
     parts: tuple[int, ...]
     tests: int
@@ -70,10 +73,11 @@ class Sizes:
     tasks: int
     generations: int
     stored: int
+    of_cases: tuple[int, int]
 
 
-FULL = Sizes((50, 100, 250), 241, 100, 20, 10, 10, 100, 100_000)
-QUICK = Sizes((3, 5), 3, 1, 1, 1, 2, 6, 2000)
+FULL = Sizes((50, 100, 250), 241, 100, 20, 10, 10, 100, 100_000, (200, 400))
+QUICK = Sizes((3, 5), 3, 1, 1, 1, 2, 6, 2000, (30, 30))
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Construction:
 
     kind: int
     seed: int
+    generations: int
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def run_jobs(jobs: Sequence[Any], work: Any, title: str, file: str | None) -> li
 def construct(job: Construction) -> dict[str, Any]:
     """Construct features as the source did, and describe the case in every form."""
     task = random_task(job.kind, job.seed)
-    search = source_search(job.kind, job.seed)
+    search = source_search(job)
     begin = time.process_time()
     search.fit(task.X, task.y)
     seconds = time.process_time() - begin
@@ -149,15 +154,15 @@ def construct(job: Construction) -> dict[str, Any]:
     return {"cases": cases, "seconds": seconds, **judged(task, formulas)}
 
 
-def source_search(kind: int, seed: int) -> ParetoConstructor:
+def source_search(job: Construction) -> ParetoConstructor:
     """Return YAGGA2 with the source's sizes."""
     return ParetoConstructor(
         "regression",
-        random_state=seed,
+        random_state=job.seed,
         operations=OPERATIONS,
         population_size=10,
         crossover_rate=0.5,
-        max_iter=GENERATIONS[kind],
+        max_iter=job.generations,
         start="columns",
     )
 
@@ -205,7 +210,8 @@ def judged(task: RandomTask, formulas: Iterable[str]) -> dict[str, float]:
 
 def case_folder(kind: int, sizes: Sizes, file: str | None, place: Path | None) -> str:
     """Construct the cases of a kind, put them on disk, and return their folder."""
-    jobs = [Construction(kind, seed) for seed in range(sizes.parts[-1])]
+    n_generations = sizes.of_cases[kind - 1]
+    jobs = [Construction(kind, seed, n_generations) for seed in range(sizes.parts[-1])]
     found = run_jobs(jobs, construct, f"Cases of TRANSFER-{kind}", file)
     text = json.dumps([each["cases"] for each in found])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -273,7 +279,8 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
     """Return section 10.6.1: relative errors of SVM with Manhattan and Relief with Euclid."""
     folder = case_folder(1, sizes, file, place)
     seeds = [TEST_SEED + number for number in range(sizes.constructed)]
-    best = run_jobs([Construction(1, seed) for seed in seeds], construct, "TRANSFER-1 tests", file)
+    built_for = [Construction(1, seed, sizes.of_cases[0]) for seed in seeds]
+    best = run_jobs(built_for, construct, "TRANSFER-1 tests", file)
     jobs = [Transfer(1, seed, folder, sizes.parts) for seed in seeds]
     found = run_jobs(jobs, transfer, "TRANSFER-1", file)
     base = 100 * float(means(found, "columns", "relative").mean())
@@ -482,7 +489,8 @@ def speed_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
     """Return how much sooner cases give features than a search does."""
     seeds = [TEST_SEED + number for number in range(sizes.searched)]
     searched = run_jobs([Default(2, s) for s in seeds], default_search, "Default searches", file)
-    source = run_jobs([Construction(2, s) for s in seeds], construct, "Source's searches", file)
+    built = [Construction(2, seed, sizes.of_cases[1]) for seed in seeds]
+    source = run_jobs(built, construct, "The source's searches", file)
     base = case_base(folder, "svm", sizes.parts[-1])
     seconds = {
         method: float(np.median([transfer_seconds(base, random_task(2, s), method) for s in seeds]))

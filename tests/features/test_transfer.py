@@ -1,7 +1,9 @@
 """Features between tasks: cases on disk, axioms, retrieval, transfer and the search that asks."""
 
+import copy
 import json
 import multiprocessing
+import pickle
 import time
 from dataclasses import replace
 
@@ -213,6 +215,18 @@ def test_an_interrupted_write_leaves_the_folder_as_it_was(tmp_path, monkeypatch)
             base.add(case_of([2, 0, 0]))
     assert len(CaseBase(tmp_path)) == len(base) == 1
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_pickled_case_base_is_its_folder_or_its_cases(tmp_path):
+    kept, held = CaseBase(tmp_path / "later"), CaseBase()
+    assert len(kept) == 0
+    assert not (tmp_path / "later").exists()
+    for base in (kept, held):
+        base.add(case_of([1, 2, 3], ["x0^2"]))
+        again = pickle.loads(pickle.dumps(base))
+        assert again.cases == base.cases
+        assert again.retrieve(case_of([1, 2, 3])) == base.retrieve(case_of([1, 2, 3]))
+    assert copy.deepcopy(held) is held
 
 
 def test_compacting_keeps_every_case_in_one_file(tmp_path):

@@ -62,7 +62,7 @@ class CaseBase:
     Parameters
     ----------
     path : str or Path, optional
-        A folder, made if it is not there; without one, cases are only in memory.
+        A folder, made with the first case; without one, cases are only in memory.
     functions : sequence of OwnFunction
         Functions of your own that occur in formulas.
 
@@ -87,13 +87,20 @@ class CaseBase:
         self._read_at = -1
         self._by_name: dict[tuple[str, ...], _Points] = {}
         self._by_rank = _Points(ranked=True)
-        if self.path is not None:
-            if self.path.exists() and not self.path.is_dir():
-                raise InvalidInputError(f"{self.path} is a file; name a folder for the cases.")
-            self.path.mkdir(parents=True, exist_ok=True)
+        if self.path is not None and self.path.exists() and not self.path.is_dir():
+            raise InvalidInputError(f"{self.path} is a file; name a folder for the cases.")
 
     def __repr__(self) -> str:
         return f"CaseBase({'' if self.path is None else str(self.path)!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        cases = [case.to_dict() for case in self._cases] if self.path is None else []
+        path = None if self.path is None else str(self.path)
+        return {"path": path, "functions": list(self.functions), "cases": cases}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        CaseBase.__init__(self, state["path"], functions=state["functions"])
+        self._take(Case(**fields) for fields in state["cases"])
 
     def __deepcopy__(self, memo: Any) -> Self:
         # It is a place and not a value: copies of an estimator share what they learn.
@@ -246,7 +253,7 @@ class CaseBase:
 
     def _refresh(self) -> None:
         """Read the files that others have written since the last look."""
-        if self.path is None:
+        if self.path is None or not self.path.is_dir():
             return
         changed = self.path.stat().st_mtime_ns
         if changed == self._read_at:
@@ -281,6 +288,7 @@ def write_cases(folder: Path, cases: Sequence[Case]) -> str:
     """Write cases to a file that is there whole or not at all, and return its name."""
     text = json.dumps({"format": _FORMAT, "cases": [case.to_dict() for case in cases]})
     name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+    folder.mkdir(parents=True, exist_ok=True)
     beside = folder / f".{name}.{uuid.uuid4().hex}.part"
     try:
         with beside.open("w", encoding="utf-8") as file:
