@@ -108,7 +108,7 @@ OTHERS = {
 
 
 LAWS = {**PHYSICS, **OTHERS}
-QUICK = ("Coulomb", "lens")
+QUICK = ("Coulomb",)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import pickle
 import warnings
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +26,7 @@ from parsimon.features import (
     ParetoConstructor,
     apply,
     bounds,
+    in_words,
     parse,
     quick_formulas,
 )
@@ -93,6 +95,39 @@ def test_the_function_of_chapter_six_is_found_down_to_its_noise():
         assert all(bounds(feature, ranges).is_finite for feature in features)
 
 
+def test_a_wave_gets_its_length_and_a_fraction_its_terms():
+    table = uniform(14, 300, a=(0, 1), b=(0, 1), c=(0, 1))
+    y = 3 * np.sin(np.pi * table.a * table.b) + 2 * table.c + 1
+    search = ParetoConstructor(**QUICK).fit(table[:200], y[:200])
+    assert 1 - search.score(table[200:], y[200:]) < 1e-6
+    table = uniform(15, 300, u=(1, 5), v=(1, 5), c=(1, 5))
+    y = (table.u + table.v) / (1 + table.u * table.v / table.c**2)
+    assert str(quick_formulas(table, y)[0]) == "(u + v)/(u*v/c^2 + 1)"
+
+
+def test_a_formula_that_strays_on_mixed_rows_is_not_chosen():
+    table = uniform(16, 200, a=(1, 5), b=(1, 5))
+    problem = FeatureProblem(
+        list(table),
+        table.to_numpy(),
+        (table.a + table.b).to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    a, b = Expression.column("a"), Expression.column("b")
+    assert problem.strays((a, b)) == 0
+    # Rows on which the difference is small are kept out, until columns are mixed.
+    far = np.abs(table.a - table.b) > 1.0
+    problem = FeatureProblem(
+        list(table),
+        table[far].to_numpy(),
+        1 / (table.a - table.b)[far].to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    assert problem.strays((parse("1/(a - b)"),)) > 1
+
+
 @pytest.fixture(scope="module")
 def noisy():
     table = uniform(8, 150, a=(-2, 2), b=(-2, 2), c=(0.5, 3))
@@ -131,7 +166,7 @@ def test_the_logistic_fit_is_scikit_learns_and_its_left_out_rows_nearly(noisy):
     columns = scale(noisy[0].to_numpy())
     codes = (noisy[1] > 0).to_numpy().astype(int)
     fit = logistic_fit(columns, codes, 2)
-    oracle = LogisticRegression(tol=1e-10, max_iter=1000).fit(columns, codes)
+    oracle = LogisticRegression(C=100.0, tol=1e-10, max_iter=1000).fit(columns, codes)
     np.testing.assert_allclose(fit.coef[:, 0], oracle.coef_[0], rtol=1e-3)
     exact = cross_val_predict(oracle, columns, codes, cv=LeaveOneOut(), method="decision_function")
     np.testing.assert_allclose(fit.left_out[:, 0], exact, atol=0.05)
@@ -291,6 +326,43 @@ def test_limits_of_time_and_evaluations(noisy):
     assert few.n_iter_ == 0
 
 
+def test_each_feature_is_said_in_words_and_drawn(noisy):
+    table, y = noisy
+    search = ParetoConstructor(**QUICK).fit(table, y)
+    lines = search.describe().splitlines()
+    assert len(lines) == len(search.best_estimator_.features)
+    assert "a times b" in search.describe()
+    assert all("; the prediction" in line and "between" in line for line in lines)
+    axes = search.plot_features()
+    assert len(axes) == len(lines)
+    plt.close("all")
+    with pytest.raises(InvalidInputError, match="axes; give one for each"):
+        search.plot_features(plt.subplots(1, len(lines) + 1)[1])
+    plt.close("all")
+    pole = ParetoConstructor(**QUICK, operations=["/"]).fit(table[["a"]], 1 / table.a)
+    assert "may become infinite" in pole.describe()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a*b/c^2", "a times b divided by the square of c"),
+        ("-2*a", "minus 2 times a"),
+        ("1/(a + b)", "1 divided by the sum of a and b"),
+        ("exp(a - b)", "e to the power of the difference of a and b"),
+        ("max(a, b, c)", "the greatest of a, b and c"),
+        ("min(a, 1)", "the smaller of a and 1"),
+        (
+            "sqrt(abs(a)) - log(b)",
+            "the square root of the absolute value of a minus the logarithm of b",
+        ),
+        ("a^4", "a to the power of 4"),
+    ],
+)
+def test_a_formula_in_words(text, words):
+    assert in_words(parse(text)) == words
+
+
 def test_functions_of_a_users_own_take_part():
     table = uniform(12, 150, x=(-3, 3))
     bump = OwnFunction("bump", smooth_bump)
@@ -368,6 +440,13 @@ def test_noise_alone_is_predicted_by_the_simplest_formula():
         ({"guard": "no"}, "guard must be"),
         ({"choose": "kneee"}, "no rule"),
         ({"max_size": 0}, "max_size"),
+        ({"algorithm": "yagga"}, "algorithm must be"),
+        ({"crossover": "two_point"}, "crossover must be"),
+        ({"start": "nothing"}, "start must be"),
+        ({"estimator": "ridge"}, "estimator must have fit and predict"),
+        ({"estimator": LinearRegression(), "cv": 500}, "give a smaller cv"),
+        ({"estimator": LinearRegression(), "n_jobs": 0}, "n_jobs must not be 0"),
+        ({"callback": 3}, "callback must be callable"),
     ],
 )
 def test_options_that_cannot_be_used_get_one_sentence(options, message, noisy):
@@ -381,6 +460,10 @@ def test_hostile_columns_get_one_clear_sentence():
         ParetoConstructor().fit(np.ones((60, 2)), y)
     with pytest.raises(ValueError, match="NaN"):
         ParetoConstructor().fit(np.where(np.eye(60, 2) > 0, np.nan, 1.0), y)
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    for scale_of, message in ((1e200, "too large"), (1e-200, "too little")):
+        with pytest.raises(InvalidInputError, match=f"Column 1 of X .*{message}"):
+            ParetoConstructor().fit(rows * [1.0, scale_of], y)
     with pytest.raises(InvalidInputError, match="one class only"):
         ParetoConstructor().fit(np.random.default_rng(0).normal(size=(60, 2)), ["a"] * 60)
     # A constant column beside one that varies is left alone.

@@ -12,8 +12,8 @@ asks what wrong labels would do.
 
 `ParetoConstructor` finds formulas that predict, as a front of error against size, and
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
-them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
-`ColumnCache` computes each once.
+them, `latex`, `python_source` and `in_words` write them, `bounds` tells how large they can become,
+and `ColumnCache` computes each once.
 
 `FeatureTransfer` takes features from earlier tasks, which a `CaseBase` keeps as weights of columns
 and formulas, never rows; `describe_task` makes such a `Case`. `weighting_violations` and
@@ -38,8 +38,12 @@ from parsimon.features.domains import Bounds, bounds
 from parsimon.features.expressions import Expression, apply
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
-from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
-from parsimon.features.formulas import latex, parse, python_source
+from parsimon.features.formula_model import (
+    ClassificationFormula,
+    LearnerFormula,
+    RegressionFormula,
+)
+from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.learning_tasks import (
     BinaryTask,
@@ -79,6 +83,7 @@ __all__ = [
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "LearnerFormula",
     "Neighbour",
     "OwnFunction",
     "ParetoConstructor",
@@ -96,6 +101,7 @@ __all__ = [
     "false_selection_bound",
     "feature_set_distance",
     "fixed_models",
+    "in_words",
     "label_noise",
     "latex",
     "match_columns",

@@ -44,6 +44,8 @@ from parsimon.features.formula_model import (
     RegressionFormula,
     regression_formula,
 )
+from parsimon.features.formula_paths import further_sets
+from parsimon.features.formulas import in_words
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
@@ -51,7 +53,7 @@ from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.run import SearchOptions, run
 
 _OBJECTIVES = ("error", "n_features", "complexity")
-_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded")
+_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
 # With fewer rows none are held out.
 _FEW_ROWS = 40
 # Relative errors below this are the same to the choice: the simplest of such formulas is taken.
@@ -124,7 +126,10 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         Workers that cross-validate `estimator`, as in joblib; the result is the same with any.
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
-        on rows held out; formulas that are exact but for rounding count as equally good.
+        on rows held out; formulas that are exact but for rounding count as equally good. To the
+        error is added the column "strays" of `to_frame`: how far, beyond three standard
+        deviations of the target, predictions reach for rows whose columns come from different
+        rows.
     case_base : CaseBase, CaseRecall, str or Path, optional
         Earlier tasks, or their folder. It is asked in generation 5 and every tenth from there,
         which is YAGGA3; `CaseRecall` changes that.
@@ -156,6 +161,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     n_iter_, n_evaluations_ : int
     stopped_by_ : str
         "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
+    ranges_ : dict
+        Of each column the least and greatest value, widened by a tenth, for which features are
+        looked through.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has names; otherwise columns are called x0, x1, ...
@@ -276,7 +284,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
                 raise InvalidInputError("No column of X varies; give at least one that does.")
             found = run(self._evolution(problem), options)
             self.n_iter_, self.n_evaluations_ = found.ending.n_iter, found.ending.n_evaluations
-            self.stopped_by_ = found.ending.stopped_by
+            self.stopped_by_, self.ranges_ = found.ending.stopped_by, problem.ranges
             return self._measured(problem, found, (X, target), held)
 
     @property
@@ -284,6 +292,47 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """The default formula with its numbers."""
         check_is_fitted(self)
         return str(self.best_estimator_)
+
+    def describe(self) -> str:
+        """Say each feature of the default formula in words, a line each.
+
+        With what it does to a predicted number, and where it lies within the range of the rows or
+        a tenth of that beyond.
+        """
+        check_is_fitted(self)
+        model = self.best_estimator_
+        weights = model.coef[:, 0] if isinstance(model, RegressionFormula) else ()
+        lines = []
+        for place, feature in enumerate(model.features):
+            line = f"{feature}: {in_words(feature)}"
+            if len(weights):
+                turn = "rises" if weights[place] > 0 else "falls"
+                line += f"; the prediction {turn} by {abs(weights[place]):.4g} with each unit"
+            limits = bounds(feature, self.ranges_)
+            inside = f"it stays between {limits.lower:.4g} and {limits.upper:.4g}"
+            unknown = "it may become infinite or undefined near these rows"
+            lines.append(f"{line}; {inside if limits.is_finite else unknown}.")
+        return "\n".join(lines)
+
+    def plot_features(self, axes: Any = None) -> AnyArray:
+        """Draw each feature of the default formula over the range of its columns.
+
+        One column gives a curve, two give a map, more give a curve for each, with the others in
+        the middle of their ranges.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            One for each feature; made if left out.
+
+        Returns
+        -------
+        ndarray of Axes
+        """
+        from parsimon.features.plot import plot_features
+
+        check_is_fitted(self)
+        return plot_features(self.best_estimator_.features, self.ranges_, axes)
 
     def transform(self, X: Any) -> Array:
         """Return the constructed features of the default formula, shape (m, k)."""
@@ -333,6 +382,11 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         check_choice("crossover", self.crossover, ("uniform", "one_point"))
         check_choice("start", self.start, ("library", "columns"))
         check_count("cv", self.cv, least=2)
+        if self.estimator is not None and not hasattr(self.estimator, "predict"):
+            raise InvalidInputError(
+                f"estimator must have fit and predict, got {self.estimator!r}; leave it out for a "
+                "linear or logistic regression."
+            )
         check_count("population_size", self.population_size, least=2)
         check_count("max_size", self.max_size)
         check_positive("mutation_rate", self.mutation_rate, or_zero=True)
@@ -355,6 +409,10 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """Return the estimator with its folds; None for the closed forms."""
         if self.estimator is None:
             return None
+        if len(target) < self.cv:
+            raise InvalidInputError(
+                f"cv={self.cv} needs as many rows, and {len(target)} are left; give a smaller cv."
+            )
         kind = KFold if self.task_ == "regression" else StratifiedKFold
         folds = kind(self.cv, shuffle=True, random_state=0).split(target, target)
         return InnerLearner(self.estimator, list(folds), self.n_jobs)
@@ -374,7 +432,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         def first() -> list[FeatureSet]:
             if self.start == "columns":
                 return []
-            return formula_candidates(problem, self.operations, deadline)
+            found = formula_candidates(problem, self.operations, deadline)
+            return found + further_sets(problem, self.operations, found, deadline)
 
         recalled = RecalledSets(self.case_base, problem, self.operations)
         return Evolution(problem, variation, first, recalled)
@@ -473,18 +532,21 @@ def holdout_figures(
 ) -> Figures:
     """Return errors on rows held out, or left out one by one if there are none, to choose by.
 
-    Errors relative to that of a constant are compared; below `_EXACT` they are equal.
+    Errors relative to that of a constant are compared; below `_EXACT` they are equal. Above, it
+    counts as error how far a formula strays on rows mixed of those it was found with.
     """
     columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-    error, spread = np.empty(len(sets)), np.empty(len(sets))
+    error, spread, wrong = np.empty((3, len(sets)))
     has_rows = len(target) > 0
-    base = float(problem.constant_losses(target if has_rows else problem.target).mean()) or 1.0
+    constant = problem.constant_losses(target if has_rows else problem.target)
+    base = float(constant.mean()) or 1.0
     for place, features in enumerate(sets):
         losses = problem.losses(features)
         if has_rows:
             losses = problem.losses_elsewhere(features, columns.matrix(features), target)
         error[place] = losses.mean() / base
         spread[place] = losses.std() / base / np.sqrt(len(losses))
+        wrong[place] = np.mean(losses > np.log(2))
     if problem.n_classes == 0:
         # The standard error of a root, by its derivative.
         error = np.sqrt(error)
@@ -493,6 +555,11 @@ def holdout_figures(
         sum(not bounds(feature, problem.ranges).is_finite for feature in features)
         for features in sets
     ]
+    beats = error < 1.0
+    if problem.n_classes:
+        # A few rows that a classifier is too sure of do not outweigh those that it knows.
+        beats |= wrong < np.mean(constant > np.log(2))
+    strays = np.array([problem.strays(features) for features in sets])
     scale = base**0.5 if problem.n_classes == 0 else base
     return Figures(
         {
@@ -500,10 +567,13 @@ def holdout_figures(
             "relative_error": error,
             "standard_error": spread,
             "unbounded": np.array(unbounded, dtype=np.float64),
+            "strays": strays,
         },
         error="relative_error",
         size=("complexity", "n_features"),
         standard_error="standard_error",
-        beats_constant=error < 1.0,
-        judged={"relative_error": np.maximum(error, _EXACT)},
+        beats_constant=beats,
+        judged={
+            "relative_error": np.maximum(error, _EXACT) + np.where(error > _EXACT, strays, 0.0)
+        },
     )

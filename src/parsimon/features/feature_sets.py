@@ -44,6 +44,8 @@ _LARGEST = 1e100
 ROUNDING = 1e-9
 # Sets of which those that least squares prefers are shown to a slower learner.
 _SHOWN = 60
+# How often rows are mixed, and how many are looked at.
+_MIXES, _MOST_MIXED = 5, 5000
 _COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
@@ -81,6 +83,7 @@ class FeatureProblem:
         self._usable: dict[Expression, bool] = {}
         self._errors: dict[FeatureSet, float] = {}
         self._learned: dict[FeatureSet, Array] = {}
+        self._mixed: ColumnCache | None = None
         self.originals = tuple(
             column for column in map(Expression.column, names) if self.is_usable(column)
         )
@@ -137,7 +140,7 @@ class FeatureProblem:
 
     def _direction(self, feature: Expression) -> Array:
         """Return the feature on the artificial rows, centred and of length 1."""
-        column = self.samples.values(feature)
+        column = np.clip(self.samples.values(feature), -_LARGEST, _LARGEST)
         centred = column - column.mean()
         length = float(np.linalg.norm(centred))
         direction: Array = centred / length if 0 < length < np.inf else np.zeros_like(centred)
@@ -203,7 +206,9 @@ class FeatureProblem:
             known = self.columns.matrix(features), self.target
             return self.learner.losses_elsewhere(known, (columns, target), self.n_classes)
         fit = self.known_fit(features)
-        return row_losses(columns @ fit.coef + fit.intercept, target, self.n_classes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = np.nan_to_num(columns @ fit.coef + fit.intercept, nan=_LARGEST)
+        return row_losses(np.clip(outputs, -_LARGEST, _LARGEST), target, self.n_classes)
 
     def constant_losses(self, target: AnyArray) -> Array:
         """Return the losses of a prediction that needs no column, shape (m,)."""
@@ -212,6 +217,26 @@ class FeatureProblem:
             return np.not_equal(target, most).astype(np.float64)
         constant = np.tile(self.constant_output(), (len(target), 1))
         return row_losses(constant, target, self.n_classes)
+
+    def strays(self, features: FeatureSet) -> float:
+        """Return how much further predictions for mixed rows reach than targets do.
+
+        Each column of a mixed row is that of another row, so that no column leaves its range. In
+        standard deviations of the target, beyond three; 0 of classes, whose chances are bounded.
+        """
+        if self.n_classes or self.learner is not None:
+            return 0.0
+        if self._mixed is None:
+            rng = np.random.default_rng(0)
+            rows = np.tile(self.X, (_MIXES, 1))[:_MOST_MIXED]
+            self._mixed = ColumnCache(
+                dict(zip(self.names, rng.permuted(rows, axis=0).T, strict=True))
+            )
+        fit = self.known_fit(features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = self._mixed.matrix(features) @ fit.coef[:, 0] + fit.intercept[0]
+            reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
+        return max(float(np.nan_to_num(reach, nan=_LARGEST, posinf=_LARGEST)) - 3.0, 0.0)
 
     def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
         """Return the sets to begin with; for a slow learner those that a quick one prefers."""

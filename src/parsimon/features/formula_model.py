@@ -22,9 +22,9 @@ from parsimon.features.formulas import latex
 
 # Of a column that is a sum of the others so little is left after they are taken away.
 _SINGULAR = 1e-11
-# On standardised columns; keeps the weights of separable classes small, and so their chances
-# believable on other rows. It is scikit-learn's.
-_PENALTY = 1.0
+# On standardised columns; keeps the weights of separable classes finite. More would favour two
+# features that say the same over one.
+_PENALTY = 0.01
 _NEWTON_STEPS = 30
 # A constant so much smaller than what it is added to is rounding.
 _NOTHING = 1e-10
