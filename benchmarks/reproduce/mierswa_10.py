@@ -449,7 +449,8 @@ def yagga_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
     from scipy.stats import ttest_rel, wilcoxon
 
     found: dict[int, Array] = {}
-    open_tasks, seed = {}, YAGGA_SEED
+    open_tasks: dict[int, Array] = {}
+    seed = YAGGA_SEED
     while len(open_tasks) < sizes.tasks:
         errors = searched_errors([seed], 0, sizes, file, folder)
         if errors.mean() > EXACT:
