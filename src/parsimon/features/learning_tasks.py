@@ -319,13 +319,19 @@ def feature_set_distance(
 def _artificial_rows(first: Case, second: Case, n_samples: int) -> ColumnCache:
     """Return normal draws about the middle of both centres, with the smaller of both spreads."""
     names = sorted({*first.names, *second.names})
-    drawn = np.random.default_rng(0).normal(size=(n_samples, len(names)))
+    drawn = _standard_draws(n_samples, len(names))
     columns = {}
     for name, column in zip(names, drawn.T, strict=True):
         known = [case for case in (first, second) if name in case.weights]
-        centre = float(np.mean([case.centres[name] for case in known]))
+        centre = sum(case.centres[name] for case in known) / len(known)
         columns[name] = centre + min(case.spreads[name] for case in known) * column
     return ColumnCache(columns)
+
+
+@lru_cache(maxsize=64)
+def _standard_draws(n_samples: int, n_columns: int) -> Array:
+    """Return standard normal numbers, the same in every call, shape (n_samples, n_columns)."""
+    return np.random.default_rng(0).normal(size=(n_samples, n_columns))
 
 
 def _nearest(ours: Array, theirs: Array, measure: Measure) -> Array:

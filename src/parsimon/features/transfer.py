@@ -219,20 +219,24 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         task = self.case_
         if self.method in ("two_phase", "sampled"):
             near = self.case_base_.retrieve(task, self.n_candidates, **options)
-            helped = self._chosen(problem, near)
+            helped = (*self._offered(problem, near), problem.originals)[0]
             task = replace(task, formulas=[str(each) for each in helped if each.arguments])
             options["n_candidates"] = self.n_candidates
             options["sampling_weight"] = self.sampling_weight
         return self.case_base_.retrieve(task, self.n_cases, method=self.method, **options)
 
     def _chosen(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> FeatureSet:
-        """Return the features of cases, and columns, that help here."""
+        """Return the features of cases, and columns, that help here, no more than needed."""
+        path = self._offered(problem, near)
+        return best_set(problem, [problem.originals, *path])
+
+    def _offered(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> list[FeatureSet]:
+        """Return sets of features of cases and columns, the one with the least error first."""
         functions = self.case_base_.functions
         pool = split_sums(each for found in near for each in found.case.expressions(functions))
         known = set(problem.names)
         usable = [feature for feature in pool if feature.columns <= known]
-        sets = helpful_sets(problem, (*problem.originals, *usable))
-        return best_set(problem, [problem.originals, *sets])
+        return helpful_sets(problem, (*problem.originals, *usable))[::-1]
 
     def _constructed(self, problem: FeatureProblem, y: AnyArray) -> FeatureSet:
         """Return what a search finds that begins with the features of the nearest cases."""
