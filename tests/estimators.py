@@ -7,14 +7,17 @@ from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
 from parsimon.features import (
     AucFrontSelector,
+    CaseBase,
     ClusteringSelector,
     ColumnMaxima,
     ColumnSubset,
     FeatureAggregator,
+    FeatureTransfer,
     FewColumnsClassifier,
     ParetoConstructor,
     ParetoSelector,
     StableSelector,
+    describe_task,
 )
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
@@ -35,6 +38,9 @@ TWO = np.where(X[:, 0] + 0.5 * RNG.normal(size=40) > 0, "high", "low")
 THREE = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=40), [-0.5, 0.5])
 SOME = np.where(np.arange(40) % 3, -1, TWO == "high")
 TREE = yule_tree(40, random_state=0)
+
+EARLIER = CaseBase()
+EARLIER.add(describe_task(X, NUMBER, formulas=["x0^2"]))
 
 CASES = {
     "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
@@ -57,6 +63,8 @@ CASES = {
         ParetoConstructor(max_evaluations=200, random_state=0),
         NUMBER,
     ),
+    "FeatureTransfer": (FeatureTransfer(constructor=False), TWO),
+    "FeatureTransfer of a number": (FeatureTransfer(EARLIER, constructor=False), NUMBER),
     "ParetoSelector": (ParetoSelector(cv=3, random_state=0), TWO),
     "ParetoSelector of three classes": (ParetoSelector(cv=3, random_state=0), THREE),
     "ParetoSelector of a number": (ParetoSelector(cv=3, random_state=0), NUMBER),

@@ -8,7 +8,9 @@ from parsimon.features import (
     ColumnMaxima,
     ColumnSubset,
     FeatureAggregator,
+    FeatureTransfer,
     FewColumnsClassifier,
+    ParetoConstructor,
     ParetoSelector,
     StableSelector,
 )
@@ -22,6 +24,8 @@ from tests.contract import contract
         ColumnMaxima([[0]]),
         ColumnSubset([0]),
         FeatureAggregator(2, n_init=8, max_candidates=60, max_iter=2, random_state=0),
+        FeatureTransfer(constructor=False),
+        FeatureTransfer(task="classification", constructor=False),
         FewColumnsClassifier(),
         ParetoSelector(cv=3, random_state=0),
         ParetoSelector(task="classification", cv=3, random_state=0),
@@ -31,6 +35,7 @@ from tests.contract import contract
     [
         ClusteringSelector(2, clusterer="gaussian mixture", n_init=4, random_state=0),
         ClusteringSelector(2, clusterer="single link", max_subsets=3, max_iter=2, random_state=0),
+        FeatureTransfer(constructor=ParetoConstructor(start="columns", max_iter=1, random_state=0)),
         FewColumnsClassifier(2, shared_unit=False),
         ParetoSelector(
             DecisionTreeClassifier(max_depth=2, random_state=0),

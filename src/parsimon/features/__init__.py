@@ -18,10 +18,16 @@ and `ColumnCache` computes each once.
 Without a target, `ClusteringSelector` keeps the columns that form clear groups of rows, as a front
 of clearness against the number of columns, and `FeatureAggregator` joins columns as well, by the
 one function that keeps all of `aggregation_axioms`.
+
+`FeatureTransfer` takes features from earlier tasks, which a `CaseBase` keeps as weights of columns
+and formulas, never rows; `describe_task` makes such a `Case`. `weighting_violations` and
+`distance_violations` check what weights and distances must fulfil.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
 from parsimon.features.auc_front import AucFrontSelector
+from parsimon.features.case_base import CaseBase, Neighbour
+from parsimon.features.case_recall import CaseRecall
 from parsimon.features.chance import (
     ChanceLevels,
     Stability,
@@ -49,30 +55,49 @@ from parsimon.features.formula_model import (
 )
 from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
+from parsimon.features.learning_tasks import (
+    BinaryTask,
+    Case,
+    ColumnMatch,
+    describe_task,
+    feature_set_distance,
+    match_columns,
+    task_weights,
+    taxonomy_tasks,
+)
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
 from parsimon.features.quick_formulas import quick_formulas
 from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
+from parsimon.features.transfer import FeatureTransfer
+from parsimon.features.transfer_axioms import distance_violations, weighting_violations
 
 __all__ = [
     "AucFrontSelector",
+    "BinaryTask",
     "Bounds",
+    "Case",
+    "CaseBase",
+    "CaseRecall",
     "ChanceLevels",
     "ClassificationFormula",
     "ClusteringSelector",
     "ColumnCache",
     "ColumnGroup",
+    "ColumnMatch",
     "ColumnMaxima",
     "ColumnSubset",
     "CommonalityCrossover",
     "Expression",
     "FeatureAggregator",
+    "FeatureTransfer",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
     "LearnerFormula",
+    "Neighbour",
     "OwnFunction",
     "ParetoConstructor",
     "ParetoSelector",
@@ -85,15 +110,22 @@ __all__ = [
     "bounds",
     "coincidence_chance",
     "count_chance",
+    "describe_task",
+    "distance_violations",
     "false_selection_bound",
+    "feature_set_distance",
     "fixed_models",
     "in_words",
     "label_noise",
     "latex",
+    "match_columns",
     "parse",
     "python_source",
     "quick_formulas",
     "regression_screen",
     "selection_baselines",
     "stability_index",
+    "task_weights",
+    "taxonomy_tasks",
+    "weighting_violations",
 ]

@@ -24,6 +24,7 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.features.case_recall import GivenCases, RecalledSets
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import (
@@ -129,6 +130,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         error is added the column "strays" of `to_frame`: how far, beyond three standard
         deviations of the target, predictions reach for rows whose columns come from different
         rows.
+    case_base : CaseBase, CaseRecall, str or Path, optional
+        Earlier tasks, or their folder. It is asked in generation 5 and every tenth from there,
+        which is YAGGA3; `CaseRecall` changes that.
     time_limit : float, optional
         Seconds; the best so far is kept.
     max_evaluations : int, optional
@@ -202,6 +206,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         cv: int = 5,
         n_jobs: int | None = 1,
         choose: Rule = "one_se",
+        case_base: GivenCases = None,
         time_limit: float | None = None,
         max_evaluations: int | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
@@ -226,6 +231,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         self.cv = cv
         self.n_jobs = n_jobs
         self.choose = choose
+        self.case_base = case_base
         self.time_limit = time_limit
         self.max_evaluations = max_evaluations
         self.checkpoint = checkpoint
@@ -429,7 +435,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             found = formula_candidates(problem, self.operations, deadline)
             return found + further_sets(problem, self.operations, found, deadline)
 
-        return Evolution(problem, variation, first)
+        recalled = RecalledSets(self.case_base, problem, self.operations)
+        return Evolution(problem, variation, first, recalled)
 
     def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
         """Return the seed of the search and that of the rows held out."""

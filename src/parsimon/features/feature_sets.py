@@ -368,6 +368,7 @@ class Evolution:
     """NSGA-II over sets of features, as a `Process` of the common loop.
 
     first: Returns the sets to begin with besides single columns.
+    recalled: Returns sets of earlier tasks for a generation, given its number and the best so far.
     """
 
     title = "Constructing features"
@@ -378,8 +379,10 @@ class Evolution:
         problem: FeatureProblem,
         variation: Variation,
         first: Callable[[], Iterable[FeatureSet]],
+        recalled: Callable[[int, Sequence[FeatureSet]], Iterable[FeatureSet]] = lambda *_: (),
     ) -> None:
         self.problem, self.variation, self.first = problem, variation, first
+        self.recalled = recalled
         self.own = tuple(each for each in variation.operations if isinstance(each, OwnFunction))
 
     def settings(self) -> dict[str, str]:
@@ -489,7 +492,9 @@ class Evolution:
         return apply(operation, inside)
 
     def survived(self, state: Generation, children: Sequence[Individual]) -> Generation:
-        """Return the next generation, of parents and children."""
+        """Return the next generation, of parents, children and what earlier tasks had."""
+        n_iter = state.n_iter + bool(state.population)
+        children = [*children, *map(Individual, self.recalled(n_iter, state.archive))]
         known = set(state.population)
         new = [child for child in dict.fromkeys(children) if child not in known]
         values = self.problem.evaluated([child.features for child in new])
@@ -508,7 +513,7 @@ class Evolution:
             merged[rows],
             archive,
             archive_values,
-            state.n_iter + bool(state.population),
+            n_iter,
             state.n_evaluations + len(children),
             0 if gained else state.n_idle + 1,
         )

@@ -179,6 +179,8 @@ _OWN = frozenset(
         "parsimon.pareto.front.Front",
         "parsimon.gp._beam.KernelEvaluator",
         "parsimon.features.expressions.Expression",
+        "parsimon.features.case_base.CaseBase",
+        "parsimon.features.learning_tasks.Case",
     }
 )
 _DAMAGED = (

@@ -1,0 +1,482 @@
+"""Learning tasks as a case base sees them: weights of columns, and formulas; never rows.
+
+`describe_task` turns a table and its target into a `Case`. Two cases are compared by the weights of
+their columns, by what their formulas compute (`feature_set_distance`), and columns with other names
+are matched by `match_columns` (Mierswa 2009, chapter 10).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_choice, check_count, check_positive, finite_matrix
+from parsimon._random import Seed, generator
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.column_cache import ColumnCache
+from parsimon.features.expressions import Expression
+from parsimon.features.formulas import parse
+from parsimon.features.operations import OwnFunction
+
+Task = Literal["auto", "regression", "classification"]
+Measure = Literal["correlation", "deviation"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learning task without its rows: how much each column counts, and which formulas help.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Of a linear support vector machine on standardised columns.
+    centres, spreads : mapping of str to float
+        Mean and standard deviation of each column, which tell where formulas are to be compared.
+    formulas : sequence of str
+        Constructed features as they are printed.
+    title : str
+        What a person calls it.
+
+    Examples
+    --------
+    >>> case = Case({"x": 1.0}, {"x": 0.0}, {"x": 1.0}, ["exp(x)"], title="growth")
+    >>> case.names, case.formulas
+    (('x',), ('exp(x)',))
+    """
+
+    weights: Mapping[str, float]
+    centres: Mapping[str, float]
+    spreads: Mapping[str, float]
+    formulas: Sequence[str] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.weights or not set(self.weights) == set(self.centres) == set(self.spreads):
+            raise InvalidInputError(
+                "A case needs a weight, a centre and a spread for each of its columns, got "
+                f"{len(self.weights)}, {len(self.centres)} and {len(self.spreads)}."
+            )
+        for called in ("weights", "centres", "spreads"):
+            given: Mapping[str, float] = getattr(self, called)
+            values = {str(name): float(given[name]) for name in self.weights}
+            if not np.isfinite(list(values.values())).all():
+                raise InvalidInputError(f"The {called} of a case must be finite, got {values}.")
+            object.__setattr__(self, called, values)
+        object.__setattr__(self, "formulas", tuple(map(str, self.formulas)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.weights)
+
+    def __hash__(self) -> int:
+        return hash((self.names, tuple(self.weights.values()), self.formulas, self.title))
+
+    def expressions(self, functions: Sequence[OwnFunction] = ()) -> tuple[Expression, ...]:
+        """Return the formulas as expressions, with functions of your own that they use."""
+        return tuple(read_formula(text, tuple(functions)) for text in self.formulas)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON knows it."""
+        return {
+            "title": self.title,
+            "weights": dict(self.weights),
+            "centres": dict(self.centres),
+            "spreads": dict(self.spreads),
+            "formulas": list(self.formulas),
+        }
+
+
+@lru_cache(maxsize=20_000)
+def read_formula(text: str, functions: tuple[OwnFunction, ...]) -> Expression:
+    """Return the expression of a text; the same text is read once."""
+    return parse(text, functions)
+
+
+def column_names(X: Any, n_columns: int, names: Sequence[str] | None = None) -> list[str]:
+    """Return the names given, those of a data frame, or x0, x1, ..."""
+    given = getattr(X, "columns", None) if names is None else names
+    found = [f"x{j}" for j in range(n_columns)] if given is None else list(map(str, given))
+    if len(found) != n_columns:
+        raise InvalidInputError(f"X has {n_columns} columns and {len(found)} names.")
+    return found
+
+
+def describe_task(
+    X: Any,
+    y: Any,
+    *,
+    names: Sequence[str] | None = None,
+    formulas: Sequence[str | Expression] = (),
+    task: Task = "auto",
+    C: float = 10.0,
+    title: str = "",
+) -> Case:
+    """Return a task without its rows: weights, centres and spreads of columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+        Numbers, or labels of classes.
+    names : sequence of str, optional
+        Of the columns; those of a data frame, or x0, x1, ..., if left out.
+    formulas : sequence of str or Expression
+        Features that have been constructed for it.
+    task : {"auto", "regression", "classification"}
+        "auto": numbers are a regression, all else are classes.
+    C : float
+        Of the support vector machine, see `task_weights`.
+    title : str
+
+    Returns
+    -------
+    Case
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2))
+    >>> found = describe_task(X, 3 * X[:, 0], names=["a", "b"]).weights
+    >>> {name: round(weight, 2) for name, weight in found.items()}
+    {'a': 1.0, 'b': 0.0}
+    """
+    table = finite_matrix(X, "X")
+    called = column_names(X, table.shape[1], names)
+    weights = task_weights(table, y, task=task, C=C)
+    return Case(
+        dict(zip(called, weights.tolist(), strict=True)),
+        dict(zip(called, table.mean(axis=0).tolist(), strict=True)),
+        dict(zip(called, table.std(axis=0).tolist(), strict=True)),
+        [str(formula) for formula in formulas],
+        title,
+    )
+
+
+class Target(NamedTuple):
+    """What is to be predicted.
+
+    values (n,): Numbers, or codes of classes.
+    classes (n_classes,): None for numbers.
+    """
+
+    values: AnyArray
+    classes: AnyArray | None
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+
+def read_target(y: Any, task: Task = "auto") -> Target:
+    """Return numbers, or codes of classes."""
+    labels = np.asarray(y)
+    is_number = labels.dtype.kind in "iuf"
+    if task == "regression" or (task == "auto" and is_number):
+        try:
+            return Target(labels.astype(np.float64), None)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"A regression needs numbers, and y has {labels[0]!r}; give task='classification'."
+            ) from error
+    if labels.dtype.kind == "f" and not np.equal(labels, np.round(labels)).all():
+        raise InvalidInputError(
+            "Unknown label type: y has numbers that are not whole; give task='regression'."
+        )
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(f"y has one class only, {classes[0]!r}; give two.")
+    return Target(codes, classes)
+
+
+def task_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Array:
+    r"""Return the weight of each column for a task: the normal of a linear support vector machine.
+
+    Columns are standardised, and so is a number to predict. The weights of columns that are
+    copies of each other then share what one of them would have, and a column that says nothing has
+    a weight near 0 [1]_. That is exact only where the penalty :math:`\lVert w \rVert^2` counts for
+    nothing: k copies make it k times smaller, so that C must be large. Losses are squared, without
+    a zone that counts nothing, so that for numbers the machine is a ridge regression.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+    task : {"auto", "regression", "classification"}
+    C : float
+        Weight of the errors; from 10 on copies hardly change anything.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        With a sign for numbers and two classes; for more classes the mean of absolute weights of
+        one class against the others.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, theorem 10.2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=200)
+    >>> task_weights(np.column_stack([x, 5 - 0 * x + 2 * x]), x**3 + x).round(2)
+    array([0.45, 0.45])
+    """
+    from sklearn.svm import LinearSVC, LinearSVR
+
+    check_choice("task", task, ("auto", "regression", "classification"))
+    check_positive("C", C)
+    table, target = finite_matrix(X, "X"), read_target(y, task)
+    if len(table) != len(target.values):
+        raise InvalidInputError(f"X has {len(table)} rows and y has {len(target.values)}.")
+    standard = _standardised(table)
+    if target.classes is None:
+        wanted = _standardised(finite_matrix(target.values[:, None], "y"))[:, 0]
+        machine = LinearSVR(
+            C=C, epsilon=0.0, loss="squared_epsilon_insensitive", dual=False, tol=1e-6
+        )
+        weights: Array = machine.fit(standard, wanted).coef_
+        return weights
+    # A large scale of the constant column keeps the intercept out of the penalty.
+    classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
+    normals: Array = classifier.fit(standard, target.values).coef_
+    mean: Array = normals[0] if len(normals) == 1 else np.abs(normals).mean(axis=0)
+    return mean
+
+
+def _standardised(columns: Array) -> Array:
+    """Return columns with mean 0 and deviation 1, or 0 where they do not vary, shape (n, d)."""
+    centred = columns - columns.mean(axis=0)
+    spread = centred.std(axis=0)
+    noise = 1e-12 * np.abs(columns).max(axis=0, initial=0.0)
+    scaled: Array = np.where(spread > noise, centred / np.where(spread > noise, spread, 1.0), 0.0)
+    return scaled
+
+
+def feature_set_distance(
+    first: Case,
+    second: Case,
+    *,
+    n_samples: int = 50,
+    measure: Measure = "correlation",
+    symmetric: bool = False,
+    functions: Sequence[OwnFunction] = (),
+) -> float:
+    r"""Return how far the formulas of a case are from those of another, on artificial rows.
+
+    For each formula of the first the nearest of the second is found, and these distances are added
+    up [1]_: :math:`1 - r^2` with the correlation r of both on rows drawn where the narrower of
+    both tables has its own. The draws are the same in every call.
+
+    Parameters
+    ----------
+    first, second : Case
+    n_samples : int
+        Rows drawn.
+    measure : {"correlation", "deviation"}
+        "deviation" is the mean absolute difference of the two columns.
+    symmetric : bool
+        Return the mean over the formulas of the first and of the second, averaged, instead.
+    functions : sequence of OwnFunction
+        Functions of your own that occur in formulas.
+
+    Returns
+    -------
+    float
+        0 if the first has no constructed formula.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, figures 10.5 and 10.6.
+
+    Examples
+    --------
+    >>> def case(*formulas):
+    ...     return Case({"x": 1.0}, {"x": 0.0}, {"x": 0.1}, formulas)
+    >>> round(feature_set_distance(case("exp(x)"), case("sin(x^2)", "exp(x) + x")), 2)
+    0.0
+    >>> round(feature_set_distance(case("exp(x)"), case("sin(x^2)")), 1)
+    0.9
+    """
+    check_choice("measure", measure, ("correlation", "deviation"))
+    check_count("n_samples", n_samples, least=3)
+    rows = _artificial_rows(first, second, n_samples)
+    ours, theirs = (
+        rows.matrix(each for each in case.expressions(functions) if each.arguments)
+        for case in (first, second)
+    )
+    if not symmetric:
+        return float(_nearest(ours, theirs, measure).sum())
+    ways = (_nearest(ours, theirs, measure), _nearest(theirs, ours, measure))
+    return float(sum(way.mean() if len(way) else 0.0 for way in ways) / 2)
+
+
+def _artificial_rows(first: Case, second: Case, n_samples: int) -> ColumnCache:
+    """Return normal draws about the middle of both centres, with the smaller of both spreads."""
+    names = sorted({*first.names, *second.names})
+    drawn = _standard_draws(n_samples, len(names))
+    columns = {}
+    for name, column in zip(names, drawn.T, strict=True):
+        known = [case for case in (first, second) if name in case.weights]
+        centre = sum(case.centres[name] for case in known) / len(known)
+        columns[name] = centre + min(case.spreads[name] for case in known) * column
+    return ColumnCache(columns)
+
+
+@lru_cache(maxsize=64)
+def _standard_draws(n_samples: int, n_columns: int) -> Array:
+    """Return standard normal numbers, the same in every call, shape (n_samples, n_columns)."""
+    return np.random.default_rng(0).normal(size=(n_samples, n_columns))
+
+
+def _nearest(ours: Array, theirs: Array, measure: Measure) -> Array:
+    """Return the distance of each of our columns to the nearest of theirs, (n, k) to (k,)."""
+    if measure == "deviation":
+        # Against nothing a column stands beside its own mean.
+        others = theirs if theirs.shape[1] else np.tile(ours.mean(axis=0), (len(ours), 1))
+        deviation = np.abs(ours[:, :, None] - others[:, None, :]).mean(axis=0)
+        least: Array = deviation.min(axis=1, initial=np.inf)
+        return least
+    if not theirs.shape[1] or not ours.shape[1]:
+        return np.ones(ours.shape[1])
+    squared = (_standardised(ours).T @ _standardised(theirs) / len(ours)) ** 2
+    same = (ours[:, :, None] == theirs[:, None, :]).all(axis=0)
+    nearest: Array = np.where(same, 0.0, np.clip(1.0 - squared, 0.0, 1.0)).min(axis=1)
+    return nearest
+
+
+class ColumnMatch(NamedTuple):
+    """Which column of a case is which of a task.
+
+    renamed: Columns of the task by those of the case; without what has no partner.
+    cost: Of the assignment, with the weights of columns that have none.
+    """
+
+    renamed: dict[str, str]
+    cost: float
+
+
+def match_columns(case: Case, task: Case) -> ColumnMatch:
+    """Match the columns of a case with those of a task, at least cost in all.
+
+    The cost of a pair is the difference of weights, and up to 1/2 for different spreads and
+    centres each; a column left over costs its weight. The Hungarian method finds the least.
+
+    Parameters
+    ----------
+    case, task : Case
+
+    Returns
+    -------
+    ColumnMatch
+
+    Examples
+    --------
+    >>> zero, one = {"u": 0.0, "v": 0.0}, {"u": 1.0, "v": 1.0}
+    >>> case = Case({"u": 0.9, "v": 0.0}, zero, one, ["exp(u)"])
+    >>> task = Case({"a": 0.1, "b": 1.0}, {"a": 0.0, "b": 0.0}, {"a": 1.0, "b": 1.0})
+    >>> match_columns(case, task).renamed
+    {'u': 'b', 'v': 'a'}
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    theirs, ours = _column_figures(case), _column_figures(task)
+    by_weight = np.abs(theirs[0][:, None] - ours[0])
+    tiny = np.finfo(float).tiny
+    by_spread = np.abs(np.log((theirs[2][:, None] + tiny) / (ours[2] + tiny)))
+    width = theirs[2][:, None] + ours[2]
+    by_centre = np.abs(theirs[1][:, None] - ours[1]) / np.where(width > 0, width, 1.0)
+    cost = by_weight + np.minimum(by_spread, 1) / 2 + np.minimum(by_centre, 1) / 2
+    rows, columns = linear_sum_assignment(cost)
+    alone = np.delete(np.abs(theirs[0]), rows).sum() + np.delete(np.abs(ours[0]), columns).sum()
+    renamed = {case.names[i]: task.names[j] for i, j in zip(rows, columns, strict=True)}
+    return ColumnMatch(renamed, float(cost[rows, columns].sum() + alone))
+
+
+def _column_figures(case: Case) -> tuple[Array, Array, Array]:
+    """Return weights, centres and spreads, each (d,)."""
+    weights, centres, spreads = (
+        np.array(list(each.values())) for each in (case.weights, case.centres, case.spreads)
+    )
+    return weights, centres, spreads
+
+
+def renamed_case(
+    case: Case, renamed: Mapping[str, str], functions: Sequence[OwnFunction] = ()
+) -> Case:
+    """Return a case with other names of columns, and the formulas that are left with them."""
+    columns = {Expression.column(old): Expression.column(new) for old, new in renamed.items()}
+    formulas = [
+        str(each.substitute(columns))
+        for each in case.expressions(functions)
+        if each.columns <= renamed.keys()
+    ]
+    weights, centres, spreads = (
+        {new: each[old] for old, new in renamed.items()}
+        for each in (case.weights, case.centres, case.spreads)
+    )
+    return Case(weights, centres, spreads, formulas, case.title)
+
+
+class BinaryTask(NamedTuple):
+    """Two branches of a taxonomy that are to be told apart.
+
+    node : tuple of str
+        The path of the node that has the branches.
+    rows : ndarray of shape (n,)
+        Places of the rows below either branch.
+    labels : ndarray of shape (n,)
+        The branch of each.
+    """
+
+    node: tuple[str, ...]
+    rows: Indices
+    labels: AnyArray
+
+
+def taxonomy_tasks(
+    paths: Sequence[Sequence[str]], *, min_rows: int = 31, random_state: Seed = None
+) -> list[BinaryTask]:
+    """Return a task of two classes for each inner node of a taxonomy.
+
+    Parameters
+    ----------
+    paths : sequence of sequences of str
+        The way of each row from the root, as ``("music", "rock", "punk")``.
+    min_rows : int
+        Rows that a branch needs; of more than two such branches two are drawn.
+    random_state : int, Generator, SeedSequence, RandomState or None
+
+    Returns
+    -------
+    list of BinaryTask
+        In the order of their nodes.
+
+    Examples
+    --------
+    >>> paths = [("rock", "punk")] * 3 + [("rock", "metal")] * 3 + [("jazz",)] * 4
+    >>> tasks = taxonomy_tasks(paths, min_rows=3)
+    >>> [(task.node, *np.unique(task.labels).tolist()) for task in tasks]
+    [((), 'jazz', 'rock'), (('rock',), 'metal', 'punk')]
+    """
+    check_count("min_rows", min_rows)
+    rng = generator(random_state)
+    below: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for row, path in enumerate(paths):
+        for depth, branch in enumerate(path):
+            below.setdefault(tuple(path[:depth]), {}).setdefault(branch, []).append(row)
+    tasks = []
+    for node, branches in sorted(below.items()):
+        large = sorted(branch for branch, rows in branches.items() if len(rows) >= min_rows)
+        if len(large) < 2:
+            continue
+        drawn = [large[i] for i in sorted(rng.choice(len(large), size=2, replace=False))]
+        rows = np.concatenate([branches[branch] for branch in drawn]).astype(np.intp)
+        labels = np.repeat(drawn, [len(branches[branch]) for branch in drawn])
+        tasks.append(BinaryTask(node, rows, labels))
+    return tasks
