@@ -16,7 +16,7 @@ them, `latex` and `python_source` write them, `bounds` tells how large they can 
 `ColumnCache` computes each once.
 """
 
-from parsimon.features._subsets import CommonalityCrossover
+from parsimon.features._subset_search import CommonalityCrossover
 from parsimon.features.auc_front import AucFrontSelector
 from parsimon.features.chance import (
     ChanceLevels,

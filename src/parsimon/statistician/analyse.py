@@ -34,12 +34,12 @@ from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
 from parsimon.statistician.families import ModelFamily
+from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import (
     FAMILIES,
     GUESSING,
     KERNEL_SEARCH,
     SEARCH,
-    Contender,
     ContenderFamily,
     Rivals,
     as_families,

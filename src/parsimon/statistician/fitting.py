@@ -14,11 +14,11 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds, fitted_contender
+from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import (
     GUESSING,
     KERNEL_SEARCH,
     SEARCH,
-    Contender,
     Rivals,
     as_families,
     chosen_contenders,

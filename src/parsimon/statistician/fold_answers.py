@@ -22,12 +22,8 @@ from parsimon.statistician.families import (
     model_size,
     together,
 )
-from parsimon.statistician.families.contenders import (
-    MOST_COLUMNS,
-    Contender,
-    Setting,
-    class_shares,
-)
+from parsimon.statistician.families.contender import Contender, Setting, class_shares
+from parsimon.statistician.families.contenders import MOST_COLUMNS
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult, joint_shares
 

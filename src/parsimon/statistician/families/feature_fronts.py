@@ -1,0 +1,189 @@
+"""Fronts of features as contenders: a formula of a few columns, and a linear model of a few.
+
+`FORMULA` answers beside the other families of a report and `few_columns` makes what a selection
+compares; both are searches for a front, of which one solution answers. `in_words` says a formula as
+a person would read it aloud.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from parsimon.statistician.families.contender import Contender, Setting
+
+if TYPE_CHECKING:
+    from parsimon.features import Expression
+
+# What a search for formulas may see, so that it takes a second or two.
+_FORMULA_ROWS, _FORMULA_COLUMNS = 600, 12
+_MOST_COLUMNS, _MOST_CLASSES = 60, 6
+# A search of a report: after the formulas of least squares a few generations, no more.
+_POPULATION, _GENERATIONS = 20, 3
+_UNARY = {
+    "sqrt": "the root of",
+    "exp": "the exponential of",
+    "log": "the logarithm of",
+    "sin": "the sine of",
+    "cos": "the cosine of",
+    "tan": "the tangent of",
+    "atan": "the arctangent of",
+    "abs": "the size of",
+    "sign": "the sign of",
+}
+_EXTREME = {"min": "the smaller of", "max": "the greater of"}
+_POWERS = {2: "squared", 3: "cubed"}
+_DIGITS = 4
+_NUMBER = re.compile(r"`(?:[^`]|``)*`|(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?(?!\w)")
+
+
+def _formula(setting: Setting, **options: Any) -> Any:
+    """Return a search for formulas of the columns that say most, each alone."""
+    from sklearn.pipeline import make_pipeline
+
+    from parsimon.features import ParetoConstructor
+    from parsimon.statistician.prepare import Screener
+
+    options = {"population_size": _POPULATION, "max_iter": _GENERATIONS, **options}
+    search = ParetoConstructor(setting.task, setting.seed, **options)
+    return make_pipeline(Screener(_FORMULA_COLUMNS, task=setting.task), search)
+
+
+def _no_formula(setting: Setting) -> str:
+    if setting.n_columns > _MOST_COLUMNS:
+        return f"it takes too long with more than {_MOST_COLUMNS} columns"
+    if setting.n_classes > _MOST_CLASSES:
+        return f"it takes too long with more than {_MOST_CLASSES} classes"
+    return ""
+
+
+def _few_columns(setting: Setting, **options: Any) -> Any:
+    """Return a search for the columns of a linear model; `fixed` are those that are there."""
+    from parsimon.features import ParetoSelector
+
+    names = options.pop("fixed", ())
+    fixed = [name for name in setting.names if name in names] or None
+    if setting.n_folds:
+        options["cv"] = setting.n_folds
+    return ParetoSelector(task=setting.task, random_state=setting.seed, fixed=fixed, **options)
+
+
+FORMULA = Contender(
+    name="constructed features",
+    key="formula",
+    family="features",
+    words="a formula of a few columns, from a Pareto front",
+    make=_formula,
+    most_rows=_FORMULA_ROWS,
+    refuses=_no_formula,
+)
+
+
+def formulas(**options: Any) -> Contender:
+    """Return a thorough search for formulas, with options of `ParetoConstructor`."""
+    return Contender(
+        name=FORMULA.name,
+        key=FORMULA.key,
+        family=FORMULA.family,
+        words=FORMULA.words,
+        make=partial(_formula, **options),
+    )
+
+
+def few_columns(**options: Any) -> Contender:
+    """Return a search for columns, with options of `ParetoSelector`."""
+    return Contender(
+        name="few columns",
+        key="columns",
+        family="features",
+        words="a weighted sum of a few variables, from a Pareto front",
+        make=partial(_few_columns, **options),
+    )
+
+
+def in_words(expression: "Expression") -> str:
+    """Return a formula as one would read it aloud.
+
+    >>> from parsimon.features import parse
+    >>> in_words(parse("glucose^2*bmi/sqrt(age) - 3"))
+    'bmi times glucose squared divided by the root of age, minus 3'
+    """
+    from parsimon.features.expressions import is_negative, number_of, written_terms
+
+    kind = expression.operation
+    if kind == "column":
+        return str(expression.value)
+    if kind == "number":
+        return f"{number_of(expression):.{_DIGITS}g}".replace("-", "minus ")
+    if kind == "sum":
+        first, *others = written_terms(expression)
+        signed = [
+            f"minus {in_words(-term)}" if is_negative(term) else f"plus {in_words(term)}"
+            for term in others
+        ]
+        # Where a term has several words of its own, a comma says where it ends.
+        long = any(term.operation not in ("column", "number") for term in (first, *others))
+        return (", " if long else " ").join([in_words(first), *signed])
+    if kind in ("product", "power"):
+        return _product_words(expression)
+    inside = [_bracketed(part) for part in expression.arguments]
+    if kind in _UNARY:
+        return f"{_UNARY[kind]} {inside[0]}"
+    if kind in _EXTREME:
+        return f"{_EXTREME[kind]} {', '.join(inside[:-1])} and {inside[-1]}"
+    return f"{getattr(expression.value, 'name', kind)} of {' and '.join(inside)}"
+
+
+def _product_words(product: "Expression") -> str:
+    from parsimon.features.expressions import Expression, fraction_of
+
+    coefficient, above, below = fraction_of(product)
+    number = [] if abs(coefficient) == 1.0 and above else [Expression.number(abs(coefficient))]
+    text = " times ".join(map(_factor_words, (*number, *above)))
+    text = f"minus {text}" if coefficient < 0 else text
+    if not below:
+        return text
+    return f"{text} divided by {' and by '.join(map(_factor_words, below))}"
+
+
+def _factor_words(factor: "Expression") -> str:
+    from parsimon.features.expressions import exponent_of
+
+    base, exponent = exponent_of(factor)
+    text = _bracketed(base)
+    if exponent == 1:
+        return text
+    return f"{text} {_POWERS.get(exponent, f'to the power {exponent}')}"
+
+
+def _bracketed(part: "Expression") -> str:
+    return f"({in_words(part)})" if part.operation == "sum" else in_words(part)
+
+
+def short_numbers(formula: str, digits: int = _DIGITS) -> str:
+    """Return a printed formula with numbers of few digits; names in backquotes stay.
+
+    >>> short_numbers("0.00012345678*x1^2 + `12.34567 mm`")
+    '0.0001235*x1^2 + `12.34567 mm`'
+    """
+
+    def shortened(found: re.Match[str]) -> str:
+        text = found[0]
+        return text if text.startswith("`") or text.isdigit() else f"{float(text):.{digits}g}"
+
+    return _NUMBER.sub(shortened, formula)
+
+
+def formula_text(model: Any) -> str:
+    """Return a fitted formula with numbers of few digits; of several classes one a class."""
+    return short_numbers(str(model))
+
+
+def formula_bits(features: Sequence["Expression"]) -> float:
+    """Return the bits of the operations in formulas: one of all that there are at each node."""
+    from parsimon.features.operations import OPERATIONS
+
+    # A node may also be a column or a number.
+    each = math.log2(len(OPERATIONS) + 2)
+    return each * sum(feature.size for feature in features)
