@@ -36,8 +36,9 @@ def selection_baselines(
     methods : sequence of str, optional
         Of "forward", "backward" and "floating" (greedy walks); "variance ratio", "information
         gain", "Relief", "linear SVM" and "principal component" (the best columns by a score that
-        knows no subset); "FOCUS" (the smallest subset that tells unlike rows apart); "genetic" (a genetic algorithm for the error alone, which ends at one
-        subset). All if left out.
+        knows no subset); "FOCUS" (first the smallest subset that tells unlike rows apart);
+        "genetic" (a genetic algorithm for the error alone, which ends at one subset).
+        All if left out.
     max_iter, population_size : int
         Of the genetic algorithm.
     random_state : int, Generator, SeedSequence, RandomState or None

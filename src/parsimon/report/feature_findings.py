@@ -36,6 +36,7 @@ class FeatureFront:
     guessing: The error of a prediction that ignores all columns.
     exact: Whether all subsets were tried.
     n_tried, n_rows, n_columns: What was tried, on which rows and of how many columns.
+    gives: What a formula gives: "the log odds of yes", or the target's name; empty for columns.
     breaks: Sizes before and after each step that drops columns again.
     picture: Of the front. `drawings` has one for each feature of the chosen solution.
     """
@@ -48,6 +49,7 @@ class FeatureFront:
     n_tried: int
     n_rows: int
     n_columns: int
+    gives: str = ""
     breaks: tuple[tuple[int, int], ...] = ()
     picture: str = ""
     drawings: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ from parsimon.statistician.families.contenders import (
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.feature_front import report_formulas
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
@@ -312,9 +313,8 @@ def _analysed(
     """Search, compare, describe, and put together what was found."""
     date = kept.first("date", today())
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    folding, searching, describing, comparing, kernels = np.random.SeedSequence(options.seed).spawn(
-        5
-    )
+    seeds = np.random.SeedSequence(options.seed).spawn(6)
+    folding, searching, describing, comparing, kernels, constructing = seeds
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     family, share = options.family, _SEARCHING if parts else 1.0
     answers, folds = _search(asked, parts, family, options, searching, kept, budget.left(share))
@@ -326,6 +326,7 @@ def _analysed(
         asked, parts, folding, searched, options, comparing, kept, budget
     )
     studies, pictures = _studies(answers, folds, options, describing, kept)
+    formulas, drawings = report_formulas(asked, comparison, kept, constructing)
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
         table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
@@ -340,7 +341,8 @@ def _analysed(
         importance=importance_findings(
             [answer.question.y for answer in answers], studies, folds, asked.outcome.task
         ),
-        pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
+        formulas=formulas,
+        pictures=(*(() if picture is None else (picture,)), *pictures, *drawing, *drawings),
     )
     analysis = Analysis(
         findings=findings,

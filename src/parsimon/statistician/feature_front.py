@@ -1,16 +1,28 @@
-"""Fronts of features as findings: which columns or which formula at each size, and drawings."""
+"""Fronts of features as findings: which columns or which formula at each size, and drawings.
+
+`report_formulas` is what a report says of formulas, if they answered beside the other models.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
-from parsimon.report.findings import Picture
+from parsimon.report.findings import ModelComparison, Picture
+from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import Question
-from parsimon.statistician.families.feature_fronts import formula_text, in_words, short_numbers
+from parsimon.statistician.families.feature_fronts import (
+    FORMULA,
+    formula_text,
+    in_words,
+    short_numbers,
+)
+from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.fold_answers import PreparedTable
 from parsimon.statistician.gallery import picture_of
 
 if TYPE_CHECKING:
@@ -50,9 +62,12 @@ def column_front(search: Any, names: Sequence[str]) -> FeatureFront:
     )
 
 
-def formula_front(search: Any, n_rows: int, most: int | None = None) -> FeatureFront:
+def formula_front(
+    search: Any, question: Question, classes: Sequence[str], most: int | None = None
+) -> FeatureFront:
     """Return the front of a fitted `ParetoConstructor`: the best formula of each length.
 
+    classes: Names of all classes, by their codes.
     most: Features of a formula that is shown.
     """
     frame = search.to_frame()
@@ -71,9 +86,19 @@ def formula_front(search: Any, n_rows: int, most: int | None = None) -> FeatureF
         guessing=float(row["holdout_error"] / row["relative_error"]),
         exact=False,
         n_tried=search.n_evaluations_,
-        n_rows=n_rows,
+        n_rows=len(question.y),
         n_columns=search.n_features_in_,
+        gives=_given(question, classes),
     )
+
+
+def _given(question: Question, classes: Sequence[str]) -> str:
+    """Return what a formula gives."""
+    if question.is_number:
+        return question.target
+    if len(classes) == 2:
+        return f"the log odds of {classes[1]}"
+    return "the log odds of each class against the others"
 
 
 def _along(frame: "pd.DataFrame", places: Any) -> list[int]:
@@ -107,6 +132,39 @@ def _formula_size(search: Any, frame: "pd.DataFrame", place: int) -> FeatureSize
         unbounded=int(row["unbounded"]),
         chosen=place == search.best_index_,
     )
+
+
+def report_formulas(
+    asked: ReadTable,
+    comparison: ModelComparison | None,
+    kept: FinishedWork,
+    seed: np.random.SeedSequence,
+) -> tuple[FeatureFront | None, tuple[Picture, ...]]:
+    """Search formulas of the whole table, if they answered on the outer folds, and draw them."""
+    names = () if comparison is None else [one.name for one in comparison.models]
+    if FORMULA.name not in names:
+        return None, ()
+    found: dict[tuple[int, ...], Any] = kept.read("formulas", [(0,)])
+    if (0,) not in found:
+        question = asked.questions[0]
+        table = PreparedTable.of(question)
+        model = FORMULA.fit(table.X, table.values, question.task, seed)
+        found[0,] = drawn_formulas(model, table, asked)
+        kept.write("formulas", (0,), found[0,])
+    front, pictures = found[0,]
+    return front, pictures
+
+
+def drawn_formulas(
+    model: Any, table: PreparedTable, asked: ReadTable, most: int | None = None
+) -> tuple[FeatureFront, tuple[Picture, ...]]:
+    """Return the front of a fitted search for formulas, its drawing and those of its features."""
+    front = formula_front(model[-1], asked.questions[0], asked.class_names, most)
+    picture = front_picture(front)
+    values = np.asarray(model.transform(table.X), dtype=np.float64)
+    features = feature_pictures(front, values, asked.questions[0], asked.class_names)
+    drawings = tuple(one.name for one in features)
+    return replace(front, picture=picture.name, drawings=drawings), (picture, *features)
 
 
 def front_picture(front: FeatureFront) -> Picture:

@@ -38,7 +38,7 @@ _UNKNOWN_COST = 0.2
 # Cells from which a fold is prepared once, for all models in one process.
 _PREPARED_ONCE = 200_000
 # Families whose fits take long.
-_SLOW = ("rvm", "gp", "svm")
+_SLOW = ("rvm", "gp", "svm", "features")
 
 _Pairs: TypeAlias = Sequence[tuple[Contender, np.random.SeedSequence]]
 _Call: TypeAlias = tuple[_Pairs, Question, OuterPart]

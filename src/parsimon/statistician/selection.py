@@ -12,8 +12,7 @@ from parsimon._checks import check_count, check_seconds, shorten
 from parsimon._parallel import n_workers
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
-from parsimon.report.feature_findings import FeatureFront
-from parsimon.report.findings import Picture, TableFindings
+from parsimon.report.findings import TableFindings
 from parsimon.report.selection_findings import SelectionFindings
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.asked_table import ReadTable, read_question
@@ -21,12 +20,7 @@ from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import chosen_contenders
 from parsimon.statistician.families.feature_fronts import few_columns, formulas
-from parsimon.statistician.feature_front import (
-    column_front,
-    feature_pictures,
-    formula_front,
-    front_picture,
-)
+from parsimon.statistician.feature_front import column_front, drawn_formulas, front_picture
 from parsimon.statistician.fold_answers import PreparedTable
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import plan_folds
@@ -134,12 +128,12 @@ def select_columns(
         time_limit=budget.left(),
         verbose=verbose,
     )
-    front = (
-        formula_front(search, len(question.y), max_features)
-        if construct
-        else column_front(search, list(map(str, table.X.columns)))
-    )
-    front, pictures = _drawn(front, model, table, asked)
+    if construct:
+        front, pictures = drawn_formulas(model, table, asked, max_features)
+    else:
+        front = column_front(search, list(map(str, table.X.columns)))
+        pictures = (front_picture(front),)
+        front = replace(front, picture=pictures[0].name)
     findings = SelectionFindings(
         table=_table_findings(asked, table, name),
         front=front,
@@ -205,7 +199,7 @@ def _contender(
     """Return the search, as one of the models that are compared."""
     if construct:
         rule = "one_se" if most is None else f"one_se where n_features<={most}"
-        return formulas(population_size=40, max_iter=30, choose=rule, time_limit=limit)
+        return formulas(choose=rule, time_limit=limit)
     if most is not None and most < len(fixed):
         raise InvalidInputError(
             f"{len(fixed)} columns are fixed, more than max_features, which is {most}."
@@ -217,19 +211,6 @@ def _contender(
 def _beside() -> tuple[Contender, ...]:
     """Return who answers beside the search: guessing, a linear model and boosting."""
     return chosen_contenders((), "linear,boosting")
-
-
-def _drawn(
-    front: FeatureFront, model: Any, table: PreparedTable, asked: ReadTable
-) -> tuple[FeatureFront, tuple[Picture, ...]]:
-    """Draw the front, and each feature of the chosen formula."""
-    picture = front_picture(front)
-    front = replace(front, picture=picture.name)
-    if front.kind == "columns":
-        return front, (picture,)
-    values = np.asarray(model.transform(table.X), dtype=np.float64)
-    features = feature_pictures(front, values, asked.questions[0], asked.class_names)
-    return replace(front, drawings=tuple(one.name for one in features)), (picture, *features)
 
 
 def _table_findings(asked: ReadTable, table: PreparedTable, name: str) -> TableFindings:

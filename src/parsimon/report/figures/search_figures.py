@@ -539,9 +539,6 @@ def feature_response(
             ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         ax.set_xlabel(label(name, 60))
         ax.set_ylabel(label(f"share of {target}" if share else target, 40))
-    ax.set_label(
-        "Means of rows that are alike in the feature, with one standard error."
-        if share
-        else "Rows, and means of rows that are alike in the feature, with one standard error."
-    )
+    said = f"means of rows that are alike in {label(name, 60)}, with one standard error."
+    ax.set_label(f"M{said[1:]}" if share else f"Rows, and {said}")
     return ax

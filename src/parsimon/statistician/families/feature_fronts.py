@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # What a search for formulas may see, so that it takes a second or two.
 _FORMULA_ROWS, _FORMULA_COLUMNS = 600, 12
 _MOST_COLUMNS, _MOST_CLASSES = 60, 6
-# A search of a report: after the formulas of least squares a few generations, no more.
-_POPULATION, _GENERATIONS = 20, 3
+# A search of a report: short features, and after those of least squares a few generations.
+_BRIEFLY = {"max_size": 5, "population_size": 20, "max_iter": 3}
 _UNARY = {
     "sqrt": "the root of",
     "exp": "the exponential of",
@@ -39,14 +39,13 @@ _NUMBER = re.compile(r"`(?:[^`]|``)*`|(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?(?!\w
 
 
 def _formula(setting: Setting, **options: Any) -> Any:
-    """Return a search for formulas of the columns that say most, each alone."""
+    """Return a search for formulas of the columns that say most, each alone; brief by default."""
     from sklearn.pipeline import make_pipeline
 
     from parsimon.features import ParetoConstructor
     from parsimon.statistician.prepare import Screener
 
-    options = {"population_size": _POPULATION, "max_iter": _GENERATIONS, **options}
-    search = ParetoConstructor(setting.task, setting.seed, **options)
+    search = ParetoConstructor(setting.task, setting.seed, **(options or _BRIEFLY))
     return make_pipeline(Screener(_FORMULA_COLUMNS, task=setting.task), search)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, Section
 from parsimon.report.findings import Findings
+from parsimon.report.sections._features import formula_section
 from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
 from parsimon.report.sections.table.answer import certainty_lists, first_screen
@@ -65,8 +66,16 @@ def sections(findings: Findings) -> Iterator[Section]:
     yield how_to_use(scopes)
     if len(scopes) == 1:
         yield trade_off(scopes[0])
+    yield from _formulas(findings)
     yield the_table(scopes[0])
     yield methods(scopes)
+
+
+def _formulas(findings: Findings) -> Iterator[Section]:
+    """Yield the section about formulas; nothing if none were searched."""
+    if findings.formulas is not None:
+        unit = guess_miss(findings)
+        yield formula_section(findings, findings.formulas, findings.comparison, unit)
 
 
 def _study(scope: Scope) -> Iterator[Section]:
