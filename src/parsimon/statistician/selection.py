@@ -12,7 +12,7 @@ from parsimon._checks import check_count, check_seconds, shorten
 from parsimon._parallel import n_workers
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
-from parsimon.report.findings import TableFindings
+from parsimon.report.findings import RunFindings, TableFindings
 from parsimon.report.selection_findings import SelectionFindings
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.asked_table import ReadTable, read_question
@@ -143,15 +143,7 @@ def select_columns(
         max_features=max_features or 0,
         fixed=tuple(map(str, fixed)),
         stopped=getattr(search, "stopped_by_", "") == "time_limit",
-        run=run_findings(
-            seed=seed,
-            seconds=time.perf_counter() - started,
-            command=command,
-            options=(("outer", str(len(parts))), ("seed", str(seed))),
-            skipped=() if parts else ("outer folds",),
-            cells=asked.frame.to_csv(index=False),
-            too_few_rows=bool(outer) and not parts,
-        ),
+        run=_run(asked, seed, len(parts), command, started, few=bool(outer) and not parts),
         pictures=(*pictures, *drawn),
     )
     return SelectionAnalysis(findings, search, tuple(map(str, table.X.columns)))
@@ -173,6 +165,20 @@ def _check(
     check_seconds("time_limit", time_limit)
     if construct and fixed:
         raise InvalidInputError("Fixed columns do not go with formulas; leave them out.")
+
+
+def _run(
+    asked: ReadTable, seed: int, n_outer: int, command: str, started: float, *, few: bool
+) -> RunFindings:
+    return run_findings(
+        seed=seed,
+        seconds=time.perf_counter() - started,
+        command=command,
+        options=(("outer", str(n_outer)), ("seed", str(seed))),
+        skipped=() if n_outer else ("outer folds",),
+        cells=asked.frame.to_csv(index=False),
+        too_few_rows=few,
+    )
 
 
 def _fixed(table: PreparedTable, asked: ReadTable, fixed: Sequence[str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from parsimon.report.sections._phrases import (
     share_range,
     short,
 )
-from parsimon.report.sections._scope import figures, target_of, the
+from parsimon.report.sections._scope import figures, miss, target_of, the
 
 _NAMED = 12
 # Who is told beside a front.
@@ -173,7 +173,7 @@ def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> st
 
 def _missed(found: ModelComparison, model: ComparedModel, unit: float) -> str:
     if found.metric == "variance left":
-        return short(unit * math.sqrt(max(0.0, model.error.estimate)))
+        return miss(model, unit)
     said = percent(model.error.estimate)
     if found.metric == "log loss" and not math.isnan(model.log_loss):
         said += f" (log loss {decimal(model.log_loss, 3)})"

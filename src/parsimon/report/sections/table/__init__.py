@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, Section
 from parsimon.report.findings import Findings
-from parsimon.report.sections._features import formula_section
 from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
 from parsimon.report.sections.table.answer import certainty_lists, first_screen
@@ -33,7 +32,7 @@ from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
-from parsimon.report.sections.table.trade_off import knee_sentence, trade_off
+from parsimon.report.sections.table.trade_off import formulas, knee_sentence, trade_off
 from parsimon.report.sections.table.variables import what_matters
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
@@ -66,16 +65,9 @@ def sections(findings: Findings) -> Iterator[Section]:
     yield how_to_use(scopes)
     if len(scopes) == 1:
         yield trade_off(scopes[0])
-    yield from _formulas(findings)
+    yield from formulas(findings)
     yield the_table(scopes[0])
     yield methods(scopes)
-
-
-def _formulas(findings: Findings) -> Iterator[Section]:
-    """Yield the section about formulas; nothing if none were searched."""
-    if findings.formulas is not None:
-        unit = guess_miss(findings)
-        yield formula_section(findings, findings.formulas, findings.comparison, unit)
 
 
 def _study(scope: Scope) -> Iterator[Section]:
