@@ -84,7 +84,7 @@ def test_an_ordinary_table_gets_the_front_of_columns(patients, tmp_path):
     words = ["--max-features", "3", "--outer", "3", "--out", page, "--json", "--jobs", "1"]
     result = run("select-features", patients, "--target", "ill", *words)
     assert result.exit_code == 0, result.output
-    assert "subsets of 7 columns were tried" in result.stdout
+    assert "subsets of 8 columns were tried" in result.stdout
     assert "was wrong in" in result.stdout
     assert "the linear model of all columns" in result.stdout
     assert "gradient boosting of all columns" in result.stdout

@@ -68,8 +68,8 @@ def formula_section(
         "Formulas of a few columns",
         (
             paragraph(
-                "The constructed features of the table of models are a short formula. "
-                f"{choice_sentence(front)}",
+                "The constructed features in the table of models are a short formula.",
+                choice_parts(front),
                 honest_sentence(found, FORMULAS, unit),
             ),
             *front_blocks(findings, front),
@@ -133,15 +133,21 @@ def _were(n: int) -> str:
 
 def choice_sentence(front: FeatureFront) -> str:
     """Return what was chosen, and by which rule."""
+    return "".join(one.text if isinstance(one, Code) else one for one in choice_parts(front))
+
+
+def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
+    """Return the same with the formula set as code."""
     chosen = front.chosen
     if front.kind == "columns":
-        fewest = "fewest columns" if chosen.size > 1 else "fewest"
         what = f"{count(chosen.size, 'column')}: {named(chosen.features, _NAMED)}"
-        rule = f"the {fewest} within one standard error of the least error"
-    else:
-        what = f"{clean(front.gives)} as {clean(chosen.formula)}"
-        rule = "the shortest formula within one standard error of the least error on rows set apart"
-    return f"Chosen: {what}; {rule}."
+        fewest = "fewest columns" if chosen.size > 1 else "fewest"
+        return (f"Chosen: {what}; the {fewest} within one standard error of the least error.",)
+    return (
+        f"Chosen: {clean(front.gives)} as ",
+        Code(clean(chosen.formula)),
+        "; the shortest formula within one standard error of the least error on rows set apart.",
+    )
 
 
 def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> str:
@@ -203,7 +209,7 @@ def _table(front: FeatureFront, target: str) -> Table:
     headings = [
         Heading("Columns" if columns else "Signs", numeric=True, help=_SIZES[front.kind]),
         Heading(title, numeric=True, help=help_),
-        Heading("On rows set apart", numeric=True, help="Rows that had no part in the search."),
+        Heading("Set apart", numeric=True, help="On rows that had no part in the search."),
         Heading("Which" if columns else "Formula"),
     ]
     what = "columns of each number that were" if columns else "formula of each length that was"

@@ -11,6 +11,7 @@ from parsimon.report.findings import ComparedModel
 from parsimon.report.sections._blocks import bullets, paragraph
 from parsimon.report.sections._features import (
     FORMULAS,
+    choice_parts,
     choice_sentence,
     feature_blocks,
     front_blocks,
@@ -59,9 +60,10 @@ def facts(findings: SelectionFindings) -> tuple[tuple[str, str], ...]:
 def lead(findings: SelectionFindings) -> tuple[Block, ...]:
     """Return what comes before the first section."""
     done = treatment_sentences(findings.table.treatments)
+    tried, _, *others = summary_lines(findings)
     return (
         KeyFigures(tuple(_key_figures(findings))),
-        paragraph(*summary_lines(findings)),
+        paragraph(tried, choice_parts(findings.front), *others),
         *((bullets(*done),) if done else ()),
     )
 
@@ -136,7 +138,7 @@ def _methods(findings: SelectionFindings) -> Section:
         how = (
             f"Subsets of columns were compared by {learner} on standardised columns, "
             f"cross-validated on the same folds of {rows} (Mierswa 2009); the others were set "
-            f"apart for the column “on rows set apart”.{always}"
+            f"apart for the column “Set apart”.{always}"
         )
     else:
         how = (
