@@ -87,7 +87,8 @@ _SHOWING = frozenset(
     "--families",
     default="all",
     metavar="NAMES",
-    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
+    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  "
+    "[default: all]",
 )
 @rivals_option
 @click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")

@@ -248,9 +248,10 @@ def analyse(
     command : str, default ""
         The command that makes this report, to be printed in it.
     family : str, default "gp"
-        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "linear",
-        "tree", "forest" or "boosting" for one of the others, about which there is less to say.
-    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm"}
+        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "formula",
+        "linear", "tree", "forest" or "boosting" for one of the others, about which there is less to
+        say.
+    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm", "formula"}
         Our models that answer on the same outer folds.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
