@@ -12,8 +12,8 @@ asks what wrong labels would do.
 
 `ParetoConstructor` finds formulas that predict, as a front of error against size, and
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
-them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
-`ColumnCache` computes each once.
+them, `latex`, `python_source` and `in_words` write them, `bounds` tells how large they can become,
+and `ColumnCache` computes each once.
 """
 
 from parsimon.features._subset_search import CommonalityCrossover
@@ -32,8 +32,12 @@ from parsimon.features.domains import Bounds, bounds
 from parsimon.features.expressions import Expression, apply
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
-from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
-from parsimon.features.formulas import latex, parse, python_source
+from parsimon.features.formula_model import (
+    ClassificationFormula,
+    LearnerFormula,
+    RegressionFormula,
+)
+from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
@@ -55,6 +59,7 @@ __all__ = [
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "LearnerFormula",
     "OwnFunction",
     "ParetoConstructor",
     "ParetoSelector",
@@ -68,6 +73,7 @@ __all__ = [
     "count_chance",
     "false_selection_bound",
     "fixed_models",
+    "in_words",
     "label_noise",
     "latex",
     "parse",

@@ -174,7 +174,13 @@ _TREES = frozenset(
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     }
 )
-_OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
+_OWN = frozenset(
+    {
+        "parsimon.pareto.front.Front",
+        "parsimon.gp._beam.KernelEvaluator",
+        "parsimon.features.expressions.Expression",
+    }
+)
 _DAMAGED = (
     ArithmeticError,
     AttributeError,
