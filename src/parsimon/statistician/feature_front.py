@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
+from parsimon.features import in_words
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
@@ -18,7 +19,6 @@ from parsimon.statistician.families import Question
 from parsimon.statistician.families.feature_fronts import (
     FORMULA,
     formula_text,
-    in_words,
     short_numbers,
 )
 from parsimon.statistician.finished_work import FinishedWork

@@ -1,8 +1,7 @@
 """Fronts of features as contenders: a formula of a few columns, and a linear model of a few.
 
 `FORMULA` answers beside the other families of a report and `few_columns` makes what a selection
-compares; both are searches for a front, of which one solution answers. `in_words` says a formula as
-a person would read it aloud.
+compares; both are searches for a front, of which one solution answers.
 """
 
 import math
@@ -21,19 +20,6 @@ _FORMULA_ROWS, _FORMULA_COLUMNS = 600, 12
 _MOST_COLUMNS, _MOST_CLASSES = 60, 6
 # A search of a report: short features, and after those of least squares a few generations.
 _BRIEFLY = {"max_size": 5, "population_size": 20, "max_iter": 3}
-_UNARY = {
-    "sqrt": "the root of",
-    "exp": "the exponential of",
-    "log": "the logarithm of",
-    "sin": "the sine of",
-    "cos": "the cosine of",
-    "tan": "the tangent of",
-    "atan": "the arctangent of",
-    "abs": "the size of",
-    "sign": "the sign of",
-}
-_EXTREME = {"min": "the smaller of", "max": "the greater of"}
-_POWERS = {2: "squared", 3: "cubed"}
 _DIGITS = 4
 _NUMBER = re.compile(r"`(?:[^`]|``)*`|(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?(?!\w)")
 
@@ -99,65 +85,6 @@ def few_columns(**options: Any) -> Contender:
         words="a weighted sum of a few variables, from a Pareto front",
         make=partial(_few_columns, **options),
     )
-
-
-def in_words(expression: "Expression") -> str:
-    """Return a formula as one would read it aloud.
-
-    >>> from parsimon.features import parse
-    >>> in_words(parse("glucose^2*bmi/sqrt(age) - 3"))
-    'bmi times glucose squared divided by the root of age, minus 3'
-    """
-    from parsimon.features.expressions import is_negative, number_of, written_terms
-
-    kind = expression.operation
-    if kind == "column":
-        return str(expression.value)
-    if kind == "number":
-        return f"{number_of(expression):.{_DIGITS}g}".replace("-", "minus ")
-    if kind == "sum":
-        first, *others = written_terms(expression)
-        signed = [
-            f"minus {in_words(-term)}" if is_negative(term) else f"plus {in_words(term)}"
-            for term in others
-        ]
-        # Where a term has several words of its own, a comma says where it ends.
-        long = any(term.operation not in ("column", "number") for term in (first, *others))
-        return (", " if long else " ").join([in_words(first), *signed])
-    if kind in ("product", "power"):
-        return _product_words(expression)
-    inside = [_bracketed(part) for part in expression.arguments]
-    if kind in _UNARY:
-        return f"{_UNARY[kind]} {inside[0]}"
-    if kind in _EXTREME:
-        return f"{_EXTREME[kind]} {', '.join(inside[:-1])} and {inside[-1]}"
-    return f"{getattr(expression.value, 'name', kind)} of {' and '.join(inside)}"
-
-
-def _product_words(product: "Expression") -> str:
-    from parsimon.features.expressions import Expression, fraction_of
-
-    coefficient, above, below = fraction_of(product)
-    number = [] if abs(coefficient) == 1.0 and above else [Expression.number(abs(coefficient))]
-    text = " times ".join(map(_factor_words, (*number, *above)))
-    text = f"minus {text}" if coefficient < 0 else text
-    if not below:
-        return text
-    return f"{text} divided by {' and by '.join(map(_factor_words, below))}"
-
-
-def _factor_words(factor: "Expression") -> str:
-    from parsimon.features.expressions import exponent_of
-
-    base, exponent = exponent_of(factor)
-    text = _bracketed(base)
-    if exponent == 1:
-        return text
-    return f"{text} {_POWERS.get(exponent, f'to the power {exponent}')}"
-
-
-def _bracketed(part: "Expression") -> str:
-    return f"({in_words(part)})" if part.operation == "sum" else in_words(part)
 
 
 def short_numbers(formula: str, digits: int = _DIGITS) -> str:
