@@ -15,8 +15,9 @@ from parsimon.statistician.families.contender import Contender, Setting
 if TYPE_CHECKING:
     from parsimon.features import Expression
 
-# What a search for formulas may see, so that it takes a second or two.
-_FORMULA_ROWS, _FORMULA_COLUMNS = 600, 12
+# Columns that a search for formulas sees: those that say most; fewer, and a sample of the rows, in
+# a report, so that it takes a second or two.
+_COLUMNS, _FEW_COLUMNS, _FEW_ROWS = 12, 6, 600
 _MOST_COLUMNS, _MOST_CLASSES = 60, 6
 # A search of a report: short features, and after those of least squares a few generations.
 _BRIEFLY = {"max_size": 5, "population_size": 20, "max_iter": 3}
@@ -32,7 +33,8 @@ def _formula(setting: Setting, **options: Any) -> Any:
     from parsimon.statistician.prepare import Screener
 
     search = ParetoConstructor(setting.task, setting.seed, **(options or _BRIEFLY))
-    return make_pipeline(Screener(_FORMULA_COLUMNS, task=setting.task), search)
+    most = _COLUMNS if options else _FEW_COLUMNS
+    return make_pipeline(Screener(most, task=setting.task), search)
 
 
 def _no_formula(setting: Setting) -> str:
@@ -60,7 +62,7 @@ FORMULA = Contender(
     family="features",
     words="a formula of a few columns, from a Pareto front",
     make=_formula,
-    most_rows=_FORMULA_ROWS,
+    most_rows=_FEW_ROWS,
     refuses=_no_formula,
 )
 
