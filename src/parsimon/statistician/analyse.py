@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._parallel import Workers, is_done_alone
+from parsimon._parallel import Workers, is_done_alone, n_workers
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
@@ -122,6 +122,8 @@ class AnalysisOptions:
         check_choice("guide", self.guide, get_args(Guide))
         check_choice("choose", self.choose, get_args(Choice))
         check_seconds("time_limit", self.time_limit)
+        # Refuses what means no worker at all.
+        n_workers(self.n_jobs)
 
     @property
     def n_outer(self) -> int | None:

@@ -93,15 +93,17 @@ def fit_structure(
         noise_change = likelihood.adapt(latent, float(found.degrees.sum()) + 1)
         change = np.abs(found.log_variances - log_variances).max(initial=0.0)
         log_variances = found.log_variances
-        if max(change, np.abs(moved).max(), noise_change) < _CLOSE:
+        # The noise has no step of Newton's at the end.
+        if max(change, np.abs(moved).max(), 10 * noise_change) < _CLOSE:
             break
     precision = _precisions(log_variances, sizes)
     last = _mode(_tangent(design, weights, latent, likelihood), precision)
     latent = design @ last.weights
     slack, curvature = likelihood.derivatives(latent)
+    _, curved, _ = _variance_slopes(last, log_variances, sizes, _LOG_VARIANCE[task])
     # Integral over each log variance: prior density at the mode times the width of the peak.
     distance = (log_variances - _LOG_VARIANCE[task]) / _LOG_VARIANCE_SD
-    spread = _LOG_VARIANCE_SD**2 * found.curved
+    spread = _LOG_VARIANCE_SD**2 * curved
     log_evidence = _log_evidence(last, latent, precision, likelihood)
     log_evidence -= 0.5 * float((distance**2 + np.log(spread)).sum())
     parts = np.split(weights[1:], np.cumsum(sizes)[:-1]) if len(sizes) else []
@@ -174,14 +176,10 @@ def _log_evidence(
 
 
 class _Adapted(NamedTuple):
-    """Weights and variances that belong together.
-
-    curved (T,): Minus the second derivatives by the log variances; degrees (T,): of freedom.
-    """
+    """Weights and variances that belong together; degrees (T,): of freedom."""
 
     weights: Array
     log_variances: Array
-    curved: Array
     degrees: Array
 
 
@@ -196,7 +194,7 @@ def _with_variances(
         log_variances = log_variances + change
         if np.abs(change).max(initial=0.0) < _CLOSE:
             break
-    return _Adapted(mode.weights, log_variances, curved, degrees)
+    return _Adapted(mode.weights, log_variances, degrees)
 
 
 def _variance_slopes(
