@@ -104,7 +104,10 @@ def short_numbers(formula: str, digits: int = _DIGITS) -> str:
 
 
 def formula_text(model: Any) -> str:
-    """Return a fitted formula with numbers of few digits; of several classes one a class."""
+    """Return a fitted formula with numbers of few digits; of several classes what is weighted."""
+    if len(getattr(model, "classes", ())) > 2:
+        features = ", ".join(map(str, model.features))
+        return short_numbers(f"weighted sum of {features}")
     return short_numbers(str(model))
 
 
