@@ -15,12 +15,8 @@ from parsimon.datasets import load
 from parsimon.report.findings import ModelComparison
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families.contenders import (
-    FAMILIES,
-    KERNEL_SEARCH,
-    Contender,
-    chosen_contenders,
-)
+from parsimon.statistician.families.contender import Contender
+from parsimon.statistician.families.contenders import FAMILIES, KERNEL_SEARCH, chosen_contenders
 from parsimon.statistician.families.gp import GaussianProcesses
 from parsimon.statistician.fold_answers import run_contenders, with_lead
 from parsimon.statistician.question import plan_folds, run_searches

@@ -62,3 +62,81 @@ def test_what_cannot_be_done_is_said(genes):
     assert "no column 'sex'" in result.stderr
     result = run("select-features", genes, "--target", "ill", "--splits", "0")
     assert "at least 1" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    """An ordinary table: numbers, a category, empty cells, labels that are words."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 4)), columns=["age", "dose", "mass", "noise"])
+    frame["site"] = rng.choice(["north", "south", "west"], 120)
+    latent = 2 * frame["dose"] - frame["age"] + (frame["site"] == "west")
+    frame["ill"] = np.where(latent + rng.normal(size=120) > 0, "yes", "no")
+    frame["power"] = frame["dose"] * frame["mass"] + 0.1 * rng.normal(size=120)
+    frame.loc[[3, 8], "mass"] = np.nan
+    path = tmp_path_factory.mktemp("tables") / "patients.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_an_ordinary_table_gets_the_front_of_columns(patients, tmp_path):
+    page = tmp_path / "page.html"
+    words = ["--max-features", "3", "--outer", "3", "--out", page, "--json", "--jobs", "1"]
+    result = run("select-features", patients, "--target", "ill", *words)
+    assert result.exit_code == 0, result.output
+    assert "subsets of 8 columns were tried" in result.stdout
+    assert "was wrong in" in result.stdout
+    assert "the linear model of all columns" in result.stdout
+    assert "gradient boosting of all columns" in result.stdout
+    found = json.loads(page.with_suffix(".json").read_text())
+    assert found["format"] == "parsimon-selection-findings"
+    sizes = found["front"]["sizes"]
+    assert [one["size"] for one in sizes] == sorted({one["size"] for one in sizes})
+    assert max(one["size"] for one in sizes) <= 3
+    assert sizes[0]["features"] == ["dose"]
+    assert sum(one["chosen"] for one in sizes) == 1
+    assert found["front"]["exact"]
+    names = {one["name"] for one in found["comparison"]["models"]}
+    assert names == {"guessing", "linear model", "gradient boosting", "few columns"}
+    text = page.read_text()
+    marks = re.findall(r'\sid="([^"]+)"', text)
+    assert len(marks) == len(set(marks))
+    assert "What each column buys" in text
+
+
+def test_fixed_columns_are_in_every_subset(patients, tmp_path):
+    words = ["--outer", "0", "--out", tmp_path / "page.html", "--json", "--jobs", "1", "--quiet"]
+    given = ["select-features", patients, "--target", "ill"]
+    result = run(*given, "--fixed", "site", *words)
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "page.json").read_text())
+    for one in found["front"]["sizes"]:
+        assert sum(name.startswith("site") for name in one["features"]) >= 2
+    assert "no column 'sex'" in run(*given, "--fixed", "sex").stderr
+    assert "does not go with --splits" in run(*given, "--construct", "--splits", "5").stderr
+    assert "do not go with formulas" in run(*given, "--construct", "--fixed", "age").stderr
+    assert "max_features" in run(*given, "--max-features", "0").stderr
+
+
+def test_constructed_formulas_are_said_and_drawn(patients, tmp_path):
+    page = tmp_path / "page.html"
+    words = ["--construct", "--outer", "0", "--out", page, "--json", "--jobs", "1"]
+    result = run("select-features", patients, "--target", "power", *words, "--time-limit", "30")
+    assert result.exit_code == 0, result.output
+    assert "Chosen: power as" in result.stdout
+    assert "No honest error was measured" in result.stdout
+    found = json.loads(page.with_suffix(".json").read_text())
+    chosen = next(one for one in found["front"]["sizes"] if one["chosen"])
+    assert chosen["features"] == ["dose*mass"]
+    assert chosen["words"] == "dose times mass"
+    assert "feature-1" in found["front"]["drawings"]
+    assert "dose times mass" in page.read_text()
+
+
+def test_splits_are_asked_of_any_table(patients, tmp_path):
+    words = ["--splits", "4", "--out", tmp_path / "page.html", "--jobs", "1"]
+    result = run("select-features", patients, "--target", "ill", *words)
+    assert result.exit_code == 0, result.output
+    assert "fits to halves of the rows" in result.stdout
+    result = run("select-features", patients, "--target", "ill", *words, "--time-limit", "3")
+    assert "give fewer --splits" in result.stderr

@@ -206,6 +206,7 @@ def test_baselines_use_the_same_folds():
         "Relief",
         "linear SVM",
         "principal component",
+        "FOCUS",
         "genetic",
     ]
     everything = search.errors_(np.ones((1, 5), dtype=bool))[0]
@@ -216,6 +217,10 @@ def test_baselines_use_the_same_folds():
             assert (mask.sum(), search.errors_(mask[None])[0]) == (size, pytest.approx(error))
     with pytest.raises(InvalidInputError, match="methods"):
         selection_baselines(search, ["stepwise"])
+
+
+def ignore(_):
+    """A callback that ends nothing."""
 
 
 def test_the_same_seed_and_any_number_of_workers_give_the_same_front():
@@ -318,6 +323,8 @@ def test_a_learner_that_takes_empty_cells_may_have_them():
         ({"fixed": [0, 1], "max_features": 1}, "max_features must be at least 2"),
         ({"max_subsets": 0}, "max_subsets"),
         ({"crossover": "cut"}, "crossover"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"callback": 3}, "callback must be callable"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
         ({"choose": "best"}, "best needs a column"),
         ({"choose": "error where cost<=3"}, "There is no column 'cost'"),
@@ -361,6 +368,50 @@ def test_relief_sees_what_only_two_columns_together_tell():
     y = (table[:, 0] > 0) != (table[:, 3] > 0)
     score = FILTERS["Relief"](table, y, "classification")
     assert set(np.argsort(-score)[:2]) == {0, 3}
+
+
+def test_focus_finds_the_two_columns_that_tell_only_together():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, size=(200, 6)).astype(float)
+    y = table[:, 1] != table[:, 4]
+    score = FILTERS["FOCUS"](table, y, "classification")
+    assert set(np.argsort(-score)[:2]) == {1, 4}
+    wide = rng.normal(size=(150, 40))
+    number = np.round(wide[:, 7], 1)
+    assert np.argmax(FILTERS["FOCUS"](wide, number, "regression")) == 7
+
+
+@pytest.mark.parametrize("max_subsets", [31, 5])
+def test_time_and_callbacks_end_a_search_with_what_it_has(monkeypatch, max_subsets):
+    monkeypatch.setattr("parsimon.features._subsets._BETWEEN_SAVES", 4)
+    options = {"max_subsets": max_subsets, "random_state": 0}
+    late = ParetoSelector(TREE, time_limit=1e-9, **options).fit(X, TWO)
+    assert (late.exact_, late.stopped_by_) == (False, "time_limit")
+    assert 0 < late.n_evaluations_ < 31
+    late.predict(X)
+    seen = []
+
+    def enough(front):
+        seen.append(front)
+        return len(seen) == 3
+
+    ended = ParetoSelector(TREE, callback=enough, **options).fit(X, TWO)
+    assert ended.stopped_by_ == "callback"
+    assert seen[-1].names == ("error", "n_features")
+    assert ended.n_evaluations_ < 31
+    whole = ParetoSelector(TREE, callback=ignore, **options).fit(X, TWO)
+    plain = ParetoSelector(TREE, **options).fit(X, TWO)
+    pd.testing.assert_frame_equal(whole.to_frame(), plain.to_frame())
+    assert plain.stopped_by_ == ("exhausted" if max_subsets == 31 else plain.stopped_by_)
+
+
+def test_enough_time_gives_the_exact_front_and_progress_is_shown(capsys):
+    timed = ParetoSelector(time_limit=60, verbose=True, random_state=0).fit(X, TWO)
+    plain = ParetoSelector(random_state=0).fit(X, TWO)
+    assert timed.exact_
+    assert timed.stopped_by_ == "exhausted"
+    pd.testing.assert_frame_equal(timed.to_frame(), plain.to_frame())
+    assert "Selecting columns" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.2])

@@ -172,7 +172,7 @@ def test_models_learn_nothing_from_the_rows_outside():
         return fold.told
 
     before, after = answers(asked), answers(changed)
-    assert len(before) == 9
+    assert len(before) == 10
     for name in before:
         np.testing.assert_array_equal(before[name].value[alone], after[name].value[alone])
         assert before[name].size == after[name].size

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--families",
     default="all",
     metavar="NAMES",
-    help="Some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
+    help="Some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  [default: all]",
 )
 @rivals_option
 @click.option(

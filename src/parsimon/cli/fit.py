@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     "--family",
     default="recommended",
     metavar="NAME",
-    help="gp, rvm, bpm, plain-gp, svm, linear, tree, forest or boosting; recommended compares all "
-    "of them first.  [default: recommended]",
+    help="gp, rvm, bpm, plain-gp, svm, formula, linear, tree, forest or boosting; "
+    "recommended compares all of them first.  [default: recommended]",
 )
 @click.option(
     "--choose",

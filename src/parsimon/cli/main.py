@@ -21,7 +21,7 @@ COMMANDS = {
     "select-features": (
         "select_features",
         "select_features",
-        "Find the stable columns of a table with few rows.",
+        "Find which columns of a table are needed, or a formula of them.",
     ),
     "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),

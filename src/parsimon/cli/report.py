@@ -87,7 +87,8 @@ _SHOWING = frozenset(
     "--families",
     default="all",
     metavar="NAMES",
-    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
+    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  "
+    "[default: all]",
 )
 @rivals_option
 @click.option(
@@ -144,7 +145,7 @@ def report(
         source = find_source(table, target)
         if _is_sent_on(context, source):
             given = {name: context.params[name] for name in _OF_COLUMNS}
-            select_and_report(context, table, target, **given)
+            select_and_report(context, source, **given)
             return
         places = find_places(
             source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown

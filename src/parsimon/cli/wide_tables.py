@@ -1,8 +1,10 @@
-"""From a table with more columns than rows to a page: `select-features`, and `report` of such."""
+"""From a table to a page about its columns: `select-features`, and `report` of wide tables."""
 
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -16,7 +18,7 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -51,10 +53,92 @@ def sent_on(context: click.Context, frame: "pd.DataFrame") -> bool:
     return True
 
 
-def select_and_report(
+def columns_and_report(
     context: click.Context,
     table: str,
     target: str | None,
+    *,
+    construct: bool,
+    max_features: int | None,
+    outer: int,
+    splits: int | None,
+    time_limit: float | None,
+    **given: Any,
+) -> None:
+    """Search for the front of columns or formulas; of a wide table, for columns that come back."""
+    with _stopping():
+        source = find_source(table, target)
+    searched = construct or max_features is not None
+    wide = source.frame.shape[1] - 1 > len(source.frame)
+    if splits is None and (searched or not wide):
+        front: dict[str, Any] = {
+            "construct": construct,
+            "max_features": max_features,
+            "outer": outer,
+        }
+        _search_and_report(context, source, time_limit=time_limit, **front, **given)
+        return
+    for option, asked in (("--construct", construct), ("--max-features", max_features is not None)):
+        if asked:
+            raise InvalidInputError(f"{option} does not go with --splits; leave one out.")
+    if time_limit is not None:
+        raise InvalidInputError(
+            "--time-limit does not go with splits into halves; give fewer --splits."
+        )
+    select_and_report(context, source, splits=100 if splits is None else splits, **given)
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Say that nothing was written if someone stops the work."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _search_and_report(
+    context: click.Context,
+    source: Source,
+    *,
+    out: Path | None,
+    pdf: bool,
+    as_json: bool,
+    markdown: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Search for a front and write the page."""
+    from parsimon.statistician import select_columns
+
+    target = needed_target(source)
+    ending = "formulas" if options["construct"] else "columns"
+    places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
+    check_places(places)
+    with _stopping():
+        analysis = select_columns(
+            source.frame,
+            target,
+            name=source.name,
+            verbose=not quiet,
+            command=command_line(context, target, _SHOWING),
+            **options,
+        )
+        write_files(analysis, places)
+    _show(analysis, places, quiet=quiet)
+
+
+def _show(analysis: Any, places: Mapping[str, Path], *, quiet: bool) -> None:
+    if not quiet:
+        from parsimon.report.sections import summary_lines
+
+        show_summary(summary_lines(analysis.findings), places)
+
+
+def select_and_report(
+    context: click.Context,
+    source: Source,
     *,
     fixed: tuple[str, ...] = (),
     splits: int = 100,
@@ -66,32 +150,24 @@ def select_and_report(
     n_jobs: int | None = None,
     quiet: bool = False,
 ) -> None:
-    """Select columns of a table and write the page."""
+    """Ask which columns of a table come back from other rows, and write the page."""
+    from parsimon.statistician import select_features as select
+
     if splits < 1:
         raise InvalidInputError(f"--splits must be at least 1, got {splits}.")
-    try:
-        source = find_source(table, target)
-        places = find_places(
-            source.name, out, "columns", pdf=pdf, as_json=as_json, markdown=markdown
-        )
-        check_places(places)
-        from parsimon.statistician import select_features as select
-
+    target = needed_target(source)
+    places = find_places(source.name, out, "columns", pdf=pdf, as_json=as_json, markdown=markdown)
+    check_places(places)
+    with _stopping():
         analysis = select(
             source.frame,
-            needed_target(source),
+            target,
             fixed=fixed,
             n_splits=splits,
             name=source.name,
             seed=seed,
             n_jobs=n_jobs,
-            command=command_line(context, needed_target(source), _SHOWING),
+            command=command_line(context, target, _SHOWING),
         )
         write_files(analysis, places)
-    except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
-        sys.exit(INTERRUPTED)
-    if not quiet:
-        from parsimon.report.sections import summary_lines
-
-        show_summary(summary_lines(analysis.findings), places)
+    _show(analysis, places, quiet=quiet)

@@ -24,7 +24,7 @@ and formulas, never rows; `describe_task` makes such a `Case`. `weighting_violat
 `distance_violations` check what weights and distances must fulfil.
 """
 
-from parsimon.features._subsets import CommonalityCrossover
+from parsimon.features._subset_search import CommonalityCrossover
 from parsimon.features.auc_front import AucFrontSelector
 from parsimon.features.case_base import CaseBase, Neighbour
 from parsimon.features.case_recall import CaseRecall

@@ -1,7 +1,9 @@
-"""Scores of single columns that know no subset: what filters rank by."""
+"""Scores of columns that no learner takes part in: what filters rank by."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from math import comb
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,6 +18,9 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from parsimon._typing import AnyArray, Array
 from parsimon.features._linear_subsets import Task
+
+# Subsets that FOCUS tries before it goes on greedily.
+_MOST_TRIED = 3000
 
 
 def _standardised(X: Array) -> Array:
@@ -99,6 +104,69 @@ def _relief_of_numbers(Z: Array, y: Array, distance: Array) -> Array:
     return found
 
 
+def _focus(X: Array, y: AnyArray, task: Task) -> Array:
+    """Return scores by which the smallest subset that tells rows of unlike targets apart is first.
+
+    FOCUS (Almuallim and Dietterich 1991, AAAI-91:547-552), which knows levels alone: columns, and
+    a target of numbers, are cut at their quartiles. A subset is good enough if rows that are alike
+    in it have no more mixed targets than rows that are alike in all columns. All subsets are tried
+    in order of size while they are few; beyond, columns are added one by one. What is left is
+    ordered by how well each column tells alone.
+    """
+    levels = np.column_stack([_quartiles(column) for column in X.T])
+    labels = np.unique(y if task == "classification" else _quartiles(y), return_inverse=True)[1]
+    # A random number for each level of each column: rows alike in a subset have equal sums.
+    weights = np.random.default_rng(0).integers(2**62, size=(X.shape[1], 5), dtype=np.uint64)
+    marks = np.take_along_axis(weights, levels.T, axis=1)
+    alone = np.array([_n_mixed(mark, labels) for mark in marks], dtype=np.float64)
+    chosen = _least_consistent(marks, labels)
+    score = -alone / len(labels) - 1.0
+    order = sorted(chosen, key=lambda place: (alone[place], place))
+    score[order] = np.arange(len(order), 0, -1)
+    return score
+
+
+def _quartiles(values: Array) -> AnyArray:
+    """Return levels of a column: its own values if there are at most five."""
+    known, codes = np.unique(values, return_inverse=True)
+    if len(known) <= 5:
+        return codes
+    cuts = np.quantile(values, [0.25, 0.5, 0.75])
+    return np.searchsorted(cuts, values, side="left")
+
+
+def _n_mixed(mark: AnyArray, labels: AnyArray) -> int:
+    """Return how many rows do not have the commonest label of the rows of their mark."""
+    cells = np.unique(mark, return_inverse=True)[1]
+    counts = np.zeros((cells.max() + 1, labels.max() + 1), dtype=np.intp)
+    np.add.at(counts, (cells, labels), 1)
+    return int(len(labels) - counts.max(axis=1).sum())
+
+
+def _least_consistent(marks: AnyArray, labels: AnyArray) -> list[int]:
+    """Return the smallest set of columns that mixes labels no more than all do; marks (d, n)."""
+    d = len(marks)
+    least = _n_mixed(marks.sum(axis=0), labels)
+    tried = 0
+    for size in range(1, d + 1):
+        tried += comb(d, size)
+        if tried > _MOST_TRIED:
+            break
+        found = ((_n_mixed(marks[list(one)].sum(axis=0), labels), one) for one in _of(d, size))
+        best, places = min(found)
+        if best <= least:
+            return list(places)
+    chosen: list[int] = []
+    while not chosen or _n_mixed(marks[chosen].sum(axis=0), labels) > least:
+        rest = [place for place in range(d) if place not in chosen]
+        chosen.append(min(rest, key=lambda k: _n_mixed(marks[[*chosen, k]].sum(axis=0), labels)))
+    return chosen
+
+
+def _of(d: int, size: int) -> Iterator[tuple[int, ...]]:
+    return combinations(range(d), size)
+
+
 # Scores of the columns that know no subset, greater is better (Mierswa 2009, section 6.1).
 FILTERS: dict[str, Callable[[Array, AnyArray, Task], Array]] = {
     "variance ratio": _variance_ratio,
@@ -106,4 +174,5 @@ FILTERS: dict[str, Callable[[Array, AnyArray, Task], Array]] = {
     "Relief": _relief,
     "linear SVM": _machine_weights,
     "principal component": _component_weights,
+    "FOCUS": _focus,
 }

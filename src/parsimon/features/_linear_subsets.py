@@ -303,21 +303,29 @@ class _Newton:
         """Return the Newton steps, (A, K, k)."""
         places, counts, penalty = self._among(active)
         n_active, n_outputs, k = gradient.shape
-        hessian = np.zeros((n_active, n_outputs, k, n_outputs, k))
+        # Weights of classes sum to zero, as their gradients do: the last class follows from the
+        # others, and the system is that much smaller.
+        free = max(1, n_outputs - 1)
+        hessian = np.zeros((n_active, free, k, free, k))
         if n_outputs == 1:
             slope = share[:, 0] * (1.0 - share[:, 0]) * counts
             hessian[:, 0, :, 0] = self._curvature(slope, places)
         for a, b in combinations(range(n_outputs), 2):
             block = self._curvature(share[:, a] * share[:, b] * counts, places)
-            hessian[:, a, :, b] = hessian[:, b, :, a] = -block
-            # Probabilities sum to one, so the blocks of a class to zero.
             hessian[:, a, :, a] += block
-            hessian[:, b, :, b] += block
-        system = hessian.reshape(n_active, n_outputs * k, -1)
-        diagonal = np.arange(n_outputs * k)
-        system[:, diagonal, diagonal] += np.tile(penalty, n_outputs) + 1e-12
-        right = -gradient.reshape(n_active, -1, 1)
-        solved = np.linalg.solve(system, right).reshape(gradient.shape)
+            if b < free:
+                hessian[:, b, :, b] += block
+                hessian[:, a, :, b] -= block
+                hessian[:, b, :, a] -= block
+            else:
+                hessian[:, a] += block[:, :, None]
+        system = hessian.reshape(n_active, free * k, -1)
+        diagonal = np.arange(free * k)
+        system[:, diagonal, diagonal] += np.tile(penalty, free) + 1e-12
+        right = -gradient[:, :free].reshape(n_active, -1, 1)
+        solved = np.linalg.solve(system, right).reshape(n_active, free, k)
+        if n_outputs > 1:
+            solved = np.concatenate((solved, -solved.sum(axis=1, keepdims=True)), axis=1)
         # Far from the optimum there is no curvature, and a step would go anywhere.
         longest = np.abs(solved).max(axis=(1, 2), keepdims=True)
         step: Array = solved * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))

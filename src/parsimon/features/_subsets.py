@@ -1,7 +1,7 @@
-"""Subsets of columns: their errors on fixed folds, each computed once, and walks among them.
+"""Subsets of columns: their errors on fixed folds, each computed once.
 
-Read `SubsetErrors` first: called with masks it returns errors. The walks (`forward`, `backward`,
-`floating`, `prefixes` of a ranking) go over units, which are columns or groups of columns.
+Read `SubsetErrors` first: called with masks it returns errors. `Columns` says which columns come
+together, as units. `_subset_search` walks among them.
 """
 
 import os
@@ -21,16 +21,16 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 
-from parsimon._checks import check_probability, shorten
+from parsimon._checks import shorten
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
-from parsimon.pareto.space import Space
 
 _DEFAULTS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
 _MOST_NUMBERS = 20_000_000
-_BETWEEN_SAVES, _SECONDS_BETWEEN_SAVES = 100, 30.0
+# Subsets between two moments to save and to stop, and how many times more if they are solved.
+_BETWEEN_SAVES, _SOLVED_BETWEEN, _SECONDS_BETWEEN_SAVES = 100, 10, 30.0
 
 
 class Measure(NamedTuple):
@@ -212,6 +212,10 @@ def _checked_costs(costs: Any, d: int) -> Array | None:
     return checked
 
 
+class Stopped(Exception):
+    """The search ends with what it has; the reason is its text."""
+
+
 @dataclass(eq=False, repr=False)
 class SubsetErrors:
     """Cross-validated errors of subsets of columns, on folds that all of them share.
@@ -220,6 +224,7 @@ class SubsetErrors:
     learner is fitted to one after the other. A subset is evaluated once.
 
     X (n, d), y (n,): The rows that the folds are made of, pairs of train and test.
+    watch: Called now and then while there are errors and more are wanted; it may raise `Stopped`.
     """
 
     learner: Any
@@ -236,6 +241,7 @@ class SubsetErrors:
         self._linear: LinearFolds | None = None
         self._saved = time.monotonic()
         self._known: dict[bytes, Array] = {}
+        self.watch: Callable[[], object] | None = None
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             self._known = _read_errors(Path(self.checkpoint), self._digest())
 
@@ -270,8 +276,12 @@ class SubsetErrors:
         keys = [row.tobytes() for row in np.packbits(masks, axis=1)]
         new = {key: place for place, key in enumerate(keys) if key not in self._known}
         places = list(new.values())
-        step = max(1, len(new) if self.checkpoint is None else _BETWEEN_SAVES)
+        watched = self.checkpoint is not None or self.watch is not None
+        at_once = _BETWEEN_SAVES * (1 if self.form is None else _SOLVED_BETWEEN)
+        step = max(1, at_once if watched else len(new))
         for begin in range(0, len(new), step):
+            if self.watch is not None and self._known:
+                self.watch()
             part = masks[places[begin : begin + step]]
             self._known.update(zip(list(new)[begin:], self._evaluated(part), strict=False))
             if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
@@ -386,122 +396,3 @@ def _errors_of_subset(
         measure.best - measure.scorer(clone(learner).fit(table[a], y[a]), table[b], y[b])
         for a, b in folds
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """Walks over subsets of units, each a list of subsets (k, g) that were passed.
-
-    most: The most units of a subset.
-    """
-
-    errors: SubsetErrors
-    columns: Columns
-    most: int
-
-    def forward(self) -> Mask:
-        """Add the unit that helps most, from none on."""
-        here, passed = np.zeros(len(self.columns.units), dtype=np.bool_), []
-        while here.sum() < self.most:
-            here, _ = self._best(here, adding=True)
-            passed.append(here)
-        return np.array(passed)
-
-    def backward(self) -> Mask:
-        """Drop the unit that helps least, from all of them on."""
-        here = np.ones(len(self.columns.units), dtype=np.bool_)
-        passed = [here]
-        while here.sum() > 1:
-            here, _ = self._best(here, adding=False)
-            passed.append(here)
-        return np.array([subset for subset in passed if subset.sum() <= self.most])
-
-    def floating(self) -> Mask:
-        """Add the unit that helps most, then drop units while that beats what was known.
-
-        Pudil, Novovicova and Kittler (1994), Pattern Recognition Letters 15:1119-1125.
-        """
-        here = np.zeros(len(self.columns.units), dtype=np.bool_)
-        known: dict[int, tuple[float, Mask]] = {}
-        while here.sum() < self.most:
-            here, error = self._best(here, adding=True)
-            if error < known.get(int(here.sum()), (np.inf,))[0]:
-                known[int(here.sum())] = error, here
-            else:
-                here = known[int(here.sum())][1]
-            while here.sum() > 2:
-                less, error = self._best(here, adding=False)
-                if not error < known.get(int(less.sum()), (np.inf,))[0]:
-                    break
-                known[int(less.sum())], here = (error, less), less
-        return np.array([known[size][1] for size in sorted(known)])
-
-    def prefixes(self, score: Array) -> Mask:
-        """Return the best unit by a score of each column, the best two, and so on."""
-        of_units = np.array([score[unit].max() for unit in self.columns.units])
-        order = np.argsort(-of_units, kind="stable")
-        bits = np.zeros((self.most, len(order)), dtype=np.bool_)
-        for size in range(1, self.most + 1):
-            bits[size - 1, order[:size]] = True
-        self.errors(self.columns.masks(bits))
-        return bits
-
-    def _best(self, here: Mask, *, adding: bool) -> tuple[Mask, float]:
-        """Return the best subset with one unit more or less, and its error."""
-        places = np.flatnonzero(here != adding)
-        near = np.repeat(here[None], len(places), axis=0)
-        near[np.arange(len(places)), places] = adding
-        found = self.errors(self.columns.masks(near))
-        best = int(found.argmin())
-        return near[best], float(found[best])
-
-
-@dataclass(frozen=True)
-class CommonalityCrossover:
-    """Keep what both parents have, and draw the rest so that children are as large as they were.
-
-    A column that only one parent has goes to a child with the probability that keeps the expected
-    size of that child's parent [1]_.
-
-    Parameters
-    ----------
-    rate : float
-        How often a pair is crossed at all.
-
-    References
-    ----------
-    .. [1] Emmanouilidis, Hunter and MacIntyre (2000), Congress on Evolutionary Computation
-       1:309-316.
-
-    Examples
-    --------
-    >>> a = np.array([[True, True, True, False, False]])
-    >>> b = np.array([[True, False, False, False, True]])
-    >>> cross = CommonalityCrossover(rate=1.0)
-    >>> first, second = cross(a, b, None, np.random.default_rng(0))
-    >>> first[:, [0, 3]], second[:, [0, 3]]
-    (array([[ True, False]]), array([[ True, False]]))
-    """
-
-    rate: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_probability("rate", self.rate)
-
-    def __call__(
-        self,
-        first: AnyArray,
-        second: AnyArray,
-        space: Space,  # noqa: ARG002
-        rng: np.random.Generator,
-    ) -> tuple[AnyArray, AnyArray]:
-        """Return the children of pairs of bit strings, (k, g) each."""
-        shared, open_ = first & second, first ^ second
-        n_open = np.maximum(open_.sum(axis=1, keepdims=True), 1)
-        crossed = rng.random((len(first), 1)) < self.rate
-        children = []
-        for parent in (first, second):
-            chance = (parent & ~shared).sum(axis=1, keepdims=True) / n_open
-            child = shared | (open_ & (rng.random(first.shape) < chance))
-            children.append(np.where(crossed, child, parent))
-        return children[0], children[1]

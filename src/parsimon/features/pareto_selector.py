@@ -4,9 +4,7 @@
 where that is affordable and by a search otherwise, and reads the front that comes out.
 """
 
-from collections.abc import Sequence
-from itertools import chain, combinations
-from math import comb
+from collections.abc import Callable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,21 +18,16 @@ from sklearn.utils import ClassifierTags, RegressorTags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, shorten
+from parsimon._checks import check_choice, check_count, check_seconds, shorten
 from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._filters import FILTERS
 from parsimon.features._linear_subsets import Task, default_learner
-from parsimon.features._subsets import (
-    Columns,
-    CommonalityCrossover,
-    SubsetErrors,
-    Walks,
-)
+from parsimon.features._subset_search import DIGITS, SearchLimits, SubsetProblem, search_subsets
+from parsimon.features._subsets import Columns, SubsetErrors
 from parsimon.features.plot import plot_errors_by_size
-from parsimon.pareto import Bits, Figures, Front, UniformCrossover, nsga2
+from parsimon.pareto import Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 
@@ -43,10 +36,6 @@ if TYPE_CHECKING:
 
 # A whole-numbered target with more values than the ten digits is a quantity, not classes.
 _MOST_NUMBERED_CLASSES = 10
-# Errors that are means in another order are equal.
-_DIGITS = 12
-# Filters that are cheap beside a single walk.
-_QUICK_FILTERS = ("variance ratio", "linear SVM")
 
 
 class ColumnSubset(SelectorMixin, BaseEstimator):
@@ -132,6 +121,13 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         The rule by which columns are chosen, as in `select`: "one_se", the fewest columns within
         one standard error of the least error; "knee"; "one_se where n_features<=5" for at most
         five columns; "error where cost<=10" for a budget.
+    time_limit : float, optional
+        Seconds for the search, checked between batches of subsets; what was found by then is the
+        front, and `exact_` is False. Greedy walks come first then, so that every size has one.
+    callback : callable, optional
+        Called now and then with the `Front` so far; the search ends if it returns a true value.
+    verbose : bool
+        Show progress.
     checkpoint : str or Path, optional
         A file for the errors found, also by a fit that is interrupted; with the same table, options
         and seed, the next fit goes on from there to the same front.
@@ -155,6 +151,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         Subsets evaluated.
     n_iter_ : int
         Generations of NSGA-II; 1 if all subsets were evaluated.
+    stopped_by_ : str
+        "exhausted" if all subsets were evaluated; else "max_iter", "stall", "time_limit" or
+        "callback".
     constant_error_ : float
         The error of a prediction that ignores all columns.
     ranking_ : ndarray of shape (d,)
@@ -216,6 +215,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         stall: int | None = 5,
         validation_fraction: float = 0.2,
         choose: Rule = "one_se",
+        time_limit: float | None = None,
+        callback: Callable[[Front], Any] | None = None,
+        verbose: bool = False,
         checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
         random_state: Seed = None,
@@ -235,6 +237,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         self.stall = stall
         self.validation_fraction = validation_fraction
         self.choose = choose
+        self.time_limit = time_limit
+        self.callback = callback
+        self.verbose = verbose
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -334,6 +339,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         check_count("max_subsets", self.max_subsets)
         check_count("population_size", self.population_size, least=4)
         check_count("max_iter", self.max_iter, least=0)
+        check_seconds("time_limit", self.time_limit)
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidInputError(f"callback must be callable, got {self.callback!r}.")
         if self.max_features is not None:
             check_count("max_features", self.max_features)
         fraction = self.validation_fraction
@@ -418,96 +426,32 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             raise InvalidInputError("cv has no folds; give at least one pair of train and test.")
         return folds
 
+    @property
+    def _problem(self) -> SubsetProblem:
+        most = self.n_features_in_ if self.max_features is None else int(self.max_features)
+        return SubsetProblem(self.errors_, self.columns_, most)
+
     def _search(self, seed: np.random.SeedSequence) -> None:
         """Evaluate all subsets, or those that a search passes."""
-        columns, errors = self.columns_, self.errors_
-        g = len(columns.units)
-        most = g if self.max_features is None else min(g, self.max_features)
-        least = 0 if columns.fixed.any() else 1
-        n_subsets = sum(comb(g, size) for size in range(least, most + 1))
-        self.exact_ = n_subsets <= self.max_subsets
-        if not self.exact_:
-            self.n_iter_ = self._evolve(most, seed)
-            return
-        self.n_iter_ = 1
-        listed = chain.from_iterable(combinations(range(g), k) for k in range(least, most + 1))
-        bits = np.zeros((n_subsets, g), dtype=np.bool_)
-        for row, chosen in enumerate(listed):
-            bits[row, list(chosen)] = True
-        masks = columns.masks(bits)
-        errors(masks[masks.sum(axis=1) <= self._most_columns])
-
-    @property
-    def _most_columns(self) -> int:
-        return self.n_features_in_ if self.max_features is None else int(self.max_features)
-
-    def _evolve(self, most: int, seed: np.random.SeedSequence) -> int:
-        """Walk, then search with NSGA-II from the best that was passed; return its generations."""
-        columns, errors = self.columns_, self.errors_
-        g = len(columns.units)
-        walks = Walks(errors, columns, min(most, max(1, self.max_subsets // (3 * g))))
-        passed = [walks.forward(), walks.floating()]
-        if g * g // 2 <= self.max_subsets // 3:
-            passed.append(walks.backward())
-        if np.isfinite(errors.X).all():
-            table = errors.X, errors.y, self.task_
-            passed += [walks.prefixes(FILTERS[name](*table)) for name in _QUICK_FILTERS]
-        if self.max_iter == 0:
-            return 0
-        known = np.unique(np.concatenate(passed), axis=0)
-        known = known[self._excess(columns.masks(known)) == 0]
-        start = known[Front(self._values(columns.masks(known)), 2 + self._has_costs).rows]
-        result = nsga2(
-            lambda bits: (self._values(columns.masks(bits)), self._excess(columns.masks(bits))),
-            Bits(g, share=min(0.5, most / g)),
-            start=start[: self.population_size],
-            population_size=self.population_size,
-            max_iter=self.max_iter,
-            stall=self.stall,
-            crossover=CommonalityCrossover()
-            if self.crossover == "commonality"
-            else UniformCrossover(),
-            chunk_size=self.population_size,
-            random_state=seed,
+        limits = SearchLimits(
+            self.max_subsets,
+            self.crossover,
+            self.population_size,
+            self.max_iter,
+            self.stall,
+            self.time_limit,
+            self.callback,
+            self.verbose,
         )
-        return result.n_iter
-
-    @property
-    def _has_costs(self) -> bool:
-        return self.columns_.costs is not None
-
-    def _excess(self, masks: Mask) -> Array:
-        """Return by how many columns subsets are too large, or that they are empty."""
-        sizes = masks.sum(axis=1)
-        return np.where(sizes == 0, 1, np.maximum(sizes - self._most_columns, 0)).astype(float)
-
-    def _values(self, masks: Mask) -> Array:
-        """Return error, size and, if there are costs, cost of subsets: (B, d) -> (B, 2 or 3)."""
-        found = np.zeros(len(masks))  # of no use where a subset breaks the limits
-        fine = self._excess(masks) == 0
-        if fine.any():
-            found[fine] = self.errors_(masks[fine]).round(_DIGITS)
-        return self._objectives(masks, found)
-
-    def _objectives(self, masks: Mask, error: Array) -> Array:
-        columns = [error, masks.sum(axis=1)]
-        if self.columns_.costs is not None:
-            columns.append((masks @ self.columns_.costs).round(_DIGITS))
-        return np.column_stack(columns).astype(float)
+        self.exact_, self.n_iter_, self.stopped_by_ = search_subsets(self._problem, limits, seed)
 
     def _read(self, table: tuple[Array, AnyArray], held: tuple[Array, AnyArray]) -> Self:
         """Keep the front of all subsets that were evaluated, and what can be read off it."""
-        masks, error = self.errors_.all_evaluated()
-        fine = self._excess(masks) == 0
-        masks, error = masks[fine], error[fine].round(_DIGITS)
-        names = ["error", "n_features", *(["cost"] if self._has_costs else [])]
-        values = self._objectives(masks, error)
-        kept = Front(values, names, ties="first").rows
-        subsets = masks[kept]
-        front = Front(
-            values[kept], names, solutions=[np.flatnonzero(one).tolist() for one in subsets]
-        )
-        self.constant_error_ = round(self.errors_.of_constant(), _DIGITS)
+        subsets, values = self._problem.found()
+        names = self._problem.names
+        chosen = [np.flatnonzero(one).tolist() for one in subsets]
+        front = Front(values, names, solutions=chosen)
+        self.constant_error_ = round(self.errors_.of_constant(), DIGITS)
         self.ranking_, self.nestedness_, self.rank_breaks_ = nesting(subsets)
         folds = self.errors_.of_folds(subsets)
         with np.errstate(invalid="ignore", divide="ignore"):

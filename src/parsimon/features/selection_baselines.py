@@ -10,11 +10,10 @@ from parsimon._checks import check_choice
 from parsimon._random import Seed
 from parsimon._typing import Array, Mask
 from parsimon.features._filters import FILTERS
-from parsimon.features._subsets import Walks
+from parsimon.features._subset_search import DIGITS, SubsetProblem, Walks
 from parsimon.pareto import Bits, Front, nsga2
 
 _WALKS = ("forward", "backward", "floating")
-_DIGITS = 12
 
 
 def selection_baselines(
@@ -37,8 +36,9 @@ def selection_baselines(
     methods : sequence of str, optional
         Of "forward", "backward" and "floating" (greedy walks); "variance ratio", "information
         gain", "Relief", "linear SVM" and "principal component" (the best columns by a score that
-        knows no subset); "genetic" (a genetic algorithm for the error alone, which ends at one
-        subset). All if left out.
+        knows no subset); "FOCUS" (first the smallest subset that tells unlike rows apart);
+        "genetic" (a genetic algorithm for the error alone, which ends at one subset).
+        All if left out.
     max_iter, population_size : int
         Of the genetic algorithm.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -75,32 +75,28 @@ def selection_baselines(
         elif name in FILTERS:
             bits = walks.prefixes(FILTERS[name](errors.X, errors.y, errors.task))
         else:
-            bits = _evolved(walks, limit, max_iter, population_size, random_state)
+            problem = SubsetProblem(errors, columns, limit)
+            bits = _evolved(problem, max_iter, population_size, random_state)
         found[name] = _front(walks, bits[columns.masks(bits).sum(axis=1) <= limit])
     return found
 
 
 def _front(walks: Walks, bits: Mask) -> Front:
     masks = walks.columns.masks(bits)
-    values = np.column_stack([walks.errors(masks).round(_DIGITS), masks.sum(axis=1)])
+    values = np.column_stack([walks.errors(masks).round(DIGITS), masks.sum(axis=1)])
     chosen = [np.flatnonzero(mask).tolist() for mask in masks]
     return Front(values, ["error", "n_features"], solutions=chosen, ties="first")
 
 
 def _evolved(
-    walks: Walks, limit: int, max_iter: int, population_size: int, random_state: Seed
+    problem: SubsetProblem, max_iter: int, population_size: int, random_state: Seed
 ) -> Mask:
     """Return the subset of least error that a genetic algorithm ends at, (1, g)."""
-    columns = walks.columns
+    columns = problem.columns
 
     def evaluate(bits: Mask) -> tuple[Array, Array]:
         masks = columns.masks(bits)
-        sizes = masks.sum(axis=1)
-        broken = (sizes == 0) | (sizes > limit)
-        values = np.zeros((len(masks), 1))
-        if not broken.all():
-            values[~broken, 0] = walks.errors(masks[~broken])
-        return values, broken * np.maximum(sizes - limit, 1.0)
+        return problem.values(masks)[:, :1], problem.excess(masks)
 
     result = nsga2(
         evaluate,

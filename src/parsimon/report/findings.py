@@ -2,15 +2,15 @@
 
 `Findings` at the end is the whole: a table, a `Study` for each question asked of it, and how the
 run was made. A study holds models (`ModelFinding`, each with a size and an error), what they say
-about variables and their parts, and how far to trust them. Reports of another kind, such as one
-about a trait and its tree, have findings of their own class; `ReportFindings` is what the writer,
-the page and the data need of any of them.
+about variables and their parts, and how far to trust them. `ReportFindings` is what the writer, the
+page and the data need of findings of any class, such as those about a trait and its tree.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
+from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.row_findings import CategoryFinding as CategoryFinding
 from parsimon.report.row_findings import Interval as Interval
 from parsimon.report.row_findings import RowExplanation as RowExplanation
@@ -596,4 +596,5 @@ class Findings(ReportFindings):
     comparison: ModelComparison | None = None
     recommended: RecommendedModel | None = None
     importance: tuple[Importance, ...] = ()
+    formulas: FeatureFront | None = None
     pictures: tuple[Picture, ...] = field(default=(), repr=False)

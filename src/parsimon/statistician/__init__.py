@@ -15,6 +15,7 @@ from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
+    from parsimon.statistician.selection import SelectionAnalysis, select_columns
     from parsimon.statistician.trait_model import TraitModel
     from parsimon.statistician.traits import TraitAnalysis, analyse_traits
     from parsimon.statistician.wide import WideAnalysis, is_wide, select_features
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "FittedModel",
+    "SelectionAnalysis",
     "TableModel",
     "TraitAnalysis",
     "TraitModel",
@@ -33,6 +35,7 @@ __all__ = [
     "is_wide",
     "load_model",
     "save_model",
+    "select_columns",
     "select_features",
 ]
 
@@ -42,6 +45,10 @@ def __getattr__(name: str) -> Any:
         from parsimon.statistician import traits
 
         return getattr(traits, name)
+    if name in ("SelectionAnalysis", "select_columns"):
+        from parsimon.statistician import selection
+
+        return getattr(selection, name)
     if name in ("WideAnalysis", "is_wide", "select_features"):
         from parsimon.statistician import wide
 

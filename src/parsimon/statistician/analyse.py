@@ -34,12 +34,12 @@ from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
 from parsimon.statistician.families import ModelFamily
+from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import (
     FAMILIES,
     GUESSING,
     KERNEL_SEARCH,
     SEARCH,
-    Contender,
     ContenderFamily,
     Rivals,
     as_families,
@@ -47,6 +47,7 @@ from parsimon.statistician.families.contenders import (
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.feature_front import report_formulas
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
@@ -252,9 +253,10 @@ def analyse(
     command : str, default ""
         The command that makes this report, to be printed in it.
     family : str, default "gp"
-        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "linear",
-        "tree", "forest" or "boosting" for one of the others, about which there is less to say.
-    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm"}
+        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "formula",
+        "linear", "tree", "forest" or "boosting" for one of the others, about which there is less to
+        say.
+    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm", "formula"}
         Our models that answer on the same outer folds.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
@@ -319,9 +321,8 @@ def _analysed(
     if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
         options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    folding, searching, describing, comparing, kernels = np.random.SeedSequence(options.seed).spawn(
-        5
-    )
+    seeds = np.random.SeedSequence(options.seed).spawn(6)
+    folding, searching, describing, comparing, kernels, constructing = seeds
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     family, share = options.family, _SEARCHING if parts else 1.0
     answers, folds = _search(asked, parts, family, options, searching, kept, budget.left(share))
@@ -333,6 +334,7 @@ def _analysed(
         asked, parts, folding, searched, options, comparing, kept, budget
     )
     studies, pictures = _studies(answers, folds, options, describing, kept)
+    formulas, drawings = report_formulas(asked, comparison, kept, constructing)
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
         table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
@@ -347,7 +349,8 @@ def _analysed(
         importance=importance_findings(
             [answer.question.y for answer in answers], studies, folds, asked.outcome.task
         ),
-        pictures=tuple([*([] if picture is None else [picture]), *pictures, *drawing]),
+        formulas=formulas,
+        pictures=(*(() if picture is None else (picture,)), *pictures, *drawing, *drawings),
     )
     analysis = Analysis(
         findings=findings,

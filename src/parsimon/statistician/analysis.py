@@ -21,7 +21,8 @@ from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Findings, ModelComparison, RunFindings
 from parsimon.statistician.comparison import fitted_contender
-from parsimon.statistician.families.contenders import SEARCH, Contender
+from parsimon.statistician.families.contender import Contender
+from parsimon.statistician.families.contenders import SEARCH
 from parsimon.statistician.families.gp import GaussianProcesses, KernelResult
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer, run_searches

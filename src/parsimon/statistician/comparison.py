@@ -23,7 +23,8 @@ from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import ModelSize, Question
-from parsimon.statistician.families.contenders import GUESSING, Contender
+from parsimon.statistician.families.contender import Contender
+from parsimon.statistician.families.contenders import GUESSING
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.fold_answers import (
     FoldAnswers,

@@ -140,6 +140,8 @@ def scores(model: Any, X: Any) -> Array:
 def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     """Return the sets of variables that a model ties together; the model is a sum over them."""
     last = _last(model)
+    if hasattr(getattr(last, "best_estimator_", None), "features"):
+        return _of_formula(last.best_estimator_, model)
     kernels = getattr(last, "kernel_", None)
     if _are_kernels(kernels):
         return _of_kernels(kernels, n_variables)
@@ -166,6 +168,15 @@ def _of_kernels(kernels: Any, n_variables: int) -> tuple[Columns, ...]:
             seen = part.columns
             found.append(_all(n_variables) if seen is None else frozenset(map(int, seen)))
     return tuple(dict.fromkeys(one for one in found if one))
+
+
+def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
+    """Return the columns of each feature of a formula, which a step before may have picked."""
+    kept = getattr(model.steps[0][1], "kept_", None) if hasattr(model, "steps") else None
+    places = range(len(formula.names)) if kept is None else kept
+    known = dict(zip(formula.names, map(int, places), strict=True))
+    found = [frozenset(known[name] for name in one.columns) for one in formula.features]
+    return tuple(dict.fromkeys(found))
 
 
 def _of_trees(model: Any, n_variables: int) -> Columns:

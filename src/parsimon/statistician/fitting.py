@@ -14,11 +14,11 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds, fitted_contender
+from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import (
     GUESSING,
     KERNEL_SEARCH,
     SEARCH,
-    Contender,
     Rivals,
     as_families,
     chosen_contenders,
@@ -99,7 +99,7 @@ def compare_models(
         Column to predict: classes or numbers.
     positive, task, seed, n_jobs, time_limit, verbose, checkpoint
         As in `analyse`.
-    families : "all", "none" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm"}
+    families : "all", "none" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm", "formula"}
         Our models; "gp" is the search over kernels, which takes longest.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         scikit-learn's "linear", "tree", "forest", "boosting", or your own.
@@ -179,8 +179,8 @@ def fit_model(
     target : str
         Column to predict: classes or numbers.
     family : str, default "recommended"
-        "gp" (search over kernels), "rvm", "bpm", "plain-gp", "svm", "linear", "tree", "forest",
-        "boosting"; "recommended" compares all of them first.
+        "gp" (search over kernels), "rvm", "bpm", "plain-gp", "svm", "formula", "linear", "tree",
+        "forest", "boosting"; "recommended" compares all of them first.
     choose : {"supported", "one_se", "least_error"}
         Which kernel the search takes.
     positive, task, seed, n_jobs, time_limit, verbose, checkpoint

@@ -22,12 +22,8 @@ from parsimon.statistician.families import (
     model_size,
     together,
 )
-from parsimon.statistician.families.contenders import (
-    MOST_COLUMNS,
-    Contender,
-    Setting,
-    class_shares,
-)
+from parsimon.statistician.families.contender import Contender, Setting, class_shares
+from parsimon.statistician.families.contenders import MOST_COLUMNS
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult, joint_shares
 
@@ -42,7 +38,7 @@ _UNKNOWN_COST = 0.2
 # Cells from which a fold is prepared once, for all models in one process.
 _PREPARED_ONCE = 200_000
 # Families whose fits take long.
-_SLOW = ("rvm", "gp", "svm")
+_SLOW = ("rvm", "gp", "svm", "features")
 
 _Pairs: TypeAlias = Sequence[tuple[Contender, np.random.SeedSequence]]
 _Call: TypeAlias = tuple[_Pairs, Question, OuterPart]

@@ -21,7 +21,7 @@ from parsimon.statistician.contributions import (
     shapley_values,
 )
 from parsimon.statistician.families import predicted
-from parsimon.statistician.families.contenders import class_shares
+from parsimon.statistician.families.contender import class_shares
 from parsimon.statistician.prepare.cells import iso_day
 from parsimon.statistician.prepare.frames import named_frame
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, VariableSource

@@ -39,7 +39,8 @@ from parsimon.report.trait_findings import (
 )
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.comparison import comparison_picture, fitted_contender
-from parsimon.statistician.families.contenders import Contender, Rivals, chosen_contenders
+from parsimon.statistician.families.contender import Contender
+from parsimon.statistician.families.contenders import Rivals, chosen_contenders
 from parsimon.statistician.families.phylo import (
     CURVE_POINTS,
     FittedRegression,

@@ -16,7 +16,13 @@ from parsimon.report.figures.parts import (
     row_bars,
 )
 from parsimon.report.figures.points import ClassRows, label
-from parsimon.report.figures.search_figures import error_against_size, error_steps, search_tree
+from parsimon.report.figures.search_figures import (
+    error_against_size,
+    error_steps,
+    feature_front,
+    feature_response,
+    search_tree,
+)
 from parsimon.report.figures.svg_text import caption, svg
 from parsimon.report.figures.three_columns import data_figure
 from parsimon.report.figures.two_columns import posterior_2d
@@ -33,6 +39,8 @@ __all__ = [
     "data_figure",
     "error_against_size",
     "error_steps",
+    "feature_front",
+    "feature_response",
     "label",
     "monotonicity",
     "posterior_1d",

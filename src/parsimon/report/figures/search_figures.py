@@ -9,6 +9,7 @@ import numpy as np
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.figures.points import label, percent
 from parsimon.report.findings import ComparedModel, ModelComparison
 
@@ -468,3 +469,76 @@ def _model_tint(model: ComparedModel) -> str:
     if model.recommended:
         return VERMILION
     return BLUE if model.is_level else GREY
+
+
+_FRONT_AXES = {"columns": "columns", "formulas": "signs of the formula"}
+_FRONT_ERRORS = {"error": "wrong answers", "log loss": "log loss", "typical miss": "typical miss"}
+
+
+def feature_front(front: FeatureFront, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the error of each size of a front, on the rows of the search and on rows set apart."""
+    sizes = np.array([one.size for one in front.sizes])
+    error = np.array([one.error for one in front.sizes])
+    spread = np.nan_to_num([one.standard_error for one in front.sizes])
+    outside = np.array([one.outside for one in front.sizes])
+    with figure_style():
+        ax = new_axes(ax, figsize=(5.6, 3.3))
+        ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
+        ax.plot(sizes, error, "o-", color=BLUE, label="rows of the search")
+        apart = bool(np.isfinite(outside).all())
+        if apart:
+            ax.plot(sizes, outside, "s--", color=VERMILION, label="rows set apart")
+        chosen = front.chosen
+        ax.plot(
+            chosen.size,
+            chosen.error,
+            "o",
+            color=BLUE,
+            markersize=13,
+            fillstyle="none",
+            label="chosen",
+        )
+        ax.axhline(front.guessing, color=GREY, linestyle=":", linewidth=1.2, label="guessing")
+        if front.measure == "error":
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.locator_params(axis="x", integer=True)
+        ax.set_xlabel(_FRONT_AXES[front.kind])
+        ax.set_ylabel(_FRONT_ERRORS[front.measure])
+        ax.legend(loc="best", fontsize=8)
+    found = "each number of columns" if front.kind == "columns" else "each length of the formula"
+    ax.set_label(
+        f"The least error that was found for {found}"
+        f"{', with one standard error' if spread.any() else ''}."
+        + (
+            " Where the two lines part, the search has found what only its rows show."
+            if apart
+            else ""
+        )
+    )
+    return ax
+
+
+def feature_response(
+    values: Array, y: Array, name: str, target: str, *, share: bool, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw how the target follows a feature: rows, and means of rows that are alike in it.
+
+    Shapes: values (n,), y (n,), which is 1 and 0 if a `share` is drawn.
+    """
+    order = np.argsort(values, kind="stable")
+    groups = [part for part in np.array_split(order, min(10, max(2, len(y) // 8))) if len(part)]
+    centre = [float(np.median(values[part])) for part in groups]
+    mean = np.array([y[part].mean() for part in groups])
+    error = np.array([y[part].std() / np.sqrt(len(part)) for part in groups])
+    with figure_style():
+        ax = new_axes(ax, figsize=(4.6, 3.0))
+        if not share:
+            ax.plot(values, y, ".", color=GREY, markersize=3, alpha=0.5)
+        ax.errorbar(centre, mean, yerr=error, fmt="o-", color=BLUE, capsize=2)
+        if share:
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.set_xlabel(label(name, 60))
+        ax.set_ylabel(label(f"share of {target}" if share else target, 40))
+    said = f"means of rows that are alike in {label(name, 60)}, with one standard error."
+    ax.set_label(f"M{said[1:]}" if share else f"Rows, and {said}")
+    return ax

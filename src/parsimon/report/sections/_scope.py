@@ -23,7 +23,7 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.report.sections._blocks import Sentence
-from parsimon.report.sections._phrases import clean, number, percent, quoted
+from parsimon.report.sections._phrases import DASH, clean, number, percent, quoted, short
 from parsimon.structures import Claim
 from parsimon.structures.claims import SUGGESTED
 
@@ -287,6 +287,12 @@ def misses(honest: Honest, error: Interval) -> Interval:
         scale * math.sqrt(max(0.0, share)) for share in (error.low, error.estimate, error.high)
     )
     return replace(error, estimate=middle, low=low, high=high)
+
+
+def miss(model: ComparedModel, unit: float) -> str:
+    """Return by how much a model misses numbers, in the unit of the target."""
+    off = unit * math.sqrt(max(0.0, model.error.estimate))
+    return DASH if math.isnan(off) else short(off)
 
 
 def described_name(findings: Findings) -> str:

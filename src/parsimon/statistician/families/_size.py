@@ -81,11 +81,12 @@ def model_size(
     columns that it uses, if the model itself does not say.
     """
     table = _Table(n_rows, n_columns, None if used is None else tuple(used))
-    model = _last(model)
-    for fits, measure in _MEASURES:
-        if fits(model):
-            return measure(model, table)
-    return _stored(model, table)
+    model, kept = _last(model)
+    measure = next((measure for fits, measure in _MEASURES if fits(model)), _stored)
+    size = measure(model, table)
+    if kept is None:
+        return size
+    return size._replace(used=tuple(kept[place] for place in size.used if place < len(kept)))
 
 
 def size_of_numbers(
@@ -114,17 +115,26 @@ def _of_numbers(used: tuple[int, ...], bits: float, numbers: float) -> ModelSize
     return ModelSize(used, bits, _counted(whole, "number"), whole)
 
 
-def _last(model: Any) -> Any:
-    """Return the model that predicts: the last step of a pipeline, the best of a search."""
+def _last(model: Any) -> tuple[Any, tuple[int, ...] | None]:
+    """Return the model that predicts: the last step of a pipeline, the best of a search.
+
+    And places of the columns that earlier steps pass on to it, if they pick some.
+    """
+    kept: tuple[int, ...] | None = None
     while True:
         if hasattr(model, "steps") and hasattr(model, "named_steps"):
+            for _, step in model.steps[:-1]:
+                picked = getattr(step, "kept_", getattr(step, "columns", None))
+                if picked is not None:
+                    places = [int(place) for place in picked]
+                    kept = tuple(places if kept is None else (kept[place] for place in places))
             model = model.steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "regressor_"):
             model = model.regressor_
         else:
-            return model
+            return model, kept
 
 
 def _constant(model: Any, table: _Table) -> ModelSize:
@@ -180,7 +190,7 @@ def _support(model: Any, table: _Table) -> ModelSize:
 
 def _class_by_class(model: Any, table: _Table) -> ModelSize:
     """Add up the machines of each class against the rest."""
-    machines = [_last(one) for one in model.estimators_]
+    machines = [_last(one)[0] for one in model.estimators_]
     rows = {int(row) for one in machines for row in one.support_}
     whole = together(_support(one, table) for one in machines)
     return whole._replace(
@@ -200,6 +210,27 @@ def _linear(model: Any, table: _Table) -> ModelSize:
     used = tuple(int(place) for place in np.flatnonzero(coefficients.any(axis=0)))
     bits = table.chosen(used) + table.numbers(numbers)
     return _of_numbers(used, bits, numbers)
+
+
+def _formula(model: Any, table: _Table) -> ModelSize:
+    """Count the operations of a formula, which column stands where, and the numbers."""
+    from parsimon.statistician.families.feature_fronts import formula_bits
+
+    used = tuple(
+        place
+        for place, name in enumerate(model.names)
+        if any(name in feature.columns for feature in model.features)
+    )
+    parts = [part.operation for feature in model.features for part in feature.parts()]
+    numbers = parts.count("number") + np.asarray(model.coef).size + np.asarray(model.intercept).size
+    if np.shape(model.intercept)[-1] > 1:
+        # Only differences between the functions of classes matter.
+        numbers -= len(model.features) + 1
+    bits = table.chosen(used) + table.numbers(numbers) + formula_bits(model.features)
+    bits += parts.count("column") * math.log2(max(1, len(used)))
+    nodes = sum(feature.size for feature in model.features)
+    made = f"{_counted(len(model.features), 'formula')} of {_counted(nodes, 'sign')}"
+    return ModelSize(used, bits, f"{made}, {_counted(numbers, 'number')}")
 
 
 def _tree(model: Any, table: _Table) -> ModelSize:
@@ -273,7 +304,7 @@ def _is_forest(model: Any) -> bool:
 def _is_class_by_class(model: Any) -> bool:
     parts = getattr(model, "estimators_", ())
     return hasattr(model, "label_binarizer_") and all(
-        hasattr(_last(one), "support_") for one in parts
+        hasattr(_last(one)[0], "support_") for one in parts
     )
 
 
@@ -286,6 +317,7 @@ _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]
     (_is_process, _process),
     (_has("relevance_", "degrees_of_freedom_"), _relevance),
     (lambda model: type(model).__name__.startswith("Dummy"), _constant),
+    (_has("features", "names", "intercept"), _formula),
     (_has("coef_"), _linear),
     (_has("support_"), _support),
     (_is_class_by_class, _class_by_class),

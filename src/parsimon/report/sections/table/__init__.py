@@ -32,7 +32,7 @@ from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import methods, references
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
-from parsimon.report.sections.table.trade_off import knee_sentence, trade_off
+from parsimon.report.sections.table.trade_off import formulas, knee_sentence, trade_off
 from parsimon.report.sections.table.variables import what_matters
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
@@ -65,6 +65,7 @@ def sections(findings: Findings) -> Iterator[Section]:
     yield how_to_use(scopes)
     if len(scopes) == 1:
         yield trade_off(scopes[0])
+    yield from formulas(findings)
     yield the_table(scopes[0])
     yield methods(scopes)
 

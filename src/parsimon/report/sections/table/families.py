@@ -21,10 +21,9 @@ from parsimon.report.sections._phrases import (
     percent,
     percent_range,
     points,
-    short,
     spelled,
 )
-from parsimon.report.sections._scope import Scope, described_name, figures, misses, the
+from parsimon.report.sections._scope import Scope, described_name, figures, miss, misses, the
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
@@ -112,18 +111,12 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     gap = chosen.difference
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
     if found.metric == "variance left":
-        off, least = _off(chosen, unit), _off(best, unit)
+        off, least = miss(chosen, unit), miss(best, unit)
         return f"It is off by {off} instead of {least} on average, but {bits}."
     worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
     if found.metric == "log loss":
         worse = f"{decimal(gap.estimate, 3)} in log loss (at most {decimal(gap.high, 3)})"
     return f"It may be worse by {worse}, but {bits}."
-
-
-def _off(model: ComparedModel, unit: float) -> str:
-    """Return by how much a model misses numbers, in the unit of the target."""
-    miss = unit * math.sqrt(max(0.0, model.error.estimate))
-    return DASH if math.isnan(miss) else short(miss)
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
@@ -139,7 +132,7 @@ def _opened(text: str) -> str:
 
 def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
     if found.metric == "variance left":
-        return f"off by {_off(model, unit)} on average"
+        return f"off by {miss(model, unit)} on average"
     said = f"wrong in {percent(model.error.estimate)}"
     if found.metric == "log loss" and not math.isnan(model.log_loss):
         said += f", log loss {decimal(model.log_loss, 3)}"
@@ -207,7 +200,7 @@ def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cel
     figure = Cell(percent(error), order=error, strong=strong)
     also: tuple[Cell, ...] = ()
     if found.metric == "variance left":
-        figure = Cell(_off(model, unit), order=error, strong=strong)
+        figure = Cell(miss(model, unit), order=error, strong=strong)
         also = (Cell(percent(max(0.0, 1 - error)), order=1 - error),)
     if found.metric == "log loss":
         also = (number_cell(model.log_loss, 3),)

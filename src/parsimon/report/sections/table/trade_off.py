@@ -1,13 +1,15 @@
-"""Smaller and larger models: what each further term buys."""
+"""Smaller and larger models: what each further term buys, and a longer formula."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Explorer, Section
-from parsimon.report.findings import ModelFinding
+from parsimon.report.findings import Findings, ModelFinding
 from parsimon.report.sections._blocks import paragraph
+from parsimon.report.sections._features import formula_section
 from parsimon.report.sections._phrases import amount
 from parsimon.report.sections._scope import Scope, words_of
+from parsimon.report.sections.table.families import guess_miss
 
 
 def trade_off(scope: Scope) -> Section:
@@ -18,6 +20,13 @@ def trade_off(scope: Scope) -> Section:
         Explorer(scope.place, figures[0] if figures else None),
     )
     return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks, folded=True)
+
+
+def formulas(findings: Findings) -> Iterator[Section]:
+    """Yield the section about formulas of a few columns; nothing if none were searched."""
+    if findings.formulas is not None:
+        unit = guess_miss(findings)
+        yield formula_section(findings, findings.formulas, findings.comparison, unit)
 
 
 def _steps(scope: Scope) -> str:

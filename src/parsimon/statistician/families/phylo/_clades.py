@@ -24,7 +24,8 @@ from parsimon.report.trait_findings import (
 )
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Prediction, Question, columns_of
-from parsimon.statistician.families.contenders import GUESSING, Contender, Setting
+from parsimon.statistician.families.contender import Contender, Setting
+from parsimon.statistician.families.contenders import GUESSING
 from parsimon.statistician.families.phylo._regressions import (
     Phylogeny,
     fit,

@@ -1,0 +1,327 @@
+"""The search for a front of subsets: all of them, or walks and then NSGA-II.
+
+`search_subsets` decides which and runs it; the walks (`forward`, `backward`, `floating`, `prefixes`
+of a ranking) go over units, which are columns or groups of columns.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from math import comb
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from parsimon._checks import check_probability
+from parsimon._progress import Progress
+from parsimon._typing import AnyArray, Array, Mask
+from parsimon.features._filters import FILTERS
+from parsimon.features._subsets import Columns, Stopped, SubsetErrors
+from parsimon.pareto import Bits, Front, UniformCrossover, nsga2
+from parsimon.pareto.space import Space
+
+# Errors that are means in another order are equal.
+DIGITS = 12
+# Filters that are cheap beside a single walk.
+_QUICK_FILTERS = ("variance ratio", "linear SVM")
+# Subsets that are listed at once.
+_LISTED = 4096
+
+
+class SearchLimits(NamedTuple):
+    """How far a search goes, and who is told; the options of `ParetoSelector`."""
+
+    max_subsets: int
+    crossover: Literal["commonality", "uniform"]
+    population_size: int
+    max_iter: int
+    stall: int | None
+    time_limit: float | None
+    callback: Callable[[Front], Any] | None
+    verbose: bool
+
+
+class SearchEnd(NamedTuple):
+    """How a search ended: whether all subsets were evaluated, generations, and why."""
+
+    exact: bool
+    n_iter: int
+    stopped_by: str
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetProblem:
+    """Subsets of columns by their objectives: error, size and, if there are costs, cost.
+
+    most: The most columns of a subset.
+    """
+
+    errors: SubsetErrors
+    columns: Columns
+    most: int
+
+    @property
+    def names(self) -> list[str]:
+        """What the objectives are called."""
+        return ["error", "n_features", *([] if self.columns.costs is None else ["cost"])]
+
+    @property
+    def most_units(self) -> int:
+        """The most units of a subset."""
+        return min(len(self.columns.units), self.most)
+
+    def excess(self, masks: Mask) -> Array:
+        """Return by how many columns subsets are too large, or that they are empty."""
+        sizes = masks.sum(axis=1)
+        return np.where(sizes == 0, 1, np.maximum(sizes - self.most, 0)).astype(float)
+
+    def values(self, masks: Mask) -> Array:
+        """Return the objectives of subsets: (B, d) -> (B, 2 or 3)."""
+        found = np.zeros(len(masks))  # of no use where a subset breaks the limits
+        fine = self.excess(masks) == 0
+        if fine.any():
+            found[fine] = self.errors(masks[fine]).round(DIGITS)
+        return self.objectives(masks, found)
+
+    def objectives(self, masks: Mask, error: Array) -> Array:
+        """Return the objectives of subsets of known errors, (B,)."""
+        columns = [error, masks.sum(axis=1)]
+        if self.columns.costs is not None:
+            columns.append((masks @ self.columns.costs).round(DIGITS))
+        return np.column_stack(columns).astype(float)
+
+    def found(self) -> tuple[Mask, Array]:
+        """Return the subsets on the front of all that were evaluated, and their objectives."""
+        masks, error = self.errors.all_evaluated()
+        fine = self.excess(masks) == 0
+        masks, error = masks[fine], error[fine].round(DIGITS)
+        values = self.objectives(masks, error)
+        kept = Front(values, self.names, ties="first").rows
+        return masks[kept], values[kept]
+
+    def front(self) -> Front:
+        """Return the front of all that were evaluated; a solution is a list of places."""
+        subsets, values = self.found()
+        chosen = [np.flatnonzero(one).tolist() for one in subsets]
+        return Front(values, self.names, solutions=chosen)
+
+
+def search_subsets(
+    problem: SubsetProblem, limits: SearchLimits, seed: np.random.SeedSequence
+) -> SearchEnd:
+    """Evaluate all subsets if they are few enough, or those that a search passes."""
+    g, most = len(problem.columns.units), problem.most_units
+    least = 0 if problem.columns.fixed.any() else 1
+    n_subsets = sum(comb(g, size) for size in range(least, most + 1))
+    exact = n_subsets <= limits.max_subsets
+    total = n_subsets if exact else None
+    with Progress("Selecting columns", total=total, verbose=limits.verbose) as progress:
+        problem.errors.watch = _Watch(problem, limits, progress)
+        try:
+            if not exact:
+                return _evolved(problem, limits, seed)
+            if limits.time_limit is not None:
+                # If time ends the list, there is something of every size.
+                _walked(problem, limits)
+            for masks in _listed(problem, least):
+                problem.errors(masks)
+        except Stopped as reason:
+            return SearchEnd(exact=False, n_iter=0, stopped_by=str(reason))
+        finally:
+            problem.errors.watch = None
+    return SearchEnd(exact=True, n_iter=1, stopped_by="exhausted")
+
+
+class _Watch:
+    """Tells how a search goes, and ends it in time or when the callback wants it."""
+
+    def __init__(self, problem: SubsetProblem, limits: SearchLimits, progress: Progress) -> None:
+        self.problem, self.limits, self.progress = problem, limits, progress
+        limit = limits.time_limit
+        self.deadline = None if limit is None else time.monotonic() + limit
+
+    def __call__(self) -> None:
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise Stopped("time_limit")
+        callback = self.limits.callback
+        if callback is None and not self.limits.verbose:
+            return
+        front = self.problem.front()
+        if self.limits.verbose and len(front):
+            note = f"least error {front.values[:, 0].min():.4g}"
+            self.progress.update(self.problem.errors.n_evaluated, note=note)
+        if callback is not None and len(front) and callback(front):
+            raise Stopped("callback")
+
+
+def _listed(problem: SubsetProblem, least: int) -> Iterator[Mask]:
+    """Yield all subsets, smaller ones first, (B, d) each."""
+    g = len(problem.columns.units)
+    sizes = range(least, problem.most_units + 1)
+    every = chain.from_iterable(combinations(range(g), size) for size in sizes)
+    while chosen := list(islice(every, _LISTED)):
+        bits = np.zeros((len(chosen), g), dtype=np.bool_)
+        for row, places in enumerate(chosen):
+            bits[row, list(places)] = True
+        masks = problem.columns.masks(bits)
+        yield masks[masks.sum(axis=1) <= problem.most]
+
+
+def _walked(problem: SubsetProblem, limits: SearchLimits) -> Mask:
+    """Return what greedy walks and quick filters pass, (k, g)."""
+    errors, columns = problem.errors, problem.columns
+    g = len(columns.units)
+    walks = Walks(errors, columns, min(problem.most_units, max(1, limits.max_subsets // (3 * g))))
+    passed = [walks.forward(), walks.floating()]
+    if g * g // 2 <= limits.max_subsets // 3:
+        passed.append(walks.backward())
+    if np.isfinite(errors.X).all():
+        table = errors.X, errors.y, errors.task
+        passed += [walks.prefixes(FILTERS[name](*table)) for name in _QUICK_FILTERS]
+    return np.unique(np.concatenate(passed), axis=0)
+
+
+def _evolved(
+    problem: SubsetProblem, limits: SearchLimits, seed: np.random.SeedSequence
+) -> SearchEnd:
+    """Walk, then search with NSGA-II from the best that was passed."""
+    columns = problem.columns
+    g = len(columns.units)
+    known = _walked(problem, limits)
+    if limits.max_iter == 0:
+        return SearchEnd(exact=False, n_iter=0, stopped_by="max_iter")
+    known = known[problem.excess(columns.masks(known)) == 0]
+    start = known[Front(problem.values(columns.masks(known)), len(problem.names)).rows]
+    commonality = limits.crossover == "commonality"
+    result = nsga2(
+        lambda bits: (problem.values(columns.masks(bits)), problem.excess(columns.masks(bits))),
+        Bits(g, share=min(0.5, problem.most_units / g)),
+        start=start[: limits.population_size],
+        population_size=limits.population_size,
+        max_iter=limits.max_iter,
+        stall=limits.stall,
+        crossover=CommonalityCrossover() if commonality else UniformCrossover(),
+        chunk_size=limits.population_size,
+        random_state=seed,
+    )
+    return SearchEnd(exact=False, n_iter=result.n_iter, stopped_by=result.stopped_by)
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks over subsets of units, each a list of subsets (k, g) that were passed.
+
+    most: The most units of a subset.
+    """
+
+    errors: SubsetErrors
+    columns: Columns
+    most: int
+
+    def forward(self) -> Mask:
+        """Add the unit that helps most, from none on."""
+        here, passed = np.zeros(len(self.columns.units), dtype=np.bool_), []
+        while here.sum() < self.most:
+            here, _ = self._best(here, adding=True)
+            passed.append(here)
+        return np.array(passed)
+
+    def backward(self) -> Mask:
+        """Drop the unit that helps least, from all of them on."""
+        here = np.ones(len(self.columns.units), dtype=np.bool_)
+        passed = [here]
+        while here.sum() > 1:
+            here, _ = self._best(here, adding=False)
+            passed.append(here)
+        return np.array([subset for subset in passed if subset.sum() <= self.most])
+
+    def floating(self) -> Mask:
+        """Add the unit that helps most, then drop units while that beats what was known.
+
+        Pudil, Novovicova and Kittler (1994), Pattern Recognition Letters 15:1119-1125.
+        """
+        here = np.zeros(len(self.columns.units), dtype=np.bool_)
+        known: dict[int, tuple[float, Mask]] = {}
+        while here.sum() < self.most:
+            here, error = self._best(here, adding=True)
+            if error < known.get(int(here.sum()), (np.inf,))[0]:
+                known[int(here.sum())] = error, here
+            else:
+                here = known[int(here.sum())][1]
+            while here.sum() > 2:
+                less, error = self._best(here, adding=False)
+                if not error < known.get(int(less.sum()), (np.inf,))[0]:
+                    break
+                known[int(less.sum())], here = (error, less), less
+        return np.array([known[size][1] for size in sorted(known)])
+
+    def prefixes(self, score: Array) -> Mask:
+        """Return the best unit by a score of each column, the best two, and so on."""
+        of_units = np.array([score[unit].max() for unit in self.columns.units])
+        order = np.argsort(-of_units, kind="stable")
+        bits = np.zeros((self.most, len(order)), dtype=np.bool_)
+        for size in range(1, self.most + 1):
+            bits[size - 1, order[:size]] = True
+        self.errors(self.columns.masks(bits))
+        return bits
+
+    def _best(self, here: Mask, *, adding: bool) -> tuple[Mask, float]:
+        """Return the best subset with one unit more or less, and its error."""
+        places = np.flatnonzero(here != adding)
+        near = np.repeat(here[None], len(places), axis=0)
+        near[np.arange(len(places)), places] = adding
+        found = self.errors(self.columns.masks(near))
+        best = int(found.argmin())
+        return near[best], float(found[best])
+
+
+@dataclass(frozen=True)
+class CommonalityCrossover:
+    """Keep what both parents have, and draw the rest so that children are as large as they were.
+
+    A column that only one parent has goes to a child with the probability that keeps the expected
+    size of that child's parent [1]_.
+
+    Parameters
+    ----------
+    rate : float
+        How often a pair is crossed at all.
+
+    References
+    ----------
+    .. [1] Emmanouilidis, Hunter and MacIntyre (2000), Congress on Evolutionary Computation
+       1:309-316.
+
+    Examples
+    --------
+    >>> a = np.array([[True, True, True, False, False]])
+    >>> b = np.array([[True, False, False, False, True]])
+    >>> cross = CommonalityCrossover(rate=1.0)
+    >>> first, second = cross(a, b, None, np.random.default_rng(0))
+    >>> first[:, [0, 3]], second[:, [0, 3]]
+    (array([[ True, False]]), array([[ True, False]]))
+    """
+
+    rate: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_probability("rate", self.rate)
+
+    def __call__(
+        self,
+        first: AnyArray,
+        second: AnyArray,
+        space: Space,  # noqa: ARG002
+        rng: np.random.Generator,
+    ) -> tuple[AnyArray, AnyArray]:
+        """Return the children of pairs of bit strings, (k, g) each."""
+        shared, open_ = first & second, first ^ second
+        n_open = np.maximum(open_.sum(axis=1, keepdims=True), 1)
+        crossed = rng.random((len(first), 1)) < self.rate
+        children = []
+        for parent in (first, second):
+            chance = (parent & ~shared).sum(axis=1, keepdims=True) / n_open
+            child = shared | (open_ & (rng.random(first.shape) < chance))
+            children.append(np.where(crossed, child, parent))
+        return children[0], children[1]

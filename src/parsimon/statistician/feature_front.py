@@ -1,0 +1,201 @@
+"""Fronts of features as findings: which columns or which formula at each size, and drawings.
+
+`report_formulas` is what a report says of formulas, if they answered beside the other models.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parsimon._typing import AnyArray, Array
+from parsimon.features import in_words
+from parsimon.report.feature_findings import FeatureFront, FeatureSize
+from parsimon.report.findings import ModelComparison, Picture
+from parsimon.statistician.asked_table import ReadTable
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.feature_fronts import (
+    FORMULA,
+    formula_text,
+    short_numbers,
+)
+from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.fold_answers import PreparedTable
+from parsimon.statistician.gallery import picture_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Formulas of a front that a page shows.
+_SHOWN = 12
+
+
+def column_front(search: Any, names: Sequence[str]) -> FeatureFront:
+    """Return the front of a fitted `ParetoSelector`: the best columns of each number."""
+    frame = search.to_frame()
+    rows: dict[int, FeatureSize] = {}
+    for place in range(len(frame)):
+        row, columns = frame.iloc[place], [names[k] for k in search.front_.solution(place)]
+        size = FeatureSize(
+            size=len(columns),
+            features=tuple(columns),
+            formula="",
+            words=", ".join(columns),
+            error=float(row["error"]),
+            standard_error=float(row["standard_error"]),
+            outside=float(row.get("holdout_error", math.nan)),
+            chosen=place == search.best_index_,
+        )
+        rows.setdefault(size.size, size)
+    return FeatureFront(
+        kind="columns",
+        measure="error" if search.task_ == "classification" else "typical miss",
+        sizes=tuple(rows[size] for size in sorted(rows)),
+        guessing=search.constant_error_,
+        exact=search.exact_,
+        n_tried=search.n_evaluations_,
+        n_rows=len(search.errors_.y),
+        n_columns=len(names),
+        breaks=tuple(search.rank_breaks_),
+    )
+
+
+def formula_front(
+    search: Any, question: Question, classes: Sequence[str], most: int | None = None
+) -> FeatureFront:
+    """Return the front of a fitted `ParetoConstructor`: the best formula of each length.
+
+    classes: Names of all classes, by their codes.
+    most: Features of a formula that is shown.
+    """
+    frame = search.to_frame()
+    fits = np.flatnonzero(frame["n_features"] <= (most or np.inf))
+    kept = [place for place in _along(frame, fits) if place != search.best_index_]
+    # The chosen one always; of many others those that buy most.
+    while len(kept) >= _SHOWN:
+        kept.remove(_least_gain(frame, kept))
+    places = sorted([*kept, search.best_index_], key=lambda place: frame["complexity"].iloc[place])
+    row = frame.iloc[search.best_index_]
+    is_classes = search.task_ == "classification"
+    return FeatureFront(
+        kind="formulas",
+        measure="log loss" if is_classes else "typical miss",
+        sizes=tuple(_formula_size(search, frame, place) for place in places),
+        guessing=float(row["holdout_error"] / row["relative_error"]),
+        exact=False,
+        n_tried=search.n_evaluations_,
+        n_rows=len(question.y),
+        n_columns=search.n_features_in_,
+        gives=_given(question, classes),
+    )
+
+
+def _given(question: Question, classes: Sequence[str]) -> str:
+    """Return what a formula gives."""
+    if question.is_number:
+        return question.target
+    if len(classes) == 2:
+        return f"the log odds of {classes[1]}"
+    return "the log odds of each class against the others"
+
+
+def _along(frame: "pd.DataFrame", places: Any) -> list[int]:
+    """Return the places of formulas of which no shorter one has as small an error."""
+    found, least = [], math.inf
+    values = frame[["complexity", "error"]].to_numpy(dtype=np.float64)
+    for place in sorted(places.tolist(), key=lambda one: tuple(values[one])):
+        if values[place, 1] < least:
+            found.append(place)
+            least = values[place, 1]
+    return found
+
+
+def _least_gain(frame: "pd.DataFrame", places: Sequence[int]) -> int:
+    """Return the formula that is least better than the one before it; never an end."""
+    error = frame["error"].to_numpy(dtype=np.float64)[list(places)]
+    gains = np.log(error[:-1] / np.maximum(error[1:], 1e-300))[:-1]
+    return places[1 + int(np.argmin(gains))]
+
+
+def _formula_size(search: Any, frame: "pd.DataFrame", place: int) -> FeatureSize:
+    row, model = frame.iloc[place], search.front_.solution(place)
+    return FeatureSize(
+        size=int(row["complexity"]),
+        features=tuple(short_numbers(str(feature)) for feature in model.features),
+        formula=formula_text(model),
+        words="; ".join(map(in_words, model.features)),
+        error=float(row["error"]),
+        standard_error=math.nan,
+        outside=float(row["holdout_error"]),
+        unbounded=int(row["unbounded"]),
+        chosen=place == search.best_index_,
+    )
+
+
+def report_formulas(
+    asked: ReadTable,
+    comparison: ModelComparison | None,
+    kept: FinishedWork,
+    seed: np.random.SeedSequence,
+) -> tuple[FeatureFront | None, tuple[Picture, ...]]:
+    """Search formulas of the whole table, if they answered on the outer folds, and draw them."""
+    names = () if comparison is None else [one.name for one in comparison.models]
+    if FORMULA.name not in names:
+        return None, ()
+    found: dict[tuple[int, ...], Any] = kept.read("formulas", [(0,)])
+    if (0,) not in found:
+        question = asked.questions[0]
+        table = PreparedTable.of(question)
+        model = FORMULA.fit(table.X, table.values, question.task, seed)
+        found[0,] = drawn_formulas(model, table, asked)
+        kept.write("formulas", (0,), found[0,])
+    front, pictures = found[0,]
+    return front, pictures
+
+
+def drawn_formulas(
+    model: Any, table: PreparedTable, asked: ReadTable, most: int | None = None
+) -> tuple[FeatureFront, tuple[Picture, ...]]:
+    """Return the front of a fitted search for formulas, its drawing and those of its features."""
+    front = formula_front(model[-1], asked.questions[0], asked.class_names, most)
+    picture = front_picture(front)
+    values = np.asarray(model.transform(table.X), dtype=np.float64)
+    features = feature_pictures(front, values, asked.questions[0], asked.class_names)
+    drawings = tuple(one.name for one in features)
+    return replace(front, picture=picture.name, drawings=drawings), (picture, *features)
+
+
+def front_picture(front: FeatureFront) -> Picture:
+    """Draw a front."""
+    from parsimon.report.figures import feature_front
+
+    title = "What each column buys" if front.kind == "columns" else "What a longer formula buys"
+    return picture_of(f"front-of-{front.kind}", feature_front(front), title)
+
+
+def feature_pictures(
+    front: FeatureFront, values: Array, question: Question, classes: Sequence[str]
+) -> tuple[Picture, ...]:
+    """Draw how the target follows each feature of the chosen formula; values (n, k)."""
+    from parsimon.report.figures import feature_response
+
+    y: AnyArray = np.asarray(question.values, dtype=np.float64)
+    target = question.target
+    if not question.is_number:
+        # Of several classes the one that the first feature tells best.
+        codes = np.unique(y)
+        known = len(classes) == len(codes)
+        told = [abs(np.corrcoef(values[:, 0], y == code)[0, 1]) for code in codes]
+        code = int(codes[-1] if len(codes) == 2 else codes[int(np.nanargmax(told))])
+        y, target = (y == code).astype(np.float64), classes[code] if known else str(code)
+    return tuple(
+        picture_of(
+            f"feature-{place + 1}",
+            feature_response(values[:, place], y, name, target, share=not question.is_number),
+            f"{target} by {name}",
+        )
+        for place, name in enumerate(front.chosen.features)
+        if np.isfinite(values[:, place]).all()
+    )

@@ -1,0 +1,91 @@
+"""Formulas as a family of a report: answers, sizes, words, and the model in a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+from parsimon.features import ParetoConstructor, ParetoSelector
+from parsimon.report.sections import write
+from parsimon.statistician import analyse, load_model
+from parsimon.statistician.contributions import joint_variables
+from parsimon.statistician.families import model_size
+from parsimon.statistician.families.contender import Setting
+from parsimon.statistician.families.feature_fronts import FORMULA, short_numbers
+from parsimon.statistician.prepare import Screener
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.uniform(1, 3, size=(90, 3)), columns=["dose", "mass", "noise"])
+TABLE["site"] = RNG.choice(["north", "south"], 90)
+TABLE["power"] = TABLE["dose"] * TABLE["mass"] + 0.05 * RNG.normal(size=90)
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    options = {"families": "formula", "rivals": "boosting", "outer": 3, "n_jobs": 1}
+    return analyse(TABLE, "power", family="linear", **options)
+
+
+def test_a_report_has_the_front_of_formulas_and_their_honest_error(analysis):
+    front = analysis.findings.formulas
+    assert "dose*mass" in front.chosen.features
+    assert "dose times mass" in front.chosen.words
+    assert front.gives == "power"
+    assert [one.size for one in front.sizes] == sorted(one.size for one in front.sizes)
+    models = {one.name: one for one in analysis.comparison.models}
+    formula, linear = models["constructed features"], models["linear model"]
+    assert formula.error.estimate < linear.error.estimate
+    assert formula.recommended
+    assert formula.variables in (2, 3)
+    assert models["gradient boosting"].size > formula.size
+    document = write(analysis.findings)
+    section = next(one for one in document.sections if one.anchor == "formulas")
+    assert "dose times mass" in str(section)
+    assert analysis.figure("feature-1").svg
+
+
+def test_a_formula_that_is_recommended_can_be_saved_and_explained(analysis, tmp_path):
+    path = analysis.save(tmp_path / "model.skops")
+    again = load_model(path)
+    rows = TABLE.head(5)
+    np.testing.assert_allclose(again.predict(rows), analysis.recommended.predict(rows))
+    np.testing.assert_allclose(again.predict(rows), rows["power"], atol=0.3)
+    assert again.columns == ("dose", "mass")
+    parts = again.contributions(rows)
+    np.testing.assert_allclose(parts.values.sum(axis=1) + parts.base, again.predict(rows))
+
+
+def test_a_fast_report_searches_no_formulas():
+    fast = analyse(TABLE, "power", fast=True, depth=1, rivals="linear", n_jobs=1)
+    assert fast.findings.formulas is None
+
+
+def test_large_tables_are_refused_in_words():
+    def why(n_columns, n_classes):
+        return FORMULA.refuses(Setting("classification", 500, n_columns, n_classes, 50, 0))
+
+    assert why(10, 2) == ""
+    assert "60 columns" in why(61, 2)
+    assert "6 classes" in why(10, 7)
+
+
+def test_sizes_know_which_columns_a_step_before_picked():
+    X, y = TABLE[["noise", "dose", "mass"]], TABLE["power"]
+    search = ParetoConstructor("regression", 0, max_iter=0)
+    model = make_pipeline(Screener(2, task="regression"), search).fit(X, y)
+    size = model_size(model, n_rows=90, n_columns=3)
+    assert size.used == (1, 2)
+    assert size.words == "1 formula of 3 signs, 2 numbers"
+    assert joint_variables(model, 3) == (frozenset({1, 2}),)
+    few = ParetoSelector(LinearRegression(), max_features=1, random_state=0).fit(X, y)
+    chosen = few.get_support(indices=True).tolist()
+    one = model_size(few, n_rows=90, n_columns=3)
+    assert list(one.used) == chosen
+    assert one.bits < size.bits
+
+
+def test_numbers_of_printed_formulas_are_short():
+    assert short_numbers("1.23456789*x1^2 - 4.000001e-07*`a 1.234567`") == (
+        "1.235*x1^2 - 4e-07*`a 1.234567`"
+    )
