@@ -309,6 +309,7 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
                     f"{metric}; Relief + Euclid",
                     float(svm),
                     float(relief),
+                    bar=1.0 if part == sizes.parts[-1] and sizes is FULL else None,
                     note=f"columns only {base:.2f}, construction {built:.2f}",
                 )
             )
@@ -390,13 +391,13 @@ def order_row(
 ) -> Row:
     """Return the error of a method beside that of a worse one.
 
-    Manhattan may equal Euclid, so that two standard errors of paired differences are allowed there:
+    Manhattan may equal Euclid, so that one standard error of paired differences is allowed there:
     four tests of five get the same case from both, and what is left is chance.
     """
     difference = errors[better] - errors[worse]
     allowed = float(difference.std(ddof=1) / np.sqrt(len(difference)))
     peer = float(errors[worse].mean())
-    least = peer / (peer + 2 * allowed) if better == "manhattan" else 1.0
+    least = peer / (peer + allowed) if better == "manhattan" else 1.0
     shown = f"printed {told.get(better, np.inf):g} beside {told.get(worse, np.inf):g}"
     return Row(
         f"{case}, {better}",
@@ -477,7 +478,7 @@ def yagga_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
                 wins,
                 0.7 * sizes.tasks,
                 higher_is_better=True,
-                bar=1.0 if sizes is FULL and n_cases == 5 else None,
+                bar=1.0 if sizes is FULL else None,
                 note=f"{sizes.runs} runs each; significant at 1 %: {sure}; printed: {told}",
             )
         )
