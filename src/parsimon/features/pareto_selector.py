@@ -358,7 +358,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         X, y = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite
         )
-        self.task_ = _known_task(self.task, self.estimator) or _task_of(y)
+        self.task_ = _known_task(self.task, self.estimator) or task_of(y)
         if self.task_ == "regression":
             try:
                 return X, y.astype(np.float64)
@@ -582,7 +582,7 @@ def _known_task(task: str, estimator: Any) -> Task | None:
     return "regression" if estimator is not None and is_regressor(estimator) else None
 
 
-def _task_of(y: AnyArray) -> Task:
+def task_of(y: AnyArray) -> Task:
     """Return whether a target is classes or a quantity."""
     if y.dtype.kind not in "iuf":
         return "classification"

@@ -233,9 +233,8 @@ def cross_trees(one: MethodTree, other: MethodTree, rng: np.random.Generator) ->
     --------
     >>> from parsimon.features.series import parse_tree
     >>> one, other = parse_tree("difference > mean"), parse_tree("spectrum > maximum")
-    >>> str(cross_trees(one, other, np.random.default_rng(0))) in (
-    ...     "difference > spectrum > maximum", "difference > maximum", "maximum", "spectrum > maximum")
-    True
+    >>> cross_trees(one, other, np.random.default_rng(0)).steps[-1].name
+    'maximum'
     """
     head = one.steps[: int(rng.integers(len(one.steps)))]
     plain = [each for each in other.steps if each.name != "channel"]

@@ -69,6 +69,7 @@ class SeriesTable:
         if any(one.shape[0] != self.n_channels for one in series):
             raise InvalidInputError("Every series must have the same channels; complete them.")
         ended = [_ended(one, row) for row, one in enumerate(series)]
+        self._values = ended
         self.n_series = len(ended)
         lengths = np.array([one.shape[1] for one in ended])
         self.lengths = lengths
@@ -85,6 +86,13 @@ class SeriesTable:
             )
             for at in range(self.n_channels)
         )
+
+    def of(self, rows: Indices) -> "SeriesTable":
+        """Return the table of some of the series."""
+        if len(rows) == self.n_series and (np.diff(rows) == 1).all():
+            return self
+        values = [self._values[int(row)] for row in rows]
+        return SeriesTable(values)
 
     def __repr__(self) -> str:
         least = int(self.lengths.min())
