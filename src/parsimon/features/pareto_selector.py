@@ -26,7 +26,7 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._filters import FILTERS
-from parsimon.features._linear_subsets import Task, default_learner
+from parsimon.features._linear_subsets import Task, default_learner, task_of
 from parsimon.features._subsets import (
     Columns,
     CommonalityCrossover,
@@ -41,8 +41,6 @@ from parsimon.pareto.estimator import FrontEstimator
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
 # Errors that are means in another order are equal.
 _DIGITS = 12
 # Filters that are cheap beside a single walk.
@@ -580,15 +578,6 @@ def _known_task(task: str, estimator: Any) -> Task | None:
     if estimator is not None and is_classifier(estimator):
         return "classification"
     return "regression" if estimator is not None and is_regressor(estimator) else None
-
-
-def task_of(y: AnyArray) -> Task:
-    """Return whether a target is classes or a quantity."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    whole = len(values) <= _MOST_NUMBERED_CLASSES and bool((values == np.floor(values)).all())
-    return "classification" if len(values) <= 2 or whole else "regression"
 
 
 def _is_pairs(cv: Any) -> bool:

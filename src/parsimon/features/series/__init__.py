@@ -7,6 +7,7 @@ for the series of a `SeriesTable`, and `tree_cost` tells what that costs.
 """
 
 from parsimon.features.series.candidates import candidate_trees, cross_trees, mutate_tree
+from parsimon.features.series.collections import fixed_features, rank_series, standard_set
 from parsimon.features.series.cost import (
     dynamic_windowing_cost,
     measured_seconds,
@@ -43,12 +44,15 @@ __all__ = [
     "candidate_trees",
     "cross_trees",
     "dynamic_windowing_cost",
+    "fixed_features",
     "looked_at",
     "measured_seconds",
     "mutate_tree",
     "parse_tree",
+    "rank_series",
     "read_tree",
     "search_space_size",
+    "standard_set",
     "step",
     "tree_cost",
     "tree_json",

@@ -21,7 +21,8 @@ from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.pareto_selector import task_of
+from parsimon.features._linear_subsets import task_of
+from parsimon.features.series.candidates import candidate_trees
 from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable
 from parsimon.features.series.series_model import (
@@ -33,7 +34,6 @@ from parsimon.features.series.smooth import smooth_fit
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
-    listed_trees,
     many_values,
     rank_features,
     search_key,
@@ -202,7 +202,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             np.random.default_rng(breeding),
             self.n_jobs,
         )
-        search.add(listed_trees(table))
+        search.add(candidate_trees(table.length, table.n_channels))
         if not search.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
         key = ""
@@ -237,7 +237,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
                 "None."
             )
         if _is_table(X):
-            options = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+            options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
             if y is None:
                 X = validate_data(self, X, **options)
             else:
@@ -259,9 +259,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if y is None:
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
-            return Targets.of_columns(
-                standardised(many_values(listed_trees(table), table, self.n_jobs))[0]
-            )
+            trees = candidate_trees(table.length, table.n_channels)
+            return Targets.of_columns(standardised(many_values(trees, table, self.n_jobs))[0])
         if self.task_ == "classification":
             check_classification_targets(y)
             self.classes_, codes = np.unique(y, return_inverse=True)
@@ -369,7 +368,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     def _solution(self, index: int) -> Any:
         return self._model(self._front.solution(index))
 
-    def _model(self, trees: list[MethodTree]) -> SeriesModel:
+    def _model(self, trees: list[MethodTree]) -> Any:
         table, targets = self._given
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]

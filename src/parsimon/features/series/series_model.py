@@ -12,6 +12,7 @@ from parsimon.features.series.evaluate import SeriesTable, tree_values
 from parsimon.features.series.smooth import SmoothFit, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import standardised
 from parsimon.features.series.trees import MethodTree
+from parsimon.features.series.words import tree_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class SeriesModel:
 
     def words(self) -> list[str]:
         """Return the features in words."""
-        return [tree.words() for tree in self.trees]
+        return [tree_words(tree) for tree in self.trees]
 
 
 @dataclass(frozen=True, eq=False)

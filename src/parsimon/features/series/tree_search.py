@@ -21,7 +21,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.series.candidates import candidate_trees, cross_trees, mutate_tree
+from parsimon.features.series.candidates import cross_trees, mutate_tree
 from parsimon.features.series.evaluate import SeriesTable, tree_values
 from parsimon.features.series.trees import MethodTree, parse_tree
 
@@ -82,8 +82,9 @@ def explained(Z: Array, targets: Targets) -> Array:
         found: Array = (sizes[:, None] * np.array(means) ** 2).sum(axis=0) / len(Z)
         return found
     centred = targets.T - targets.T.mean(axis=0)
-    share: Array = ((Z.T @ centred / len(Z)) ** 2).sum(axis=1) / max((centred**2).mean(), 1e-300)
-    return share / centred.shape[1]
+    total = max((centred**2).mean() * centred.shape[1], 1e-300)
+    share: Array = ((Z.T @ centred / len(Z)) ** 2).sum(axis=1) / total
+    return share
 
 
 def ordered(Z: Array, targets: Targets) -> Array:
@@ -256,11 +257,6 @@ class TreeSearch:
         self.n_evaluations = int(stored["n_evaluations"])
         self.rng.bit_generator.state = stored["state"]
         return int(generation)
-
-
-def listed_trees(table: SeriesTable) -> list[MethodTree]:
-    """Return the trees that are tried on every data set like this."""
-    return candidate_trees(table.length, table.n_channels)
 
 
 def search_key(table: SeriesTable, targets: Targets, options: dict[str, Any]) -> str:
