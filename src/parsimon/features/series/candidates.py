@@ -29,7 +29,8 @@ _PARTS = (1, 2, 4, 8, 16)
 _LAGS = (1 / 32, 1 / 16, 1 / 8)
 # So many values at least for what is only of use on many.
 _FEWEST, _MANY = 3, 6
-_MOST_STEPS, _DEEPEST = 7, 2
+# What is bred must still be read aloud.
+_MOST_STEPS, _DEEPEST = 4, 2
 _BASES: tuple[tuple[str, ...], ...] = (
     (),
     ("difference",),
@@ -160,7 +161,7 @@ def mutate_tree(tree: MethodTree, rng: np.random.Generator) -> MethodTree:
     for _ in range(20):
         steps = _changed_chain(list(tree.steps), rng)
         found = MethodTree(steps)
-        if found != tree and found.size <= _MOST_STEPS and found.depth <= _DEEPEST:
+        if found != tree and _is_small(found):
             return found
     return MethodTree(
         [*tree.steps[:-1], step("mean" if tree.steps[-1].name != "mean" else "median")]
@@ -240,5 +241,9 @@ def cross_trees(one: MethodTree, other: MethodTree, rng: np.random.Generator) ->
     plain = [each for each in other.steps if each.name != "channel"]
     tail = plain[int(rng.integers(len(plain))) :]
     found = MethodTree([*head, *tail])
-    fits = found.size <= _MOST_STEPS and found.depth <= _DEEPEST
-    return found if fits else MethodTree([*one.steps[:-1], other.steps[-1]])
+    return found if _is_small(found) else MethodTree([*one.steps[:-1], other.steps[-1]])
+
+
+def _is_small(tree: MethodTree) -> bool:
+    is_channel = tree.steps[0].name == "channel"
+    return tree.size <= _MOST_STEPS + is_channel and tree.depth <= _DEEPEST

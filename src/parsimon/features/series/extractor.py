@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -49,6 +50,11 @@ _DIGITS = 12
 _POOL, _MOST_ROWS = 40, 200
 # Rows that the final model rests on.
 _MOST_FINAL = 2000
+
+
+def _tells_classes(search: "SeriesExtractor") -> bool:
+    """Tell whether a search is one for classes."""
+    return getattr(search, "task_", search.task) == "classification"
 
 
 class SeriesExtractor(TransformerMixin, FrontEstimator):
@@ -391,9 +397,17 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Return what the chosen features predict for each series, shape (m,)."""
         return super().predict(self._series(X))
 
+    @available_if(_tells_classes)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes for each series, shape (m, n_classes)."""
+        table = self._series(X)
+        found: Array = self.best_estimator_.predict_proba(table)
+        return found
+
     def transform(self, X: Any) -> Array:
         """Return the chosen features of series, shape (m, n_chosen)."""
-        found: Array = self.best_estimator_.transform(self._series(X))
+        table = self._series(X)
+        found: Array = self.best_estimator_.transform(table)
         return found
 
     def score(self, X: Any, y: Any) -> float:

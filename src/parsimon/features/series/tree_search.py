@@ -28,8 +28,8 @@ from parsimon.features.series.trees import MethodTree, parse_tree
 Task = Literal["classification", "regression", "unsupervised"]
 # Columns that vary less than rounding are constant.
 _CONSTANT = 1e-9
-# Trees of the forest that tells which columns work together.
-_FOREST = 100
+# Trees of the forest that tells which columns work together: one for so many columns.
+_COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 20, 50, 500
 _TOURNAMENT = 0.25
 
 
@@ -107,11 +107,12 @@ def ordered(Z: Array, targets: Targets) -> Array:
 
 def together(Z: Array, targets: Targets, seed: int) -> Array:
     """Return what each column is worth to a forest of random trees: (M,)."""
+    n_trees = int(np.clip(Z.shape[1] // _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES))
     if targets.codes is not None:
-        forest = ExtraTreesClassifier(_FOREST, random_state=seed).fit(Z, targets.codes)
+        forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(Z, targets.codes)
     else:
         T = targets.T[:, 0] if targets.T.shape[1] == 1 else targets.T
-        forest = ExtraTreesRegressor(_FOREST, max_features="sqrt", random_state=seed).fit(Z, T)
+        forest = ExtraTreesRegressor(n_trees, max_features="sqrt", random_state=seed).fit(Z, T)
     found: Array = forest.feature_importances_
     return found
 
@@ -123,7 +124,7 @@ def quick_fitness(Z: Array, targets: Targets) -> Array:
 
 
 def rank_features(
-    Z: Array, targets: Targets, most: int, *, limit: float = 0.9, seed: int = 0
+    Z: Array, targets: Targets, most: int, *, limit: float = 0.8, seed: int = 0
 ) -> Indices:
     """Return the best columns in the order of the filters' mean rank; the forest counts twice.
 
