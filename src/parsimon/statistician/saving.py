@@ -174,7 +174,14 @@ _TREES = frozenset(
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     }
 )
-_OWN = frozenset({"parsimon.pareto.front.Front", "parsimon.gp._beam.KernelEvaluator"})
+_OWN = frozenset(
+    {
+        "parsimon.features.series.evaluate.SeriesTable",
+        "parsimon.features.series.trees.MethodTree",
+        "parsimon.gp._beam.KernelEvaluator",
+        "parsimon.pareto.front.Front",
+    }
+)
 _DAMAGED = (
     ArithmeticError,
     AttributeError,
