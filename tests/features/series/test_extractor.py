@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests.contract import contract
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
 from parsimon.features.series import (
     SeriesExtractor,
     SeriesTable,
@@ -98,6 +98,32 @@ def test_without_a_target_features_keep_what_the_others_know():
     assert search.front_.values[:, 0].min() < 0.5 * search.constant_error_
     assert search.transform(waves).shape == (50, len(search.trees_))
     assert not hasattr(search, "predict_proba")
+
+
+def windows_of(series, length=20):
+    rows = np.lib.stride_tricks.sliding_window_view(series, length + 1)[::3]
+    return rows[:, :-1], rows[:, -1]
+
+
+def test_forecasts_beat_the_last_value_where_there_is_something_to_know():
+    from parsimon.evaluation import BackTest
+
+    time = np.arange(500)
+    series = 100 + np.sin(2 * np.pi * time / 12) + 0.05 * RNG.normal(size=500)
+    windows, following = windows_of(series)
+    search = small(task="forecast", cv=BackTest(5)).fit(windows[:120], following[:120])
+    assert not search.is_persistence_
+    error = np.abs(search.predict(windows[120:]) - following[120:]).mean()
+    assert error < 0.6 * np.abs(windows[120:, -1] - following[120:]).mean()
+
+
+def test_forecasts_of_a_random_walk_are_its_last_value():
+    walk = 100 + np.cumsum(RNG.normal(size=500))
+    windows, following = windows_of(walk)
+    with pytest.warns(ConstantPredictionWarning, match="the last value"):
+        search = small(task="forecast").fit(windows, following)
+    assert search.is_persistence_
+    assert np.array_equal(search.predict(windows), windows[:, -1])
 
 
 def test_channels_lists_and_long_frames():

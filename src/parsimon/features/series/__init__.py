@@ -19,6 +19,7 @@ from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_value
 from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
+    SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "MethodTree",
     "SeriesClassModel",
     "SeriesExtractor",
+    "SeriesForecastModel",
     "SeriesModel",
     "SeriesNumberModel",
     "SeriesTable",

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,10 +29,12 @@ from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable
 from parsimon.features.series.series_model import (
     SeriesClassModel,
+    SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
+    last_values,
 )
-from parsimon.features.series.smooth import smooth_fit
+from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
@@ -40,11 +43,15 @@ from parsimon.features.series.tree_search import (
     search_key,
     standardised,
 )
-from parsimon.features.series.trees import MethodTree
+from parsimon.features.series.trees import MethodTree, step
 from parsimon.pareto import Bits, Figures, Front, nsga2
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 
+# Rows that a fold must have to learn from.
+_FEWEST_ROWS = 10
+_ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
+_TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
 _DIGITS = 12
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
@@ -76,12 +83,21 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     time_limit : float, optional
         Seconds for the search; the default ends by itself, and only then does a seed lead to the
         same trees on every machine.
-    task : {"auto", "classification", "regression", "unsupervised"}
+    task : {"auto", "classification", "regression", "forecast", "unsupervised"}
         "auto" goes by y as `parsimon.features.ParetoSelector` does; without y it is
         "unsupervised": features that keep what all listed ones have in common, measured by how
-        well they tell the first principal components of them.
-    population_size, max_iter : int
-        Trees that are bred from in a generation, and generations; none with ``max_iter=0``.
+        well they tell the first principal components of them. In a "forecast" y is the value that
+        comes next and rows are in time: changes from the last value are predicted, in units of the
+        series' own steps, and where features chosen anew in each back-testing fold are not better
+        by more than a standard error, the last value itself.
+    cv : splitter or iterable of (train, test), optional
+        Whose test rows tell the error of a subset, such as `parsimon.evaluation.BackTest`. Rows
+        are left out one by one if not given; in a forecast ten parts are tested in time.
+    population_size : int
+        Trees that are bred from in a generation.
+    max_iter : int, optional
+        Generations. If left out, one for every 40 series, at least one and at most ten: on few
+        series the more is tried, the more of it fits by chance.
     excerpt : int
         The most series that the search looks at; the model is fitted to all, up to 2000.
     choose : str, int or callable
@@ -114,6 +130,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         Generations.
     seconds_ : float
         That the search took.
+    constant_error_ : float
+        The error of a prediction that needs no feature: the mean, or in a forecast the last value.
+    is_persistence_ : bool
+        Whether a forecast is the last value, because nothing beat it.
     task_ : str
     classes_ : ndarray of shape (n_classes,)
         For classes.
@@ -145,9 +165,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         max_features: int = 10,
         *,
         time_limit: float | None = None,
-        task: Literal["auto", "classification", "regression", "unsupervised"] = "auto",
+        task: Literal["auto", "classification", "regression", "forecast", "unsupervised"] = "auto",
+        cv: Any = None,
         population_size: int = 60,
-        max_iter: int = 10,
+        max_iter: int | None = None,
         excerpt: int = 400,
         choose: Rule = "ranked",
         checkpoint: str | Path | None = None,
@@ -157,6 +178,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.max_features = max_features
         self.time_limit = time_limit
         self.task = task
+        self.cv = cv
         self.population_size = population_size
         self.max_iter = max_iter
         self.excerpt = excerpt
@@ -173,10 +195,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if task == "classification":
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags()
-        elif task == "regression":
+        elif task in ("regression", "forecast"):
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
-        tags.target_tags.required = task in ("classification", "regression")
+        tags.target_tags.required = task in ("classification", "regression", "forecast")
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -208,14 +230,15 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             np.random.default_rng(breeding),
             self.n_jobs,
         )
-        search.add(candidate_trees(table.length, table.n_channels))
+        search.add(self._listed(table))
         if not search.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
+        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
         key = ""
         if self.checkpoint is not None:
             names = ("max_features", "population_size", "excerpt", "random_state", "task")
             key = search_key(table, targets, {name: getattr(self, name) for name in names})
-        self.n_iter_ = search.evolve(self.max_iter, deadline, self.checkpoint, key)
+        self.n_iter_ = search.evolve(self._generations(len(rows)), deadline, self.checkpoint, key)
         self.n_evaluations_ = search.n_evaluations
         places = rank_features(search.Z, search.targets, _POOL)
         self.pool_ = [search.trees[place] for place in places]
@@ -224,13 +247,30 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.seconds_ = time.monotonic() - begin
         return self
 
+    def _listed(self, table: SeriesTable) -> list[MethodTree]:
+        """Return the trees to begin with; in a forecast they do not see the level of a series."""
+        trees = candidate_trees(table.length, table.n_channels)
+        if self.task_ != "forecast":
+            return trees
+        is_named = int(table.n_channels > 1)
+        return [
+            MethodTree([*tree.steps[:is_named], step("standardise"), *tree.steps[is_named:]])
+            for tree in trees
+        ]
+
+    def _generations(self, n_rows: int) -> int:
+        if self.max_iter is not None:
+            return int(self.max_iter)
+        return min(max(1, n_rows // _ROWS_A_GENERATION), _MOST_GENERATIONS)
+
     def _check_options(self) -> None:
         check_count("max_features", self.max_features)
         check_count("population_size", self.population_size, least=2)
-        check_count("max_iter", self.max_iter, least=0)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter, least=0)
         check_count("excerpt", self.excerpt, least=2)
         check_seconds("time_limit", self.time_limit)
-        check_choice("task", self.task, ("auto", "classification", "regression", "unsupervised"))
+        check_choice("task", self.task, _TASKS)
         if self.choose != "ranked":
             names = ["error", "n_features", "cost", "standard_error", "misclassified"]
             check_rule(self.choose, names, ["ranked"])
@@ -265,7 +305,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if y is None:
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
-            trees = candidate_trees(table.length, table.n_channels)
+            trees = self._listed(table)
             return Targets.of_columns(standardised(many_values(trees, table, self.n_jobs))[0])
         if self.task_ == "classification":
             check_classification_targets(y)
@@ -277,6 +317,9 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             raise InvalidInputError("y holds NaN or infinity; remove those series.")
         if len(y) < 2:
             raise InvalidInputError(f"Two series are needed, got n_samples={len(y)}.")
+        if self.task_ == "forecast":
+            last, unit = last_values(table)
+            return Targets("regression", None, ((y - last) / unit)[:, None])
         self._unit = float(y.mean()), float(y.std()) or 1.0
         return Targets.of_numbers(y)
 
@@ -301,19 +344,20 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Search for subsets of the pool, and keep the front."""
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
-        errors = _SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length)
+        folds = self._folds(len(few))
+        errors = _SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
         most = min(self.max_features, len(self.pool_))
         ranked = np.tri(most, len(self.pool_), dtype=bool)
         limit = (
             None if self.time_limit is None else float(self.time_limit) - (time.monotonic() - begin)
         )
-        if self.max_iter > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
+        if self.max_iter != 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
             nsga2(
                 lambda bits: (errors(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
                 Bits(len(self.pool_), share=min(0.5, most / len(self.pool_))),
                 start=ranked,
                 population_size=40,
-                max_iter=self.max_iter,
+                max_iter=self._generations(len(few)),
                 time_limit=limit,
                 random_state=evolving,
             )
@@ -321,35 +365,61 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
         )
 
+    def _beats_last(self, search: TreeSearch) -> bool:
+        """Tell whether features that are chosen anew in each fold beat the last value in time."""
+        folds = self._folds(len(search.Z)) or []
+        gains = []
+        for train, test in folds:
+            if len(train) < _FEWEST_ROWS:
+                continue
+            Z, centre, scale = standardised(search.Z[train])
+            chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
+            fit = smooth_fit(Z[:, chosen], search.targets.T[train])
+            new = ((search.Z[test] - centre) / scale)[:, chosen]
+            told = smooth_kernel(new, Z[:, chosen], fit.width) @ fit.weights
+            truth = search.targets.T[test]
+            gains.append((truth**2 - (truth - told) ** 2)[:, 0])
+        if not gains:
+            return False
+        gain = np.concatenate(gains)
+        return bool(gain.mean() > gain.std() / np.sqrt(max(len(gain) - 1, 1)))
+
+    def _folds(self, n: int) -> Folds | None:
+        """Return the folds whose test rows are left out; None for one row at a time."""
+        cv = self.cv
+        if cv is None:
+            if self.task_ != "forecast":
+                return None
+            cv = TimeSeriesSplit(min(9, n - 1))
+        folds = list(cv.split(np.zeros((n, 1))) if hasattr(cv, "split") else cv)
+        if not folds or any(np.max(np.concatenate(fold)) >= n for fold in folds):
+            raise InvalidInputError(f"cv must have folds of the {n} series that are searched with.")
+        return [(np.asarray(train), np.asarray(test)) for train, test in folds]
+
     def _keep(self, errors: "_SubsetLosses", ranked: Mask, T: Array, codes: Indices | None) -> None:
-        """Keep the front of all subsets that were evaluated, the ranked ones among them."""
+        """Keep the front of all subsets that were evaluated."""
         errors(ranked, ranked.shape[1])
         masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
         values = np.array([errors.objectives(mask) for mask in masks])
         names = ["error", "n_features", "cost"]
         kept = Front(values, names, ties="first").rows
-        wished = ranked[-1].tobytes()
-        at = list(errors.known).index(wished)
-        self._ranked = errors.objectives(ranked[-1])
-        if at not in kept:
-            # The ranked features stay at hand, though others have a smaller error of rows left out.
-            self._apart: Any = ranked[-1]
-        else:
-            self._apart = None
         subsets = masks[kept]
         solutions = [[self.pool_[place] for place in np.flatnonzero(one)] for one in subsets]
         left = [errors.known[one.tobytes()][1] for one in subsets]
         squares = np.array([((T - out) ** 2).mean(axis=1) for out in left])
+        tested = ~np.isnan(squares[0])
+        squares, n_tested = squares[:, tested], max(int(tested.sum()), 2)
         figures: dict[str, AnyArray] = {
-            "standard_error": squares.std(axis=1) / np.sqrt(max(len(T) - 1, 1))
+            "standard_error": squares.std(axis=1) / np.sqrt(n_tested - 1)
         }
         if codes is not None:
-            figures["misclassified"] = np.array(
-                [(out.argmax(axis=1) != codes).mean() for out in left]
-            )
+            wrong = [(out.argmax(axis=1) != codes)[tested].mean() for out in left]
+            figures["misclassified"] = np.array(wrong)
         front = Front(values[kept], names, solutions=solutions)
-        constant = float(((T - T.mean(axis=0)) ** 2).mean())
-        self.constant_error_ = constant
+        is_forecast = self.task_ == "forecast"
+        middle = 0.0 if is_forecast else T.mean(axis=0)
+        self.constant_error_ = float(((T - middle) ** 2)[tested].mean())
+        beats = squares.mean(axis=1) < self.constant_error_
         self._keep_front(
             front,
             Figures(
@@ -357,15 +427,17 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
                 error="error",
                 size=("n_features", "cost"),
                 knee=("error", "n_features"),
-                n_rows=len(T),
+                n_rows=n_tested,
                 standard_error="standard_error",
-                beats_constant=front.values[:, 0] < constant,
+                beats_constant=beats & (not self.is_persistence_),
+                constant="the last value" if is_forecast else "a constant",
             ),
-            kept="with the features of least error",
+            kept=None if is_forecast else "with the features of least error",
         )
-        if self.choose == "ranked":
-            chosen = [self.pool_[place] for place in np.flatnonzero(ranked[-1])]
-            self.best_estimator_ = self._model(chosen)
+        if self.choose == "ranked" and not is_forecast:
+            self.best_estimator_ = self._model(
+                [self.pool_[place] for place in np.flatnonzero(ranked[-1])]
+            )
         self.trees_ = list(self.best_estimator_.trees)
 
     def _index(self, rule: Rule) -> int:
@@ -383,6 +455,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if self.task_ == "regression":
             mean, spread = self._unit
             return SeriesNumberModel.fitted(trees, table, T, mean=mean, spread=spread)
+        if self.task_ == "forecast":
+            folds = self._folds(len(T))
+            return SeriesForecastModel.fitted(
+                trees, table, T, folds, is_persistence=self.is_persistence_
+            )
         return SeriesModel.fitted(trees, table, T)
 
     def _series(self, X: Any) -> SeriesTable:
@@ -427,8 +504,10 @@ class _SubsetLosses:
     known: Loss and outputs of rows left out by the bytes of a mask.
     """
 
-    def __init__(self, Z: Array, T: Array, trees: list[MethodTree], length: int) -> None:
-        self.Z, self.T, self.trees, self.length = Z, T, trees, length
+    def __init__(
+        self, Z: Array, T: Array, trees: list[MethodTree], length: int, folds: Folds | None
+    ) -> None:
+        self.Z, self.T, self.trees, self.length, self.folds = Z, T, trees, length, folds
         self.known: dict[bytes, tuple[float, Array]] = {}
 
     def __call__(self, masks: Mask, most: int) -> Array:
@@ -445,7 +524,7 @@ class _SubsetLosses:
         """Return error, size and cost of a subset."""
         key = np.ascontiguousarray(mask).tobytes()
         if key not in self.known:
-            fit = smooth_fit(self.Z[:, mask], self.T)
+            fit = smooth_fit(self.Z[:, mask], self.T, self.folds)
             self.known[key] = fit.loss, fit.left_out
         cost = tree_cost([self.trees[at] for at in np.flatnonzero(mask)], self.length)
         return [round(self.known[key][0], _DIGITS), float(mask.sum()), round(cost, 3)]

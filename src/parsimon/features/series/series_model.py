@@ -9,9 +9,9 @@ import numpy as np
 from parsimon._typing import AnyArray, Array
 from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable, tree_values
-from parsimon.features.series.smooth import SmoothFit, smooth_fit, smooth_kernel
+from parsimon.features.series.smooth import Folds, SmoothFit, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import standardised
-from parsimon.features.series.trees import MethodTree
+from parsimon.features.series.trees import MethodTree, parse_tree
 from parsimon.features.series.words import tree_words
 
 
@@ -35,11 +35,18 @@ class SeriesModel:
     cost: float
 
     @classmethod
-    def fitted(cls, trees: Sequence[MethodTree], table: SeriesTable, T: Array, **more: Any) -> Any:
+    def fitted(
+        cls,
+        trees: Sequence[MethodTree],
+        table: SeriesTable,
+        T: Array,
+        folds: Folds | None = None,
+        **more: Any,
+    ) -> Any:
         """Return trees with a model fitted to series and targets, (n, q)."""
         Z, centre, scale = standardised(tree_values(trees, table))
         cost = tree_cost(trees, table.length)
-        return cls(tuple(trees), centre, scale, Z, smooth_fit(Z, T), cost, **more)
+        return cls(tuple(trees), centre, scale, Z, smooth_fit(Z, T, folds), cost, **more)
 
     def outputs(self, X: Any) -> Array:
         """Return what the inner model says of series, shape (m, q)."""
@@ -84,3 +91,27 @@ class SeriesNumberModel(SeriesModel):
     def predict(self, X: Any) -> Array:
         """Return the number for each series, shape (m,)."""
         return self.mean + self.spread * self.outputs(X)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesForecastModel(SeriesModel):
+    """A few features of series and the value that comes next.
+
+    Attributes
+    ----------
+    is_persistence : bool
+        Whether the last value is predicted, because back-testing found nothing better.
+    """
+
+    is_persistence: bool = False
+
+    def predict(self, X: Any) -> Array:
+        """Return the value after the last of each series, shape (m,)."""
+        last, unit = last_values(X)
+        return last if self.is_persistence else last + unit * self.outputs(X)[:, 0]
+
+
+def last_values(X: Any) -> tuple[Array, Array]:
+    """Return the last value of the first channel, and the spread of its steps (1 for none)."""
+    ends, steps = tree_values([parse_tree("last"), parse_tree("difference > volume")], X).T
+    return ends, np.where(steps > 0, steps, 1.0)
