@@ -96,8 +96,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     population_size : int
         Trees that are bred from in a generation.
     max_iter : int, optional
-        Generations. If left out, one for every 40 series, at least one and at most ten: on few
-        series the more is tried, the more of it fits by chance.
+        Generations. If left out, one for every 40 series and at most ten: on few series the more
+        is tried, the more of it fits by chance.
     excerpt : int
         The most series that the search looks at; the model is fitted to all, up to 2000.
     choose : str, int or callable
@@ -261,7 +261,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     def _generations(self, n_rows: int) -> int:
         if self.max_iter is not None:
             return int(self.max_iter)
-        return min(max(1, n_rows // _ROWS_A_GENERATION), _MOST_GENERATIONS)
+        return min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
 
     def _check_options(self) -> None:
         check_count("max_features", self.max_features)
@@ -351,13 +351,14 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         limit = (
             None if self.time_limit is None else float(self.time_limit) - (time.monotonic() - begin)
         )
-        if self.max_iter != 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
+        generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
+        if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
             nsga2(
                 lambda bits: (errors(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
                 Bits(len(self.pool_), share=min(0.5, most / len(self.pool_))),
                 start=ranked,
                 population_size=40,
-                max_iter=self._generations(len(few)),
+                max_iter=generations,
                 time_limit=limit,
                 random_state=evolving,
             )

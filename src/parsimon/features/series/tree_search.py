@@ -29,7 +29,7 @@ Task = Literal["classification", "regression", "unsupervised"]
 # Columns that vary less than rounding are constant.
 _CONSTANT = 1e-9
 # Trees of the forest that tells which columns work together: one for so many columns.
-_COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 20, 50, 500
+_COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 5, 50, 2000
 _TOURNAMENT = 0.25
 
 
@@ -132,9 +132,9 @@ def rank_features(
 
     Shapes: Z (n, M) -> at most `most` places.
     """
-    places = -2.0 * rankdata(-together(Z, targets, seed), method="ordinal")
+    places = -2.0 * rankdata(-together(Z, targets, seed))
     for score in (explained(Z, targets), ordered(Z, targets)):
-        places -= rankdata(-score.round(12), method="ordinal")
+        places -= rankdata(-score.round(12))
     return unlike(places, Z, most, limit)
 
 
