@@ -85,6 +85,15 @@ class Workers:
         yield from self._parallel(delayed(_in_worker)(function, call) for call in timely)
 
 
+# Cells, counted for each question, of which a fast report is done before workers have started.
+_FEW_CELLS = 10_000
+
+
+def is_done_alone(n_questions: int, n_cells: int) -> bool:
+    """Return whether a fast report is quicker without workers."""
+    return n_questions == 1 or n_questions * n_cells <= _FEW_CELLS
+
+
 @contextmanager
 def early_workers(n_jobs: int | None, module: str) -> Iterator[None]:
     """Let the workers of this machine start and import a module while this process goes on."""

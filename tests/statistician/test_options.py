@@ -23,7 +23,7 @@ def test_bad_options_are_refused(changes, message):
 
 
 def test_fast_means_a_shallow_search_without_outer_folds():
-    assert (AnalysisOptions().n_outer, AnalysisOptions().family.depth_for(9)) == (5, 4)
+    assert (AnalysisOptions().n_outer, AnalysisOptions().family.depth_for(9)) == (None, 4)
     assert (AnalysisOptions(fast=True).n_outer, AnalysisOptions(fast=True).family.depth_for(9)) == (
         0,
         2,

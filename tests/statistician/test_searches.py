@@ -1,5 +1,7 @@
 """All searches of an analysis: what the folds need, progress, and the time limit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,3 +87,12 @@ def test_one_of_several_classes_is_searched_no_further_than_what_is_supported():
     assert (alone, among) == (4, 1)
     deeper = GaussianProcesses(depth=2).search(question(3), seed=np.random.SeedSequence(0))
     assert deeper.search.depth == 2
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(90, 5), (20_000, 3)])
+def test_many_rows_have_fewer_outer_folds_unless_told_otherwise(n, n_folds):
+    one = question()
+    place = np.resize(np.arange(90), n)
+    many = replace(one, table=one.table.iloc[place], y=one.y[place], values=one.y[place])
+    assert len(plan_folds(many, None, np.random.SeedSequence(1))) == n_folds
+    assert len(plan_folds(many, 4, np.random.SeedSequence(1))) == 4

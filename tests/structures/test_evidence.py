@@ -32,7 +32,7 @@ def test_the_evidence_of_a_line_is_that_of_quadrature(effect):
         return chance * norm.pdf(log_variance, centre, deviation)
 
     exact = np.log(quad(given, centre - 6 * deviation, centre + 6 * deviation, limit=200)[0])
-    assert fit_structure([x[:, None]], y, "classification").log_evidence == pytest.approx(
+    assert fit_structure({"line": x[:, None]}, y, "classification").log_evidence == pytest.approx(
         exact, abs=0.35
     )
 
@@ -44,8 +44,9 @@ def test_the_evidence_at_given_variances_is_exact_for_gaussian_noise():
     precision = np.array([0.01, 1 / 0.7])
     likelihood = evidence._Noisy(y, tails=1e9)
     likelihood.noise = 0.8
-    mode = evidence._step(design, np.zeros(2), np.zeros(len(x)), precision, likelihood)
-    found = evidence._log_evidence(mode, precision, likelihood)
+    tangent = evidence._tangent(design, np.zeros(2), np.zeros(len(x)), likelihood)
+    mode = evidence._mode(tangent, precision)
+    found = evidence._log_evidence(mode, design @ mode.weights, precision, likelihood)
     covariance = design @ np.diag(1 / precision) @ design.T + 0.8 * np.eye(len(x))
     exact = multivariate_normal(np.zeros(len(x)), covariance).logpdf(y)
     # The constant of the density is the same for every structure and is left out.
@@ -61,12 +62,13 @@ def test_the_slope_by_a_log_variance_is_that_of_central_differences():
     likelihood = evidence._Noisy(y, tails=1e9)
 
     def at(log_variances):
-        weights, latent = np.zeros(4), np.zeros(len(x))
+        weights = np.zeros(4)
         precision = evidence._precisions(log_variances, sizes)
         for _ in range(60):
-            mode = evidence._step(blocks, weights, latent, precision, likelihood)
-            weights, latent = mode.weights, mode.latent
-        return mode, evidence._log_evidence(mode, precision, likelihood)
+            tangent = evidence._tangent(blocks, weights, blocks @ weights, likelihood)
+            mode = evidence._mode(tangent, precision)
+            weights = mode.weights
+        return mode, evidence._log_evidence(mode, blocks @ weights, precision, likelihood)
 
     slopes, _, _ = evidence._variance_slopes(at(log_variances)[0], log_variances, sizes, 0.0)
     slopes = slopes + log_variances / evidence._LOG_VARIANCE_SD**2
@@ -83,8 +85,8 @@ def test_the_gain_of_a_block_is_nearly_that_of_a_fit_where_it_is_small(task):
     latent = 0.8 * x + 0.15 * more[:, 0]
     y = latent + rng.normal(size=200)
     y = (y > 0).astype(float) if task == "classification" else (y - y.mean()) / y.std()
-    before = fit_structure([x[:, None]], y, task)
-    after = fit_structure([x[:, None], more], y, task)
+    before = fit_structure({"line": x[:, None]}, y, task)
+    after = fit_structure({"line": x[:, None], "more": more}, y, task)
     found = gains(before, more[None], task)[0]
     assert found == pytest.approx(after.log_evidence - before.log_evidence, abs=0.6)
     noise = gains(before, rng.normal(size=(1, 200, 3)), task)[0]
@@ -93,7 +95,7 @@ def test_the_gain_of_a_block_is_nearly_that_of_a_fit_where_it_is_small(task):
 
 def test_separated_classes_have_finite_evidence():
     x = np.linspace(-1, 1, 30)
-    fit = fit_structure([x[:, None] / x.std()], (x > 0).astype(float), "classification")
+    fit = fit_structure({"line": x[:, None] / x.std()}, (x > 0).astype(float), "classification")
     assert np.isfinite(fit.log_evidence)
 
 
@@ -102,5 +104,45 @@ def test_one_row_far_away_makes_no_structure():
     y = rng.normal(size=100)
     x[0], y[0] = 4.0, 12.0
     y = (y - y.mean()) / y.std()
-    empty = fit_structure([], y, "regression").log_evidence
-    assert fit_structure([x[:, None]], y, "regression").log_evidence < empty + 2
+    empty = fit_structure({}, y, "regression").log_evidence
+    assert fit_structure({"line": x[:, None]}, y, "regression").log_evidence < empty + 2
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_evidence_does_not_depend_on_where_the_steps_begin(task):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 6))
+    latent = X[:, 0] + 0.5 * X[:, 1] * X[:, 2]
+    noise = rng.logistic(size=150)
+    y = (latent + noise > 0).astype(float) if task == "classification" else latent + noise
+    y = y if task == "classification" else (y - y.mean()) / y.std()
+    blocks = {"first": X[:, :1], "second": X[:, 1:3], "third": X[:, 3:]}
+    near = fit_structure({name: blocks[name] for name in ("first", "third")}, y, task)
+    begun = fit_structure(blocks, y, task, near)
+    assert begun.log_evidence == pytest.approx(
+        fit_structure(blocks, y, task).log_evidence, abs=1e-4
+    )
+
+
+def test_the_curvature_of_the_variances_is_that_of_the_evidence():
+    rng = np.random.default_rng(4)
+    design = np.hstack([np.ones((80, 1)), rng.normal(size=(80, 5))])
+    sizes, centre = np.array([2, 3]), 0.0
+    y = design @ rng.normal(size=6) + rng.normal(size=80)
+    tangent = evidence._Tangent(design.T @ design, design.T @ y)
+    place = np.array([-0.3, 0.4])
+
+    def slopes(log_variances):
+        mode = evidence._mode(tangent, evidence._precisions(log_variances, sizes))
+        return mode, *evidence._variance_slopes(mode, log_variances, sizes, centre)
+
+    step = 1e-5
+    moved = [
+        (slopes(place + step * one)[1] - slopes(place - step * one)[1]) / (2 * step)
+        for one in np.eye(2)
+    ]
+    mode, slope, curved, _ = slopes(place)
+    found = evidence._variance_step(mode, place, sizes, slope, curved)
+    assert found == pytest.approx(
+        np.clip(-np.linalg.solve(np.array(moved), slope), -1, 1), rel=1e-5
+    )

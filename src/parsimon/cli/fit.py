@@ -46,7 +46,12 @@ if TYPE_CHECKING:
     help="Of gp: supported, one_se or least_error.  [default: supported]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The file of the model.")
-@click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
+@click.option(
+    "--outer",
+    type=int,
+    metavar="N",
+    help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
+)
 @run_options
 @resume_option
 @time_option

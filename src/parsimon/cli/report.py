@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from parsimon._parallel import early_workers
+from parsimon._parallel import early_workers, is_done_alone
 from parsimon.cli.pages import (
     INTERRUPTED,
     check_places,
@@ -90,7 +90,12 @@ _SHOWING = frozenset(
     help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm; all or none.  [default: all]",
 )
 @rivals_option
-@click.option("--outer", default=5, metavar="N", help="Outer folds; 0 for none.  [default: 5]")
+@click.option(
+    "--outer",
+    type=int,
+    metavar="N",
+    help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
+)
 @run_options
 @resume_option
 @time_option
@@ -175,8 +180,8 @@ def report(
 def _is_sent_on(context: click.Context, source: Source) -> bool:
     """Return whether a table has more columns than rows; workers start while this is found out."""
     n_classes = 0 if source.target is None else source.frame[source.target].nunique()
-    # A fast report of one question needs no workers.
-    alone = context.params["fast"] and not 2 < n_classes <= _CLASSES
+    n_questions = n_classes if 2 < n_classes <= _CLASSES else 1
+    alone = context.params["fast"] and is_done_alone(n_questions, source.frame.size)
     n_jobs = 1 if alone or context.params["cluster"] else context.params["n_jobs"]
     with early_workers(n_jobs, "parsimon.statistician.analyse"):
         return sent_on(context, source.frame)

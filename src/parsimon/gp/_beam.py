@@ -185,6 +185,7 @@ class Beam:
             "task": problem.task,
             "inference": problem.inference,
             "n_restarts": str(problem.n_restarts),
+            **({} if problem.refits else {"refits": "False"}),
             "seed": str(seed.entropy),
             "spawn key": str(seed.spawn_key),
         }

@@ -48,6 +48,7 @@ class KernelProblem:
     folds: The same for every kernel.
     inference: For labels.
     n_restarts: Further starts of the fit to all rows.
+    refits: Whether each fold has hyperparameters of its own, or those of all rows.
     """
 
     X: Array
@@ -56,6 +57,7 @@ class KernelProblem:
     folds: tuple[tuple[Indices, Indices], ...]
     inference: Literal["ep", "laplace"] = "ep"
     n_restarts: int = 0
+    refits: bool = True
 
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
@@ -229,7 +231,9 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     task = _KernelFit.of(problem, whole.kernel, whole.noise_variance)
     evaluate = task.evidence(problem.X, problem.y)
     posterior = evaluate(task.theta, None)
-    curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
+    curvature = None
+    if problem.refits:
+        curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
     near = _Near(posterior, curvature)
     rows = [_judge_fold(problem, task, near, train, test) for train, test in problem.folds]
     errors, losses, evidences = zip(*rows, strict=True)
@@ -237,10 +241,10 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
 
 
 class _Near(NamedTuple):
-    """The fit to all rows, where the fits to parts begin."""
+    """The fit to all rows, where the fits to parts begin, or end if they have no curvature."""
 
     posterior: LatentPosterior
-    curvature: Array
+    curvature: Array | None
 
 
 def _judge_fold(
@@ -252,14 +256,17 @@ def _judge_fold(
     evaluate = task.evidence(
         X[train], y[train] - centre, Sites(sites.precision[train], sites.shift[train])
     )
-    share = len(train) / len(y)
-    found = task.fit(evaluate, curvature=near.curvature * share, **CLOSE)
-    latent = found.posterior.latent(X[test])
-    if isinstance(found.posterior, RegressionPosterior):
-        noise = found.posterior.noise_variance
+    if near.curvature is None:
+        posterior = evaluate(task.theta, None)
+    else:
+        share = len(train) / len(y)
+        posterior = task.fit(evaluate, curvature=near.curvature * share, **CLOSE).posterior
+    latent = posterior.latent(X[test])
+    if isinstance(posterior, RegressionPosterior):
+        noise = posterior.noise_variance
         latent = Latent(latent.mean + centre, latent.variance + noise)
     errors, losses = _judged(problem.task, latent, y[test])
-    return float(errors.mean()), float(losses.mean()), float(found.posterior.log_evidence)
+    return float(errors.mean()), float(losses.mean()), float(posterior.log_evidence)
 
 
 @dataclass(frozen=True, eq=False)

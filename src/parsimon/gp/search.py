@@ -128,6 +128,9 @@ class KernelSearch(FrontEstimator):
         log n.
     cv : int, splitter or iterable of (train, test)
         A number means shuffled parts, not stratified.
+    refit : bool
+        Fit the hyperparameters anew in each fold; otherwise folds have those of all rows, which is
+        quicker and a little kinder to kernels with many.
     root_only : bool
         Combine a base kernel only with the whole kernel, as the source's text has it; two of its
         five published kernels cannot be found that way.
@@ -153,7 +156,8 @@ class KernelSearch(FrontEstimator):
     grow : {"all", "likely", "supported"}
         Which columns the search is about. "likely": every column alone, and larger kernels of
         variables that matter with a probability of a tenth or more. "supported": what `choose`
-        takes, and nothing else, which is the same kernel and much quicker.
+        takes, and nothing else, which is the same kernel and much quicker; where the folds choose
+        nothing, they have the hyperparameters of all rows.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
     n_restarts : int
@@ -243,6 +247,7 @@ class KernelSearch(FrontEstimator):
         beam: int = 2,
         guide: Guide = "cv_logloss",
         cv: Any = 5,
+        refit: bool = True,
         root_only: bool = False,
         new_dimension: bool = False,
         shortlist: int | None = 5,
@@ -264,6 +269,7 @@ class KernelSearch(FrontEstimator):
         self.beam = beam
         self.guide = guide
         self.cv = cv
+        self.refit = refit
         self.root_only = root_only
         self.new_dimension = new_dimension
         self.shortlist = shortlist
@@ -308,6 +314,7 @@ class KernelSearch(FrontEstimator):
             shared_folds(self.cv, X, y, seed),
             inference=self.inference,
             n_restarts=self.n_restarts,
+            refits=self.refit and self._folds_choose(base),
         )
         self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
@@ -380,8 +387,9 @@ class KernelSearch(FrontEstimator):
     def judge(self, kernel: Kernel) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.
 
-        It is fitted to all rows, from its own hyperparameters, and cross-validated with a refit
-        in each fold. A structure that was cross-validated before is not fitted again.
+        It is fitted to all rows, from its own hyperparameters, and cross-validated, with a refit
+        in each fold unless only what is supported was looked for. A structure that was
+        cross-validated before is not fitted again.
 
         Parameters
         ----------
@@ -435,6 +443,7 @@ class KernelSearch(FrontEstimator):
         check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
         check_choice("grow", self.grow, GROWTHS)
+        check_choice("refit", self.refit, (True, False))
         if self.grow == "supported" and self.choose != "supported":
             raise InvalidInputError(
                 f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'
@@ -454,21 +463,28 @@ class KernelSearch(FrontEstimator):
         self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
     ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
-        brief = self.grow == "supported"
         return BeamOptions(
-            depth=1 if brief else min(4, n_varying) if self.depth is None else self.depth,
+            depth=1
+            if self.grow == "supported"
+            else min(4, n_varying)
+            if self.depth is None
+            else self.depth,
             beam=self.beam,
             guide=self.guide,
             shortlist=self.shortlist,
             patience=self.patience,
-            # The folds choose between base kernels of a column, if there are several.
-            judge_first=not brief or len({one.columns for one in base}) < len(base),
+            judge_first=self._folds_choose(base),
             n_jobs=self.n_jobs,
             time_limit=self.time_limit,
             checkpoint=self.checkpoint,
             verbose=self.verbose,
             seed=seed,
         )
+
+    def _folds_choose(self, base: Sequence[Kernel]) -> bool:
+        """Say whether folds choose anything: kernels, or base kernels of a column."""
+        several = len({one.columns for one in base}) < len(base)
+        return self.grow != "supported" or several
 
     def _seed(self) -> np.random.SeedSequence:
         """Return the seed; an unseeded search that resumes takes the one in its file."""

@@ -50,6 +50,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     tol = options.get("tol", 0.0)
     if not isinstance(tol, Real) or not 0 <= float(tol) < np.inf:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}.")
+    check_choice("optimise", options.get("optimise", True), (True, False))
     check_choice("response", options.get("response", "averaged"), ("averaged", "plug_in"))
     kernel = options.get("kernel")
     if kernel is not None and not isinstance(kernel, Kernel):
@@ -174,6 +175,8 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         a table of no more than `batch_size` rows is also fitted with a constant alone, and with a
         constant, straight lines and a squared exponential of one lengthscale in units of the
         columns' deviations, and the greatest bound less its number of hyperparameters is kept.
+    optimise : bool, default True
+        Whether the hyperparameters are learnt; otherwise those of `kernel` stay.
     n_inducing : int, default 100
         Inducing points, at most. The time of a pass grows with n times their square.
     inducing : {"kmeans", "pivoted"} or array-like of shape (m, d), default "kmeans"
@@ -242,6 +245,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         self,
         kernel: Kernel | None = None,
         *,
+        optimise: bool = True,
         n_inducing: int = 100,
         inducing: Any = "kmeans",
         batch_size: int = 1000,
@@ -256,6 +260,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.kernel = kernel
+        self.optimise = optimise
         self.n_inducing = n_inducing
         self.inducing = inducing
         self.batch_size = batch_size
@@ -289,6 +294,8 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         rng = generator(self.random_state)
         names = getattr(self, "feature_names_in_", None)
         kernel, bounds = starting_kernel(self.kernel, np.unique(rows.X, axis=0), names)
+        if not self.optimise:
+            bounds = bounds[:0]
         points = choose_inducing(
             self.inducing,
             kernel,
@@ -299,7 +306,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         )
         prior = InducingPrior(kernel, points)
         is_whole = len(rows.X) <= self.batch_size
-        if self.kernel is None and kernel.n_theta > 1 and is_whole:
+        if self.kernel is None and len(bounds) > 1 and is_whole:
             return self._store(self._compared(prior, rows, bounds))
         return self._store(
             self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._parallel import Workers
+from parsimon._parallel import Workers, is_done_alone, n_workers
 from parsimon._progress import Progress
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
@@ -85,7 +85,7 @@ class AnalysisOptions:
 
     depth: Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
     beam, base, guide, choose: As in `KernelSearch`.
-    outer: Outer folds that run the whole search again; 0 for none.
+    outer: Outer folds that run the whole search again; 0 for none, None for the usual number.
     n_jobs: Processes, as in joblib; the result does not depend on it.
     time_limit: Seconds for everything.
     fast: A shallow search that no outer folds repeat; plain models alone are compared.
@@ -98,7 +98,7 @@ class AnalysisOptions:
     base: tuple[str, ...] = ("se",)
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
-    outer: int = 5
+    outer: int | None = None
     seed: int = 0
     n_jobs: int | None = -1
     time_limit: float | None = None
@@ -113,17 +113,20 @@ class AnalysisOptions:
         if self.depth is not None:
             check_count("depth", self.depth)
         check_count("beam", self.beam)
-        check_count("outer", self.outer, least=0)
+        if self.outer is not None:
+            check_count("outer", self.outer, least=0)
         check_count("seed", self.seed, least=0)
         if self.outer == 1:
             raise InvalidInputError("outer must be 0 or at least 2 folds, got 1.")
         check_choice("guide", self.guide, get_args(Guide))
         check_choice("choose", self.choose, get_args(Choice))
         check_seconds("time_limit", self.time_limit)
+        # Refuses what means no worker at all.
+        n_workers(self.n_jobs)
 
     @property
-    def n_outer(self) -> int:
-        """Outer folds that will be run."""
+    def n_outer(self) -> int | None:
+        """Outer folds that will be run; None for the usual number."""
         return 0 if self.fast else self.outer
 
     @cached_property
@@ -158,6 +161,7 @@ class AnalysisOptions:
             guide=self.guide,
             choose=self.choose,
             n_folds=FAST_FOLDS if self.fast else 5,
+            refit=not self.fast,
         )
 
 
@@ -185,7 +189,7 @@ def analyse(
     base: str | Sequence[str] = ("se",),
     guide: Guide = "cv_logloss",
     choose: Choice = "supported",
-    outer: int = 5,
+    outer: int | None = None,
     seed: int = 0,
     n_jobs: int | None = -1,
     time_limit: float | None = None,
@@ -231,8 +235,9 @@ def analyse(
         Which structure becomes the model: that of all that is more probable than not, the simplest
         within one standard error of the least guide, or the one with the least guide. The claims
         are the same.
-    outer : int, default 5
-        Outer folds; 0 for none, and then there is no honest error.
+    outer : int, optional
+        Outer folds, by default 5, or 3 of 20,000 rows or more; 0 for none, and then there is no
+        honest error.
     seed : int, default 0
         The same seed gives the same findings, whatever `n_jobs`.
     n_jobs : int, default -1
@@ -311,6 +316,8 @@ def _analysed(
 ) -> Analysis:
     """Search, compare, describe, and put together what was found."""
     date = kept.first("date", today())
+    if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
+        options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
     folding, searching, describing, comparing, kernels = np.random.SeedSequence(options.seed).spawn(
         5
@@ -410,9 +417,7 @@ def _compared(
     budget: TimeBudget,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
-    # To start processes takes longer than so little work; several classes have started them.
-    n_jobs = 1 if options.fast and len(asked.questions) == 1 else options.n_jobs
-    if options.fast and options.outer and asked.columns.size <= _FAST_CELLS:
+    if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
         parts = plan_folds(asked.questions[0], FAST_FOLDS, folding.spawn(1)[0])
     found, pictures, told = compare_on_folds(
         options.contenders,
@@ -420,7 +425,7 @@ def _compared(
         asked,
         parts,
         seed,
-        n_jobs=n_jobs,
+        n_jobs=options.n_jobs,
         time_limit=budget.left(),
         verbose=options.verbose,
         kept=kept,
@@ -570,7 +575,7 @@ def _run(
     frame: "pd.DataFrame", options: AnalysisOptions, n_folds: int, command: str, seconds: float
 ) -> RunFindings:
     skipped = []
-    if not n_folds and not options.n_outer:
+    if options.n_outer == 0:
         skipped.append("outer folds")
     if options.fast:
         skipped.append("interactions")
@@ -589,5 +594,5 @@ def _run(
         ),
         skipped=skipped,
         cells=frame.to_csv(index=False),
-        too_few_rows=bool(options.n_outer) and not n_folds,
+        too_few_rows=options.n_outer != 0 and not n_folds,
     )

@@ -31,7 +31,6 @@ from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
 
-_USUAL_FOLDS = 5
 # What searches may take of a time limit; what a last fit, a table and a file need of it.
 _SEARCHING, _LAST_SECONDS, _LAST_SHARE = 0.6, 1.0, 0.03
 
@@ -44,7 +43,7 @@ class _FitOptions:
     families: tuple[str, ...] = ()
     rivals: Rivals = "all"
     choose: Choice = "supported"
-    outer: int
+    outer: int | None
     seed: int
     n_jobs: int | None
     time_limit: float | None
@@ -83,7 +82,7 @@ def compare_models(
     task: Literal["auto", "classification", "regression"] = "auto",
     families: str | Sequence[str] = "all",
     rivals: Rivals = "all",
-    outer: int = _USUAL_FOLDS,
+    outer: int | None = None,
     seed: int = 0,
     n_jobs: int | None = -1,
     time_limit: float | None = None,
@@ -104,8 +103,8 @@ def compare_models(
         Our models; "gp" is the search over kernels, which takes longest.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         scikit-learn's "linear", "tree", "forest", "boosting", or your own.
-    outer : int, default 5
-        Folds.
+    outer : int, optional
+        Folds, by default 5, or 3 of 20,000 rows or more.
 
     Returns
     -------
@@ -164,7 +163,7 @@ def fit_model(
     choose: Choice = "supported",
     positive: str | None = None,
     task: Literal["auto", "classification", "regression"] = "auto",
-    outer: int = _USUAL_FOLDS,
+    outer: int | None = None,
     seed: int = 0,
     n_jobs: int | None = -1,
     time_limit: float | None = None,
@@ -186,8 +185,9 @@ def fit_model(
         Which kernel the search takes.
     positive, task, seed, n_jobs, time_limit, verbose, checkpoint
         As in `analyse`.
-    outer : int, default 5
-        Folds on which the model is measured beside guessing; 0 for none.
+    outer : int, optional
+        Folds on which the model is measured beside guessing, by default 5, or 3 of 20,000 rows or
+        more; 0 for none.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def fit_model(
     asked = read_question(table, target, positive=positive, task=task)
     kept = options.kept(checkpoint, asked, (target, positive, task))
     folding, searching, fitting, comparing = np.random.SeedSequence(seed).spawn(4)
-    parts = _folds(asked, outer, folding) if outer else []
+    parts = [] if outer == 0 else _folds(asked, outer, folding)
     answers: Sequence[Answer] = ()
     searched: dict[Contender, Sequence[FoldResult]] = {}
     if is_search:
@@ -275,8 +275,9 @@ def _final(
     return fitted_contender(contender, question, seed, classes=classes, row=row)
 
 
-def _folds(asked: ReadTable, outer: int, seed: np.random.SeedSequence) -> list[OuterPart]:
-    check_count("outer", outer, least=2)
+def _folds(asked: ReadTable, outer: int | None, seed: np.random.SeedSequence) -> list[OuterPart]:
+    if outer is not None:
+        check_count("outer", outer, least=2)
     parts = plan_folds(asked.questions[0], outer, seed)
     if not parts:
         raise InvalidInputError(

@@ -161,9 +161,18 @@ def sampled_rows(y: Array, task: Task, most: int, seed: np.random.SeedSequence) 
     return np.sort(np.concatenate(chosen))
 
 
-def plan_folds(question: Question, n_folds: int, seed: np.random.SeedSequence) -> list[OuterPart]:
+# Outer folds that are run if nobody says otherwise. Of many rows two thirds teach as much as four
+# fifths, and a third of them tests more sharply than a fifth.
+_USUAL_FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
+
+
+def plan_folds(
+    question: Question, n_folds: int | None, seed: np.random.SeedSequence
+) -> list[OuterPart]:
     """Return the outer folds: as many as asked for, fewer or none where rows are too few."""
     values, classes = question.values, not question.is_number
+    if n_folds is None:
+        n_folds = _USUAL_FOLDS if len(values) < _MANY_ROWS else _FOLDS_OF_MANY
     n_folds = min(n_folds, len(values) // 4)
     if classes:
         rarest = int(np.unique(values, return_counts=True)[1].min())

@@ -9,12 +9,12 @@ them would never be less than the evidence without the term.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 from parsimon._typing import Array, Indices
 
@@ -27,7 +27,8 @@ _LOG_VARIANCE = {"classification": math.log(0.7), "regression": math.log(0.15)}
 _LOG_VARIANCE_SD = 1.3
 # Places and weights of a quadrature over a normal distribution.
 _PLACES, _CHANCES = np.polynomial.hermite_e.hermegauss(7)
-_MOST_STEPS, _CLOSE = 40, 1e-3
+# A fit ends with one more of Newton's steps, which squares what is left.
+_MOST_STEPS, _CLOSE = 40, 1e-2
 # Most that a latent value may move in one step.
 _FARTHEST = 8.0
 
@@ -40,6 +41,7 @@ class StructureFit:
     design (n, m): The intercept and all blocks; covariance (m, m): of the weights.
     slack (n,): Derivative of the log likelihood by the latent function.
     curvature (n,): Minus the second derivative.
+    end: Where the steps ended; the fit of a neighbour may begin there.
     """
 
     log_evidence: float
@@ -47,85 +49,152 @@ class StructureFit:
     covariance: Array
     slack: Array
     curvature: Array
+    end: "Place"
 
 
-def fit_structure(blocks: Sequence[Array], y: Array, task: Task) -> StructureFit:
+class Place(NamedTuple):
+    """Where the steps of a fit end; log variances and weights by the name of their block."""
+
+    log_variances: dict[Hashable, float]
+    weights: dict[Hashable, Array]
+    intercept: float
+    noise: float
+
+
+def fit_structure(
+    blocks: Mapping[Any, Array], y: Array, task: Task, near: StructureFit | None = None
+) -> StructureFit:
     """Return the evidence of blocks with unknown variances, and what neighbours are judged by.
 
     Newton's steps for the weights alternate with steps for the log variances, and for numbers with
-    noise = r.r / (n - gamma).
+    noise = r.r / (n - gamma). They begin where the fit of a neighbour ended, if one is known.
 
     Shapes: blocks (n, m_t) each, y (n,) 0 and 1 or standardised numbers.
     """
-    design = np.hstack([np.ones((len(y), 1)), *blocks])
-    sizes = np.array([block.shape[1] for block in blocks], dtype=int)
-    log_variances = np.full(len(blocks), _LOG_VARIANCE[task])
+    design = np.hstack([np.ones((len(y), 1)), *blocks.values()])
+    sizes = np.array([block.shape[1] for block in blocks.values()], dtype=int)
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
-    weights = np.zeros(design.shape[1])
-    weights[0] = likelihood.first_intercept
+    known = Place({}, {}, likelihood.first_intercept, 1.0) if near is None else near.end
+    likelihood.noise = known.noise
+    log_variances = np.array([known.log_variances.get(one, _LOG_VARIANCE[task]) for one in blocks])
+    own = [known.weights.get(one, np.zeros(block.shape[1])) for one, block in blocks.items()]
+    weights = np.concatenate([[known.intercept], *own])
     latent = design @ weights
     for _ in range(_MOST_STEPS):
-        mode = _step(design, weights, latent, _precisions(log_variances, sizes), likelihood)
-        slope, curved, degrees = _variance_slopes(mode, log_variances, sizes, _LOG_VARIANCE[task])
-        change = np.clip(slope / curved, -1.0, 1.0)
-        noise_change = likelihood.adapt(mode.latent, float(degrees.sum()) + 1)
-        moved = np.abs(mode.weights - weights).max()
-        weights, latent = mode.weights, mode.latent
-        if max(np.abs(change).max(initial=0.0), moved, noise_change) < _CLOSE:
+        tangent = _tangent(design, weights, latent, likelihood)
+        step = _mode(tangent, _precisions(log_variances, sizes)).weights - weights
+        # Far steps overshoot where classes are nearly separated.
+        length = min(1.0, _FARTHEST / max(1e-12, float(np.abs(design @ step).max())))
+        found = _with_variances(
+            tangent, log_variances, sizes, task, 1 if length < 1 else _MOST_STEPS
+        )
+        moved = length * (found.weights - weights)
+        weights, latent = weights + moved, latent + design @ moved
+        noise_change = likelihood.adapt(latent, float(found.degrees.sum()) + 1)
+        change = np.abs(found.log_variances - log_variances).max(initial=0.0)
+        log_variances = found.log_variances
+        # The noise has no step of Newton's at the end.
+        if max(change, np.abs(moved).max(), 10 * noise_change) < _CLOSE:
             break
-        log_variances = log_variances + change
     precision = _precisions(log_variances, sizes)
-    last = _step(design, weights, latent, precision, likelihood)
-    slack, curvature = likelihood.derivatives(last.latent)
+    last = _mode(_tangent(design, weights, latent, likelihood), precision)
+    latent = design @ last.weights
+    slack, curvature = likelihood.derivatives(latent)
+    _, curved, _ = _variance_slopes(last, log_variances, sizes, _LOG_VARIANCE[task])
     # Integral over each log variance: prior density at the mode times the width of the peak.
     distance = (log_variances - _LOG_VARIANCE[task]) / _LOG_VARIANCE_SD
     spread = _LOG_VARIANCE_SD**2 * curved
-    log_evidence = _log_evidence(last, precision, likelihood)
+    log_evidence = _log_evidence(last, latent, precision, likelihood)
     log_evidence -= 0.5 * float((distance**2 + np.log(spread)).sum())
-    return StructureFit(log_evidence, design, last.covariance, slack, curvature)
+    parts = np.split(weights[1:], np.cumsum(sizes)[:-1]) if len(sizes) else []
+    end = Place(
+        dict(zip(blocks, log_variances.tolist(), strict=True)),
+        dict(zip(blocks, parts, strict=True)),
+        float(weights[0]),
+        likelihood.noise,
+    )
+    return StructureFit(log_evidence, design, last.full_covariance, slack, curvature, end)
+
+
+class _Tangent(NamedTuple):
+    """The log likelihood of the weights to second order around some of them.
+
+    hessian (m, m): Minus its second derivative; pull (m,): its first, plus hessian @ weights.
+    """
+
+    hessian: Array
+    pull: Array
+
+
+def _tangent(
+    design: Array, weights: Array, latent: Array, likelihood: "_Bernoulli | _Noisy"
+) -> _Tangent:
+    slack, curvature = likelihood.derivatives(latent)
+    scaled = design * np.sqrt(curvature)[:, None]
+    hessian = scaled.T @ scaled
+    return _Tangent(hessian, hessian @ weights + design.T @ slack)
 
 
 class _Mode(NamedTuple):
-    """Where a step of Newton's method ends.
+    """The weights at which a second-order log posterior is highest.
 
-    covariance (m, m), root (m, m): Of the weights, and the lower root of its inverse.
+    covariance (m, m), root (m, m): Of the weights, its lower half, and the lower root of its
+    inverse.
     """
 
     weights: Array
-    latent: Array
     covariance: Array
     root: Array
 
+    @property
+    def full_covariance(self) -> Array:
+        lower = np.tril(self.covariance)
+        full: Array = lower + np.tril(lower, -1).T
+        return full
 
-def _step(
-    design: Array,
-    weights: Array,
-    latent: Array,
-    precision: Array,
-    likelihood: "_Bernoulli | _Noisy",
-) -> _Mode:
-    slack, curvature = likelihood.derivatives(latent)
-    hessian = (design.T * curvature) @ design
-    hessian[np.diag_indices_from(hessian)] += precision
+
+def _mode(tangent: _Tangent, precision: Array) -> _Mode:
+    inverse = np.array(tangent.hessian, order="F")
+    inverse[np.diag_indices_from(inverse)] += precision
     # Small matrices by the thousand: scipy's checks would take longer than the algebra.
-    root, failed = dpotrf(hessian, lower=1, clean=0)
+    root, failed = dpotrf(inverse, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("The curvature of a structure is not positive definite.")
-    step = dpotrs(root, design.T @ slack - precision * weights, lower=1)[0]
-    # Far steps overshoot where classes are nearly separated.
-    length = min(1.0, _FARTHEST / max(1e-12, float(np.abs(design @ step).max())))
-    weights = weights + length * step
-    covariance = dpotrs(root, np.eye(len(weights)), lower=1)[0]
-    return _Mode(weights, design @ weights, covariance, root)
+    weights = dpotrs(root, tangent.pull, lower=1)[0]
+    return _Mode(weights, dpotri(root, lower=1)[0], root)
 
 
-def _log_evidence(mode: _Mode, precision: Array, likelihood: "_Bernoulli | _Noisy") -> float:
+def _log_evidence(
+    mode: _Mode, latent: Array, precision: Array, likelihood: "_Bernoulli | _Noisy"
+) -> float:
     """Return the log evidence at given variances by Laplace's method; exact at the mode."""
     return (
-        likelihood.log_likelihood(mode.latent)
+        likelihood.log_likelihood(latent)
         - 0.5 * float(precision @ mode.weights**2 - np.log(precision).sum())
         - float(np.log(np.diag(mode.root)).sum())
     )
+
+
+class _Adapted(NamedTuple):
+    """Weights and variances that belong together; degrees (T,): of freedom."""
+
+    weights: Array
+    log_variances: Array
+    degrees: Array
+
+
+def _with_variances(
+    tangent: _Tangent, log_variances: Array, sizes: Indices, task: Task, n_steps: int
+) -> _Adapted:
+    """Return the mode with steps for the log variances, which need no look at the rows."""
+    for _ in range(n_steps):
+        mode = _mode(tangent, _precisions(log_variances, sizes))
+        slope, curved, degrees = _variance_slopes(mode, log_variances, sizes, _LOG_VARIANCE[task])
+        change = _variance_step(mode, log_variances, sizes, slope, curved)
+        log_variances = log_variances + change
+        if np.abs(change).max(initial=0.0) < _CLOSE:
+            break
+    return _Adapted(mode.weights, log_variances, degrees)
 
 
 def _variance_slopes(
@@ -136,15 +205,38 @@ def _variance_slopes(
     d log p(y) / d log v_t = (w_t.w_t / v_t - gamma_t) / 2 with gamma_t = m_t - tr S_tt / v_t
     (MacKay 1992, Neural Computation 4:415-447); the second derivative is about -gamma_t^2 / 2 m_t.
     """
-    starts = 1 + np.cumsum(sizes) - sizes
     if not len(sizes):
         return np.zeros(0), np.zeros(0), np.zeros(0)
+    starts = 1 + np.cumsum(sizes) - sizes
     squares = np.add.reduceat(mode.weights**2, starts)
     traces = np.add.reduceat(np.diag(mode.covariance), starts)
     inverse = np.exp(-log_variances)
     degrees = np.maximum(sizes - traces * inverse, 0.0)
     slope = 0.5 * (squares * inverse - degrees) - (log_variances - centre) / _LOG_VARIANCE_SD**2
     return slope, 1 / _LOG_VARIANCE_SD**2 + 0.5 * degrees**2 / sizes, degrees
+
+
+def _variance_step(
+    mode: _Mode, log_variances: Array, sizes: Indices, slope: Array, curved: Array
+) -> Array:
+    """Return Newton's step for the log variances where the curvature is a peak's, or a safe one.
+
+    With P_t = I / v_t on block t and S the covariance of the weights, the second derivative by
+    log v_t and log v_s is w.P_t S P_s.w + tr(S P_s S P_t) / 2, on the diagonal less
+    (w.P_t.w + tr(S P_t)) / 2.
+    """
+    if not len(sizes):
+        return slope
+    starts = np.cumsum(sizes) - sizes
+    covariance = mode.full_covariance[1:, 1:]
+    weights = mode.weights[1:]
+    inverse = np.exp(-log_variances)
+    pulled = covariance * weights * weights[:, None] + 0.5 * covariance**2
+    crossed = np.add.reduceat(np.add.reduceat(pulled, starts, axis=0), starts, axis=1)
+    own = np.add.reduceat(weights**2 + np.diag(covariance), starts) * inverse
+    curvature = np.diag(0.5 * own + 1 / _LOG_VARIANCE_SD**2) - crossed * inverse * inverse[:, None]
+    step, failed = dposv(curvature, slope, lower=1)[1:]
+    return np.clip(slope / curved if failed else step, -1.0, 1.0)
 
 
 def gains(fit: StructureFit, blocks: Array, task: Task) -> Array:
@@ -179,6 +271,8 @@ def _precisions(log_variances: Array, sizes: Indices) -> Array:
 
 class _Bernoulli:
     """Classes 0 and 1 with a logistic link."""
+
+    noise = 1.0
 
     def __init__(self, y: Array) -> None:
         self.y = y

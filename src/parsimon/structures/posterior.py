@@ -352,11 +352,15 @@ def find_structures(
 
 @dataclass(eq=False)
 class _Visited:
-    """A structure that was looked at: what is known of its log posterior, and whether closely."""
+    """A structure that was looked at: what is known of its log posterior, and whether closely.
+
+    near: The fit of the structure from which it was judged.
+    """
 
     value: float
     fit: StructureFit | None = None
     expanded: bool = False
+    near: StructureFit | None = None
 
 
 @dataclass(eq=False)
@@ -419,29 +423,29 @@ class _BestFirst:
                 return None
             if self.seen[best].fit is not None:
                 return best
-            self._fit(best)
+            self._fit(best, self.seen[best].near)
 
     def _top(self) -> float:
         return max(visited.value for visited in self.seen.values())
 
-    def _blocks(self, structure: Structure) -> list[Array]:
-        found: list[Array] = []
+    def _blocks(self, structure: Structure) -> dict[tuple[int, Shape] | Pair, Array]:
+        found: dict[tuple[int, Shape] | Pair, Array] = {}
         for variable, shape in structure.shapes:
             own = self.variables[variable]
-            found.append(own.line)
+            found[variable, "linear"] = own.line
             more = {"linear": None, "smooth": own.curve, "periodic": own.wave}[shape]
             if more is not None:
-                found.append(more)
+                found[variable, shape] = more
         for pair in sorted(structure.pairs):
             size, row = self.place[pair]
-            found.append(self.surfaces[size][1][row])
+            found[pair] = self.surfaces[size][1][row]
         return found
 
     def _prior(self, structure: Structure) -> float:
         return log_prior(structure, len(self.variables), self.n_periods, self.n_questions)
 
-    def _fit(self, structure: Structure) -> None:
-        fit = fit_structure(self._blocks(structure), self.y, self.task)
+    def _fit(self, structure: Structure, near: StructureFit | None = None) -> None:
+        fit = fit_structure(self._blocks(structure), self.y, self.task, near)
         self.seen[structure] = _Visited(fit.log_evidence + self._prior(structure), fit)
 
     def _expand(self, structure: Structure) -> None:
@@ -451,7 +455,7 @@ class _BestFirst:
         assert visited.fit is not None
         for smaller in self._smaller(structure):
             if smaller not in self.seen or self.seen[smaller].fit is None:
-                self._fit(smaller)
+                self._fit(smaller, visited.fit)
         evidence = visited.fit.log_evidence
         larger = [
             (evidence + gain + self._prior(one), one)
@@ -462,9 +466,9 @@ class _BestFirst:
         for place, (value, one) in enumerate(larger):
             if one in self.seen:
                 continue
-            self.seen[one] = _Visited(value)
+            self.seen[one] = _Visited(value, near=visited.fit)
             if place < _FITTED_NEIGHBOURS and value > best - _FAR:
-                self._fit(one)
+                self._fit(one, visited.fit)
                 best = max(best, self.seen[one].value)
 
     def _smaller(self, structure: Structure) -> Iterator[Structure]:

@@ -26,7 +26,9 @@ class GaussianProcesses(ModelFamily):
 
     depth: Most base kernels; None for `usual_depth`, or the number of variables if less; for two
         where many rows of many variables are searched. What is supported may be larger.
-    n_folds: On which kernels are judged; fewer where a class or the table is small.
+    n_folds: On which kernels are judged; fewer where a class or the table is small, and three where
+        many rows of many variables are searched.
+    refit: Whether each fold has hyperparameters of its own.
     chosen_only: Whether nothing but what is supported is looked for.
     """
 
@@ -39,6 +41,7 @@ class GaussianProcesses(ModelFamily):
     guide: Guide = "cv_logloss"
     choose: Choice = "supported"
     n_folds: int = 5
+    refit: bool = True
     chosen_only: bool = False
 
     def briefly(self) -> "GaussianProcesses":
@@ -63,7 +66,8 @@ class GaussianProcesses(ModelFamily):
             choose=self.choose,
             structures=question.structures,
             grow=self._growth,
-            cv=_splitter(question.y, question.task, self.n_folds),
+            cv=_splitter(question.y, question.task, self._folds_of(question)),
+            refit=self.refit,
             task=question.task,
             time_limit=time_limit,
             random_state=seed,
@@ -75,8 +79,14 @@ class GaussianProcesses(ModelFamily):
         if question.n_questions > 1 and self.depth is None and self.choose == "supported":
             return 1
         depth = self.depth_for(question.X.shape[1])
-        large = self.depth is None and self.choose == "supported" and question.X.size > _LARGE
-        return min(2, depth) if large else depth
+        return min(2, depth) if self.depth is None and self._hurries(question) else depth
+
+    def _folds_of(self, question: Question) -> int:
+        """Return the number of folds; those of large tables are large enough."""
+        return min(3, self.n_folds) if self._hurries(question) else self.n_folds
+
+    def _hurries(self, question: Question) -> bool:
+        return self.choose == "supported" and question.X.size > _LARGE
 
     @property
     def _growth(self) -> Literal["all", "likely", "supported"]:

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.optimize import linprog
 from parsimon._style import VERMILION
 from parsimon._typing import Array
 from parsimon.gp import Candidate, SearchHistory, training_posterior
+from parsimon.inference import LatentPosterior
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Kernel, plain, structure
@@ -97,9 +99,16 @@ class KernelView:
             most_marks=most_marks,
         )
 
+    @cached_property
+    def _chosen_posterior(self) -> LatentPosterior:
+        # Every variable of the model is drawn from it.
+        return posterior_of(self.result.search, self.result.search.best_candidate_)
+
     def function(self, candidate: Candidate, columns: Sequence[int]) -> Function:
         """Return the latent function of a candidate of some columns, in units of the target."""
-        posterior = posterior_of(self.result.search, candidate)
+        search = self.result.search
+        chosen = candidate is search.best_candidate_
+        posterior = self._chosen_posterior if chosen else posterior_of(search, candidate)
         centre, unit = self._scale()
 
         def asked(places: Array) -> tuple[Array, Array]:

@@ -165,6 +165,8 @@ def in_order_of(wins: Array, probability: Array) -> Array:
 
 # Beyond this the structure is fitted by inducing points instead of exactly.
 EXACT_ROWS = 3000
+# Points that stand for more rows than that.
+_INDUCING = 200
 
 
 class PivotRegressor(RegressorMixin, BaseEstimator):
@@ -290,8 +292,8 @@ class KernelCandidate(ModelCandidate):
     def fit(self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence) -> Any:
         """Return the kernel fitted to rows.
 
-        Where the search saw all rows its hyperparameters are final. Otherwise they are kept for an
-        exact fit, or are the start of a sparse one. A number of many rows is kept at its pivots.
+        The hyperparameters are those of the search: on many rows more inducing points predict
+        better than more steps for them. A number of many rows is kept at its pivots.
 
         Shapes: X (n, d), y (n,).
         """
@@ -306,7 +308,8 @@ class KernelCandidate(ModelCandidate):
         if len(X) <= EXACT_ROWS:
             return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
         whole = int(seed.generate_state(1)[0])
-        return SparseGPClassifier(kernel, random_state=whole).fit(X, y)
+        sparse: dict[str, Any] = {"optimise": False, "n_inducing": _INDUCING}
+        return SparseGPClassifier(kernel, random_state=whole, **sparse).fit(X, y)
 
     def left_out(self) -> Array | None:
         """Return leave-one-out probabilities of the rows that were searched; None for a number.
