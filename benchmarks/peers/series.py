@@ -3,10 +3,10 @@
 The eleven UCR data sets with their own splits into training and test part. Ours has at most ten
 features, one search a set with the default options and one seed; everything is chosen on the
 training part. Run here: nearest neighbours by Euclidean distance and by dynamic time warping (band
-of 10 %), and a linear support vector machine on the raw values. Not run here but measured once with
-aeon 1.6 and tsfresh 0.21 on the same splits: catch24 with a random forest, MiniRocket with ridge,
-tsfresh's efficient features with its filter. Front rows ask whether a peer with as few features, or
-fewer, is more accurate.
+of 10 %), and a linear support vector machine on the raw values. Stated, not run here: figures that
+were measured before on the same splits, for catch24 with a random forest and MiniRocket with ridge
+(means of the eleven sets) and for tsfresh's efficient features (0.89 on ECG200; between 0.953 and 1
+on Coffee, GunPoint and a set that is not here; at least 0.14 seconds a series).
 """
 
 import time
@@ -33,11 +33,11 @@ DATA = (
     "toesegmentation1",
     "twoleadecg",
 )
-QUICK = ("chinatown", "twoleadecg")
+QUICK = ("chinatown", "italypowerdemand")
 # Mean accuracy over the eleven sets and number of features of peers that are not run here.
 MEASURED = {"catch24 + forest": (0.864, 24), "MiniRocket + ridge": (0.953, 9996)}
-# Accuracy of tsfresh (efficient, filter, forest) on the sets it was run on, and seconds a series.
-TSFRESH = {"coffee": 1.0, "gunpoint": 0.953, "ecg200": 0.89}
+# Stated accuracies of tsfresh; of two sets only the range is known, and its upper end is shown.
+TSFRESH, TSFRESH_RANGE = {"ecg200": 0.89}, {"coffee": 1.0, "gunpoint": 1.0}
 TSFRESH_SECONDS = 0.14
 MOST_FEATURES, MOST_SECONDS, ACCURACY_BAR, SPEED_BAR = 10, 120.0, 0.90, 100.0
 
@@ -87,7 +87,7 @@ def mean_rows(table: dict[str, list[dict[str, Any]]], bar: float | None) -> list
     for method, (value, size) in MEASURED.items() if bar is not None else ():
         # More accurate with a thousand times the features is no failure: neither dominates.
         own = bar if size <= 24 else None
-        note = f"{size} features, measured with aeon"
+        note = f"{size} features; stated"
         made.append(Row(case, f"accuracy; {method}", ours, value, True, own, note))
     return made
 
@@ -102,8 +102,12 @@ def set_rows(
     spent = f"{ours['features']} features, {ours['seconds']:.1f} s"
     note = f"{best}; ours {spent}; first: {ours['words'][0]}"
     made = [Row(name, "accuracy; best peer run", ours["accuracy"], peers[best], True, None, note)]
+    metric = "accuracy; tsfresh, stated"
     if name in TSFRESH and bar is not None:
-        made.append(Row(name, "accuracy; tsfresh", ours["accuracy"], TSFRESH[name], True, bar))
+        made.append(Row(name, metric, ours["accuracy"], TSFRESH[name], True, bar))
+    if name in TSFRESH_RANGE and bar is not None:
+        note = "stated as 0.953 to 1 over three sets"
+        made.append(Row(name, metric, ours["accuracy"], TSFRESH_RANGE[name], True, None, note))
     return made
 
 
