@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -9,6 +10,7 @@ from parsimon._style import figure_style
 from parsimon.features import (
     AucFrontSelector,
     FewColumnsClassifier,
+    ParetoConstructor,
     ParetoSelector,
     StableSelector,
     fixed_models,
@@ -89,3 +91,30 @@ def errors_by_size():
     """Errors along the front of columns of the breast cancer table, and on rows set apart."""
     data = load_breast_cancer(as_frame=True)
     return ParetoSelector(random_state=0).fit(data.data, data.target).plot_optimism()
+
+
+def features_of_a_formula():
+    """Errors of formulas against their nodes, and the features of the one that is chosen."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.uniform(1, 5, 300) for name in ("mass", "speed", "height")})
+    energy = 0.5 * table.mass * table.speed**2 + 9.81 * table.mass * table.height
+    noisy = energy + 4.0 * rng.normal(size=300)
+    search = ParetoConstructor(random_state=0).fit(table, noisy)
+    features = search.best_estimator_.features
+    with figure_style():
+        _, axes = plt.subplots(1, 1 + len(features), figsize=(13, 3.8), layout="constrained")
+    frame = search.to_frame().sort_values("complexity")
+    axes[0].plot(frame["complexity"], frame["holdout_error"], "o", markersize=4)
+    best = search.to_frame().iloc[search.best_index_]
+    axes[0].plot(best["complexity"], best["holdout_error"], "o", markersize=12, fillstyle="none")
+    axes[0].annotate(
+        "chosen",
+        (best["complexity"], best["holdout_error"]),
+        textcoords="offset points",
+        xytext=(8, 8),
+    )
+    axes[0].set_yscale("log")
+    axes[0].set_xlabel("nodes of the formula")
+    axes[0].set_ylabel("error on rows held out")
+    search.plot_features(axes[1:])
+    return axes

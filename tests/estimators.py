@@ -7,7 +7,10 @@ from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
 from parsimon.features import (
     AucFrontSelector,
+    ClusteringSelector,
+    ColumnMaxima,
     ColumnSubset,
+    FeatureAggregator,
     FewColumnsClassifier,
     ParetoConstructor,
     ParetoSelector,
@@ -38,7 +41,18 @@ CASES = {
     "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
     "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
+    "ClusteringSelector": (ClusteringSelector(2, n_init=8, random_state=0), None),
+    "ClusteringSelector by mixtures": (
+        ClusteringSelector([2, 3], clusterer="gaussian mixture", n_init=8, random_state=0),
+        None,
+    ),
+    "ClusteringSelector by links": (
+        ClusteringSelector(2, clusterer="single link", random_state=0),
+        None,
+    ),
+    "ColumnMaxima": (ColumnMaxima([[0, 2], [1]]), None),
     "ColumnSubset": (ColumnSubset([0, 2]), None),
+    "FeatureAggregator": (FeatureAggregator(2, n_init=8, random_state=0), None),
     "ParetoConstructor": (ParetoConstructor(max_evaluations=200, random_state=0), TWO),
     "ParetoConstructor of a number": (
         ParetoConstructor(max_evaluations=200, random_state=0),

@@ -1,9 +1,11 @@
-"""Fronts of columns beside floating search, recursive elimination and the path of the lasso.
+"""Fronts of columns and of formulas beside other searches for them.
 
-Six tables; logistic regression on standardised columns inside, the same five folds for all. The
-subsets of a peer are judged on these folds by the same code as ours, at each size by the best
-subset that is no larger. Seconds are those of one core. Recursive elimination and the lasso rank
-columns by all rows, so that their own choice of columns has seen what they are tested on.
+Columns, beside floating search, recursive elimination and the path of the lasso: six tables;
+logistic regression on standardised columns inside, the same five folds for all. The subsets of a
+peer are judged on these folds by the same code as ours, at each size by the best subset that is no
+larger. Seconds are those of one core. Recursive elimination and the lasso rank columns by all rows,
+so that their own choice of columns has seen what they are tested on. Formulas, beside pyoperon,
+gplearn and a polynomial lasso: `_features_construction`.
 """
 
 import time
@@ -21,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data_folder import point_to_data
 from benchmarks.peers import bpm
+from benchmarks.peers._features_construction import construction_rows
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices, Mask
 
@@ -37,7 +40,8 @@ Folds = list[tuple[Indices, Indices]]
 def rows(*, quick: bool) -> list[Row]:
     """Return times, and how often a front is no worse than a peer's, for each table."""
     point_to_data()
-    return [row for name in (("pima",) if quick else SETS) for row in _selection(name)]
+    selection = [row for name in (("pima",) if quick else SETS) for row in _selection(name)]
+    return [*selection, *construction_rows(quick=quick)]
 
 
 def _selection(name: str) -> list[Row]:

@@ -34,15 +34,17 @@ def run_all(
     file_name: str | None,
     code: Sequence[Path] = (),
     n_processes: int = N_PROCESSES,
+    version: str | None = None,
 ) -> dict[Any, dict[str, Any]]:
     """Return the result of every job; jobs are frozen dataclasses of plain values.
 
     With `file_name` results are kept there and those already there are not computed again;
     without one everything runs. `code` are files that results rest on, besides the package and
-    the modules of ``benchmarks`` that `work` needs.
+    the modules of ``benchmarks`` that `work` needs; a `version` stands instead of all of these,
+    for work that does not touch the package.
     """
     file = None if file_name is None else results_folder() / file_name
-    version = code_version(work, code)
+    version = version or code_version(work, code)
     known = {} if file is None else stored(file, version)
     found = {job: known[key(job)] for job in jobs if key(job) in known}
     waiting = [job for job in jobs if job not in found]

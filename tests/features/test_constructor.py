@@ -2,27 +2,44 @@
 
 import pickle
 import warnings
+from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
-from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
+from parsimon.exceptions import CheckpointError, ConstantPredictionWarning, InvalidInputError
 from parsimon.features import (
     Expression,
     OwnFunction,
     ParetoConstructor,
     apply,
     bounds,
+    in_words,
     parse,
     quick_formulas,
 )
-from parsimon.features.feature_sets import FeatureProblem, crossed
+from parsimon.features.feature_sets import (
+    Evolution,
+    FeatureProblem,
+    Individual,
+    Variation,
+    crossed,
+    crossed_at_one_point,
+)
 from parsimon.features.formula_model import linear_fit, logistic_fit
+from parsimon.pareto import Front
 from tests.contract import contract
 
 QUICK = {"max_iter": 3, "population_size": 12, "random_state": 0}
@@ -78,6 +95,39 @@ def test_the_function_of_chapter_six_is_found_down_to_its_noise():
         assert all(bounds(feature, ranges).is_finite for feature in features)
 
 
+def test_a_wave_gets_its_length_and_a_fraction_its_terms():
+    table = uniform(14, 300, a=(0, 1), b=(0, 1), c=(0, 1))
+    y = 3 * np.sin(np.pi * table.a * table.b) + 2 * table.c + 1
+    search = ParetoConstructor(**QUICK).fit(table[:200], y[:200])
+    assert 1 - search.score(table[200:], y[200:]) < 1e-6
+    table = uniform(15, 300, u=(1, 5), v=(1, 5), c=(1, 5))
+    y = (table.u + table.v) / (1 + table.u * table.v / table.c**2)
+    assert str(quick_formulas(table, y)[0]) == "(u + v)/(u*v/c^2 + 1)"
+
+
+def test_a_formula_that_strays_on_mixed_rows_is_not_chosen():
+    table = uniform(16, 200, a=(1, 5), b=(1, 5))
+    problem = FeatureProblem(
+        list(table),
+        table.to_numpy(),
+        (table.a + table.b).to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    a, b = Expression.column("a"), Expression.column("b")
+    assert problem.strays((a, b)) == 0
+    # Rows on which the difference is small are kept out, until columns are mixed.
+    far = np.abs(table.a - table.b) > 1.0
+    problem = FeatureProblem(
+        list(table),
+        table[far].to_numpy(),
+        1 / (table.a - table.b)[far].to_numpy(),
+        0,
+        rng=np.random.default_rng(0),
+    )
+    assert problem.strays((parse("1/(a - b)"),)) > 1
+
+
 @pytest.fixture(scope="module")
 def noisy():
     table = uniform(8, 150, a=(-2, 2), b=(-2, 2), c=(0.5, 3))
@@ -113,10 +163,10 @@ def test_the_inner_error_is_that_of_rows_left_out(noisy):
 
 
 def test_the_logistic_fit_is_scikit_learns_and_its_left_out_rows_nearly(noisy):
-    columns = noisy[0].to_numpy()
+    columns = scale(noisy[0].to_numpy())
     codes = (noisy[1] > 0).to_numpy().astype(int)
     fit = logistic_fit(columns, codes, 2)
-    oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(columns, codes)
+    oracle = LogisticRegression(C=100.0, tol=1e-10, max_iter=1000).fit(columns, codes)
     np.testing.assert_allclose(fit.coef[:, 0], oracle.coef_[0], rtol=1e-3)
     exact = cross_val_predict(oracle, columns, codes, cv=LeaveOneOut(), method="decision_function")
     np.testing.assert_allclose(fit.left_out[:, 0], exact, atol=0.05)
@@ -179,12 +229,138 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_result(noisy, tmp_path):
     assert rest.n_evaluations_ == whole.n_evaluations_
 
 
+VARIANTS = [
+    {"algorithm": "original"},
+    {"crossover": "one_point"},
+    {"start": "columns", "max_iter": 40},
+    {"estimator": DecisionTreeRegressor(max_depth=3, random_state=0), "max_iter": 2},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: next(iter(options)))
+def test_every_variant_goes_on_to_the_same_result(options, noisy, tmp_path):
+    options = {**QUICK, **options}
+    whole = ParetoConstructor(**options).fit(*noisy)
+    assert whole.score(*noisy) > 0.3
+    file = tmp_path / "search"
+    ParetoConstructor(**{**options, "max_iter": 1}, checkpoint=file).fit(*noisy)
+    rest = ParetoConstructor(**options, checkpoint=file).fit(*noisy)
+    assert rest.front_ == whole.front_
+    np.testing.assert_array_equal(rest.predict(noisy[0]), whole.predict(noisy[0]))
+
+
+def test_a_checkpoint_of_another_variant_is_refused(noisy, tmp_path):
+    ParetoConstructor(**QUICK, checkpoint=tmp_path / "search").fit(*noisy)
+    with pytest.raises(CheckpointError, match="crossover"):
+        ParetoConstructor(**QUICK, crossover="one_point", checkpoint=tmp_path / "search").fit(
+            *noisy
+        )
+
+
+def test_what_the_original_algorithm_switches_off_may_come_back(noisy):
+    table, y = noisy
+    problem = FeatureProblem(
+        list(table), table.to_numpy(), y.to_numpy(), 0, rng=np.random.default_rng(0)
+    )
+    variation = Variation(("*", "+"), "original", "uniform", 4, 1.0, 0.5)
+    evolution = Evolution(problem, variation, list)
+    rng = np.random.default_rng(0)
+    parent, came_back = Individual(problem.originals), False
+    for _ in range(100):
+        child = evolution.mutated(parent, rng)
+        everything = {*child.features, *child.dormant}
+        assert {*parent.features, *parent.dormant} <= everything
+        assert len(everything) == len(child.features) + len(child.dormant)
+        came_back |= bool(set(parent.dormant) & set(child.features))
+        parent = child
+    assert came_back
+
+
+def test_any_learner_with_any_number_of_workers(noisy):
+    table, y = noisy
+    labels = np.where(y > 0, "up", "down")
+    learner = KNeighborsClassifier(5)
+    options = {**QUICK, "max_iter": 1, "estimator": learner}
+    one, two = (ParetoConstructor(**options, n_jobs=n).fit(table, labels) for n in (1, 2))
+    assert one.front_ == two.front_
+    np.testing.assert_array_equal(one.predict_proba(table), two.predict_proba(table))
+    assert one.score(table, labels) > 0.8
+    assert not hasattr(one, "decision_function")
+    best = one.best_estimator_
+    assert one.formula_ == ", ".join(one.get_feature_names_out())
+    # The inner error is that of the learner on the folds.
+    columns = one.transform(table)
+    oracle = clone(learner).fit(columns, labels)
+    np.testing.assert_array_equal(oracle.predict(columns), best.predict(table.to_numpy()))
+
+
+def test_a_classifier_without_probabilities_is_judged_by_its_mistakes(noisy):
+    table, y = noisy
+    codes = np.digitize(y, [-0.5, 1.0])
+    search = ParetoConstructor(estimator=LinearSVC(), **{**QUICK, "max_iter": 1}).fit(table, codes)
+    assert search.task_ == "classification"
+    assert not hasattr(search, "predict_proba")
+    assert 0 <= search.front_.values[:, 0].min() < search.front_.values[:, 0].max() <= 1
+    assert search.score(table, codes) > 0.6
+
+
+def test_a_callback_sees_each_generation_and_may_end_the_search(noisy):
+    seen = []
+
+    def look(found):
+        seen.append((found.ending.n_iter, len(found.sets), found.values.shape))
+        return found.ending.n_iter == 2
+
+    search = ParetoConstructor(**QUICK, callback=look).fit(*noisy)
+    assert search.stopped_by_ == "callback"
+    assert search.n_iter_ == 2
+    assert seen[-1][0] == 2
+    assert seen[-1][2] == (seen[-1][1], 3)
+
+
 def test_limits_of_time_and_evaluations(noisy):
     short = ParetoConstructor(**QUICK, time_limit=0.01).fit(*noisy)
     assert short.stopped_by_ == "time_limit"
     few = ParetoConstructor(**QUICK, max_evaluations=1).fit(*noisy)
     assert few.stopped_by_ == "max_evaluations"
     assert few.n_iter_ == 0
+
+
+def test_each_feature_is_said_in_words_and_drawn(noisy):
+    table, y = noisy
+    search = ParetoConstructor(**QUICK).fit(table, y)
+    lines = search.describe().splitlines()
+    assert len(lines) == len(search.best_estimator_.features)
+    assert "a times b" in search.describe()
+    assert all("; the prediction" in line and "between" in line for line in lines)
+    axes = search.plot_features()
+    assert len(axes) == len(lines)
+    plt.close("all")
+    with pytest.raises(InvalidInputError, match="axes; give one for each"):
+        search.plot_features(plt.subplots(1, len(lines) + 1)[1])
+    plt.close("all")
+    pole = ParetoConstructor(**QUICK, operations=["/"]).fit(table[["a"]], 1 / table.a)
+    assert "may become infinite" in pole.describe()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a*b/c^2", "a times b divided by the square of c"),
+        ("-2*a", "minus 2 times a"),
+        ("1/(a + b)", "1 divided by the sum of a and b"),
+        ("exp(a - b)", "e to the power of the difference of a and b"),
+        ("max(a, b, c)", "the greatest of a, b and c"),
+        ("min(a, 1)", "the smaller of a and 1"),
+        (
+            "sqrt(abs(a)) - log(b)",
+            "the square root of the absolute value of a minus the logarithm of b",
+        ),
+        ("a^4", "a to the power of 4"),
+    ],
+)
+def test_a_formula_in_words(text, words):
+    assert in_words(parse(text)) == words
 
 
 def test_functions_of_a_users_own_take_part():
@@ -199,13 +375,41 @@ def smooth_bump(x):
     return np.exp(-(np.abs(x) ** 3)) * np.sign(x)
 
 
-def test_crossing_keeps_what_is_shared_and_repeats_nothing():
-    a, b, c = map(Expression.column, "abc")
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        child = crossed((a, b), (b, c), rng)
-        assert b in child
+COLUMNS = st.sets(st.sampled_from("abcdefgh"), min_size=1).map(
+    lambda names: tuple(map(Expression.column, sorted(names)))
+)
+
+
+@given(first=COLUMNS, second=COLUMNS, seed=st.integers(0, 10_000))
+def test_crossing_repeats_nothing_and_makes_nothing_up(first, second, seed):
+    for cross in (crossed, crossed_at_one_point):
+        child = cross(first, second, np.random.default_rng(seed))
+        assert child
         assert len(set(child)) == len(child)
+        assert set(child) <= {*first, *second}
+        assert set(first) & set(second) <= set(child)
+
+
+@given(seed=st.integers(0, 10_000), n_columns=st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_the_front_of_few_columns_is_that_of_all_subsets(seed, n_columns):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, n_columns))
+    y = X @ rng.normal(size=n_columns) + rng.normal(size=30)
+    names = [f"x{j}" for j in range(n_columns)]
+    problem = FeatureProblem(names, X, y, 0, rng=rng)
+    # With addition alone, and no feature of more than one node, only columns can be used.
+    search = ParetoConstructor(
+        operations=["+"], max_size=1, max_iter=30, population_size=30, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantPredictionWarning)
+        front = search.fit(X, y).front_
+    every = [s for k in range(1, n_columns + 1) for s in combinations(problem.originals, k)]
+    expected = Front(
+        problem.evaluated(every) * [problem.constant_error, 1, 1], front.names, ties="first"
+    )
+    np.testing.assert_allclose(front.values, expected.values, rtol=1e-12)
 
 
 def test_copies_of_a_feature_are_left_out(noisy):
@@ -236,6 +440,13 @@ def test_noise_alone_is_predicted_by_the_simplest_formula():
         ({"guard": "no"}, "guard must be"),
         ({"choose": "kneee"}, "no rule"),
         ({"max_size": 0}, "max_size"),
+        ({"algorithm": "yagga"}, "algorithm must be"),
+        ({"crossover": "two_point"}, "crossover must be"),
+        ({"start": "nothing"}, "start must be"),
+        ({"estimator": "ridge"}, "estimator must have fit and predict"),
+        ({"estimator": LinearRegression(), "cv": 500}, "give a smaller cv"),
+        ({"estimator": LinearRegression(), "n_jobs": 0}, "n_jobs must not be 0"),
+        ({"callback": 3}, "callback must be callable"),
     ],
 )
 def test_options_that_cannot_be_used_get_one_sentence(options, message, noisy):
@@ -249,6 +460,10 @@ def test_hostile_columns_get_one_clear_sentence():
         ParetoConstructor().fit(np.ones((60, 2)), y)
     with pytest.raises(ValueError, match="NaN"):
         ParetoConstructor().fit(np.where(np.eye(60, 2) > 0, np.nan, 1.0), y)
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    for scale_of, message in ((1e200, "too large"), (1e-200, "too little")):
+        with pytest.raises(InvalidInputError, match=f"Column 1 of X .*{message}"):
+            ParetoConstructor().fit(rows * [1.0, scale_of], y)
     with pytest.raises(InvalidInputError, match="one class only"):
         ParetoConstructor().fit(np.random.default_rng(0).normal(size=(60, 2)), ["a"] * 60)
     # A constant column beside one that varies is left alone.

@@ -12,8 +12,12 @@ asks what wrong labels would do.
 
 `ParetoConstructor` finds formulas that predict, as a front of error against size, and
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
-them, `latex` and `python_source` write them, `bounds` tells how large they can become, and
-`ColumnCache` computes each once.
+them, `latex`, `python_source` and `in_words` write them, `bounds` tells how large they can become,
+and `ColumnCache` computes each once.
+
+Without a target, `ClusteringSelector` keeps the columns that form clear groups of rows, as a front
+of clearness against the number of columns, and `FeatureAggregator` joins columns as well, by the
+one function that keeps all of `aggregation_axioms`.
 """
 
 from parsimon.features._subsets import CommonalityCrossover
@@ -26,14 +30,24 @@ from parsimon.features.chance import (
     false_selection_bound,
     stability_index,
 )
+from parsimon.features.clustering_selector import ClusteringSelector
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.constructor import ParetoConstructor
 from parsimon.features.domains import Bounds, bounds
 from parsimon.features.expressions import Expression, apply
+from parsimon.features.feature_aggregator import (
+    ColumnMaxima,
+    FeatureAggregator,
+    aggregation_axioms,
+)
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
-from parsimon.features.formula_model import ClassificationFormula, RegressionFormula
-from parsimon.features.formulas import latex, parse, python_source
+from parsimon.features.formula_model import (
+    ClassificationFormula,
+    LearnerFormula,
+    RegressionFormula,
+)
+from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
@@ -47,14 +61,18 @@ __all__ = [
     "Bounds",
     "ChanceLevels",
     "ClassificationFormula",
+    "ClusteringSelector",
     "ColumnCache",
     "ColumnGroup",
+    "ColumnMaxima",
     "ColumnSubset",
     "CommonalityCrossover",
     "Expression",
+    "FeatureAggregator",
     "FewColumnsClassifier",
     "FixedModels",
     "LabelNoise",
+    "LearnerFormula",
     "OwnFunction",
     "ParetoConstructor",
     "ParetoSelector",
@@ -62,12 +80,14 @@ __all__ = [
     "RegressionScreen",
     "Stability",
     "StableSelector",
+    "aggregation_axioms",
     "apply",
     "bounds",
     "coincidence_chance",
     "count_chance",
     "false_selection_bound",
     "fixed_models",
+    "in_words",
     "label_noise",
     "latex",
     "parse",

@@ -1,21 +1,19 @@
 """`ParetoConstructor`: formulas that predict, none both simpler and better than another.
 
 `fit` takes first sets of features from least squares (`formula_candidates`), lets them evolve
-(`_Evolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
+(`Evolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
 and pictures are those of every `FrontEstimator`.
 """
 
-import hashlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import add, mul, sub, truediv
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -28,38 +26,48 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
-from parsimon.features.expressions import Expression, apply
 from parsimon.features.feature_sets import (
     ROUNDING,
+    Constructed,
+    Evolution,
     FeatureProblem,
     FeatureSet,
-    archived,
-    crossed,
+    Variation,
     fit_inner,
-    read_sets,
-    written_sets,
 )
 from parsimon.features.formula_candidates import formula_candidates
 from parsimon.features.formula_model import (
     ClassificationFormula,
+    InnerLearner,
+    LearnerFormula,
     RegressionFormula,
     regression_formula,
-    row_losses,
 )
+from parsimon.features.formula_paths import further_sets
+from parsimon.features.formulas import in_words
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
-from parsimon.pareto.dominance import select_survivors
 from parsimon.pareto.estimator import FrontEstimator
-from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
+from parsimon.pareto.run import SearchOptions, run
 
 _OBJECTIVES = ("error", "n_features", "complexity")
-_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded")
-_COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
+_FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
 # With fewer rows none are held out.
 _FEW_ROWS = 40
 # Relative errors below this are the same to the choice: the simplest of such formulas is taken.
 _EXACT = 1e-7
+
+
+def _offers(method: str) -> Callable[["ParetoConstructor"], bool]:
+    """Return whether classes are predicted, and by a model with a method, for `available_if`."""
+
+    def has(search: "ParetoConstructor") -> bool:
+        learner = getattr(search, "best_estimator_", search.estimator)
+        classes = getattr(search, "task_", search.task) == "classification"
+        return classes and (learner is None or hasattr(learner, method))
+
+    return has
 
 
 class ParetoConstructor(TransformerMixin, FrontEstimator):
@@ -91,6 +99,14 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         constructed with p/4, and p/2 features are expected to be taken away.
     crossover_rate : float
         How often two sets are mixed before that.
+    crossover : {"uniform", "one_point"}
+        Whether a child gets what both sets have and half of the rest, or the head of one and the
+        tail of the other; no feature occurs twice.
+    algorithm : {"yagga2", "original"}
+        "original" is the generating algorithm before YAGGA2: features are switched on and off,
+        those switched off stay and may come back, and none is compared with another.
+    start : {"library", "columns"}
+        Whether to begin with what least squares finds in the library, or with the columns alone.
     equivalence : float
         Correlation on 50 artificial rows from which the longer of two features is left out.
     guard : {"flag", "refuse"}
@@ -100,15 +116,29 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     validation_fraction : float
         Share of rows held out to choose by, none if there are fewer than 40; the chosen formula's
         numbers are then fitted to all rows.
+    estimator : estimator, optional
+        Any of scikit-learn's form, to learn from the features instead of a linear or logistic
+        regression in closed form; judged by cross-validation.
+    cv : int
+        Folds of that.
+    n_jobs : int or None
+        Workers that cross-validate `estimator`, as in joblib; the result is the same with any.
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
-        on rows held out; formulas that are exact but for rounding count as equally good.
+        on rows held out; formulas that are exact but for rounding count as equally good. To the
+        error is added the column "strays" of `to_frame`: how far, beyond three standard
+        deviations of the target, predictions reach for rows whose columns come from different
+        rows.
     time_limit : float, optional
         Seconds; the best so far is kept.
     max_evaluations : int, optional
         Sets after which no further generation begins.
     checkpoint : str, Path or Checkpoint, optional
         A file for the state of the search, from which it goes on to the same result.
+    callback : callable, optional
+        Called after each generation with what was found so far: ``sets``, ``values`` (relative
+        error, features, nodes) and ``ending`` (with ``n_iter``). If it returns True the search
+        ends.
     verbose : bool
 
     Attributes
@@ -116,17 +146,20 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     front_ : Front
         Columns ``error`` (on rows left out; below 1e-9 of that of a constant it is given as that),
         ``n_features`` and ``complexity``, all to be small.
-    best_estimator_ : RegressionFormula or ClassificationFormula
+    best_estimator_ : RegressionFormula, ClassificationFormula or LearnerFormula
         What `choose` picks, which `predict` and `transform` use.
     best_index_ : int
     formula_ : str
-        The formula of it, with its numbers.
+        The formula of it, with its numbers; of an `estimator` its features.
     task_ : {"regression", "classification"}
     classes_ : ndarray of shape (n_classes,)
         Only for classes.
     n_iter_, n_evaluations_ : int
     stopped_by_ : str
-        "max_iter", "max_evaluations", "time_limit" or "interrupt".
+        "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
+    ranges_ : dict
+        Of each column the least and greatest value, widened by a tenth, for which features are
+        looked through.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has names; otherwise columns are called x0, x1, ...
@@ -159,13 +192,20 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         max_iter: int = 30,
         mutation_rate: float = 1.0,
         crossover_rate: float = 0.5,
+        crossover: Literal["uniform", "one_point"] = "uniform",
+        algorithm: Literal["yagga2", "original"] = "yagga2",
+        start: Literal["library", "columns"] = "library",
         equivalence: float = 0.999,
         guard: Literal["flag", "refuse"] = "flag",
         validation_fraction: float = 0.25,
+        estimator: Any = None,
+        cv: int = 5,
+        n_jobs: int | None = 1,
         choose: Rule = "one_se",
         time_limit: float | None = None,
         max_evaluations: int | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
+        callback: Callable[[Any], Any] | None = None,
         verbose: bool = False,
     ) -> None:
         self.task = task
@@ -176,13 +216,20 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         self.max_iter = max_iter
         self.mutation_rate = mutation_rate
         self.crossover_rate = crossover_rate
+        self.crossover = crossover
+        self.algorithm = algorithm
+        self.start = start
         self.equivalence = equivalence
         self.guard = guard
         self.validation_fraction = validation_fraction
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
         self.choose = choose
         self.time_limit = time_limit
         self.max_evaluations = max_evaluations
         self.checkpoint = checkpoint
+        self.callback = callback
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -224,13 +271,14 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
                 equivalence=float(self.equivalence),
                 max_size=self.max_size,
                 guard=self.guard,
+                learner=self._learner(target[trained]),
                 rng=chance,
             )
             if not problem.originals:
                 raise InvalidInputError("No column of X varies; give at least one that does.")
-            found, ending = run(_Evolution(self, problem), options)
-            self.n_iter_, self.n_evaluations_ = ending.n_iter, ending.n_evaluations
-            self.stopped_by_ = ending.stopped_by
+            found = run(self._evolution(problem), options)
+            self.n_iter_, self.n_evaluations_ = found.ending.n_iter, found.ending.n_evaluations
+            self.stopped_by_, self.ranges_ = found.ending.stopped_by, problem.ranges
             return self._measured(problem, found, (X, target), held)
 
     @property
@@ -238,6 +286,47 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """The default formula with its numbers."""
         check_is_fitted(self)
         return str(self.best_estimator_)
+
+    def describe(self) -> str:
+        """Say each feature of the default formula in words, a line each.
+
+        With what it does to a predicted number, and where it lies within the range of the rows or
+        a tenth of that beyond.
+        """
+        check_is_fitted(self)
+        model = self.best_estimator_
+        weights = model.coef[:, 0] if isinstance(model, RegressionFormula) else ()
+        lines = []
+        for place, feature in enumerate(model.features):
+            line = f"{feature}: {in_words(feature)}"
+            if len(weights):
+                turn = "rises" if weights[place] > 0 else "falls"
+                line += f"; the prediction {turn} by {abs(weights[place]):.4g} with each unit"
+            limits = bounds(feature, self.ranges_)
+            inside = f"it stays between {limits.lower:.4g} and {limits.upper:.4g}"
+            unknown = "it may become infinite or undefined near these rows"
+            lines.append(f"{line}; {inside if limits.is_finite else unknown}.")
+        return "\n".join(lines)
+
+    def plot_features(self, axes: Any = None) -> AnyArray:
+        """Draw each feature of the default formula over the range of its columns.
+
+        One column gives a curve, two give a map, more give a curve for each, with the others in
+        the middle of their ranges.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            One for each feature; made if left out.
+
+        Returns
+        -------
+        ndarray of Axes
+        """
+        from parsimon.features.plot import plot_features
+
+        check_is_fitted(self)
+        return plot_features(self.best_estimator_.features, self.ranges_, axes)
 
     def transform(self, X: Any) -> Array:
         """Return the constructed features of the default formula, shape (m, k)."""
@@ -254,13 +343,13 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """Return what the default formula predicts for each row, shape (m,)."""
         return super().predict(self._table(X))
 
-    @available_if(lambda self: self._predicts_classes())
+    @available_if(_offers("predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities of the default formula, shape (m, n_classes)."""
         probability: Array = self.best_estimator_.predict_proba(self._table(X))
         return probability
 
-    @available_if(lambda self: self._predicts_classes())
+    @available_if(_offers("decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the decisions of the default formula, (m,) for two classes, else (m, k)."""
         decision: Array = self.best_estimator_.decision_function(self._table(X))
@@ -283,6 +372,15 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """Refuse options that cannot be used, and return how long to search."""
         check_choice("task", self.task, ("auto", "regression", "classification"))
         check_choice("guard", self.guard, ("flag", "refuse"))
+        check_choice("algorithm", self.algorithm, ("yagga2", "original"))
+        check_choice("crossover", self.crossover, ("uniform", "one_point"))
+        check_choice("start", self.start, ("library", "columns"))
+        check_count("cv", self.cv, least=2)
+        if self.estimator is not None and not hasattr(self.estimator, "predict"):
+            raise InvalidInputError(
+                f"estimator must have fit and predict, got {self.estimator!r}; leave it out for a "
+                "linear or logistic regression."
+            )
         check_count("population_size", self.population_size, least=2)
         check_count("max_size", self.max_size)
         check_positive("mutation_rate", self.mutation_rate, or_zero=True)
@@ -296,9 +394,42 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             time_limit=self.time_limit,
             max_evaluations=self.max_evaluations,
             checkpoint=self.checkpoint,
+            callback=self.callback,
             verbose=self.verbose,
             random_state=self._seeds()[0],
         )
+
+    def _learner(self, target: AnyArray) -> InnerLearner | None:
+        """Return the estimator with its folds; None for the closed forms."""
+        if self.estimator is None:
+            return None
+        if len(target) < self.cv:
+            raise InvalidInputError(
+                f"cv={self.cv} needs as many rows, and {len(target)} are left; give a smaller cv."
+            )
+        kind = KFold if self.task_ == "regression" else StratifiedKFold
+        folds = kind(self.cv, shuffle=True, random_state=0).split(target, target)
+        return InnerLearner(self.estimator, list(folds), self.n_jobs)
+
+    def _evolution(self, problem: FeatureProblem) -> Evolution:
+        limit = self.time_limit
+        deadline = None if limit is None else time.monotonic() + limit
+        variation = Variation(
+            tuple(self.operations),
+            self.algorithm,
+            self.crossover,
+            self.population_size,
+            self.mutation_rate,
+            self.crossover_rate,
+        )
+
+        def first() -> list[FeatureSet]:
+            if self.start == "columns":
+                return []
+            found = formula_candidates(problem, self.operations, deadline)
+            return found + further_sets(problem, self.operations, found, deadline)
+
+        return Evolution(problem, variation, first)
 
     def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
         """Return the seed of the search and that of the rows held out."""
@@ -313,6 +444,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         numeric = y.dtype.kind in "iuf"
         self.task_ = self.task
         if self.task == "auto":
+            numeric &= not is_classifier(self.estimator) if self.estimator is not None else True
             self.task_ = "regression" if numeric else "classification"
         if self.task_ == "regression":
             try:
@@ -333,12 +465,12 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     def _measured(
         self,
         problem: FeatureProblem,
-        found: "_Generation",
+        found: Constructed,
         table: tuple[Array, AnyArray],
         held: Indices,
     ) -> Self:
         """Keep the front with the errors on rows held out, and formulas fitted to all rows."""
-        sets, values = found.archive, found.archive_values.copy()
+        sets, values = found.sets, found.values.copy()
         values[:, 0] *= problem.constant_error
         front = Front(values, _OBJECTIVES, ties="first")
         chosen = [sets[row] for row in front.rows]
@@ -357,9 +489,13 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         features: FeatureSet,
         everything: ColumnCache,
         target: AnyArray,
-    ) -> RegressionFormula | ClassificationFormula:
+    ) -> RegressionFormula | ClassificationFormula | LearnerFormula:
         """Return the model of a set with numbers fitted to all rows."""
         columns = everything.matrix(features)
+        if problem.learner is not None:
+            learner = clone(problem.learner.estimator).fit(columns, target)
+            classes = self.classes_ if problem.n_classes else None
+            return LearnerFormula(features, problem.names, learner, classes)
         fit = fit_inner(columns, target, problem.n_classes) or problem.known_fit(features)
         if problem.n_classes == 0:
             return regression_formula(features, problem.names, fit, columns)
@@ -389,20 +525,21 @@ def holdout_figures(
 ) -> Figures:
     """Return errors on rows held out, or left out one by one if there are none, to choose by.
 
-    Errors relative to that of a constant are compared; below `_EXACT` they are equal.
+    Errors relative to that of a constant are compared; below `_EXACT` they are equal. Above, it
+    counts as error how far a formula strays on rows mixed of those it was found with.
     """
     columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-    error, spread = np.empty(len(sets)), np.empty(len(sets))
+    error, spread, wrong = np.empty((3, len(sets)))
     has_rows = len(target) > 0
-    wanted = target if has_rows else problem.target
-    constant = np.tile(problem.constant_output(), (len(wanted), 1))
-    base = float(row_losses(constant, wanted, problem.n_classes).mean()) or 1.0
+    constant = problem.constant_losses(target if has_rows else problem.target)
+    base = float(constant.mean()) or 1.0
     for place, features in enumerate(sets):
-        fit = problem.known_fit(features)
-        outputs = columns.matrix(features) @ fit.coef + fit.intercept if has_rows else fit.left_out
-        losses = row_losses(outputs, wanted, problem.n_classes) / base
-        error[place] = losses.mean()
-        spread[place] = losses.std() / np.sqrt(len(losses))
+        losses = problem.losses(features)
+        if has_rows:
+            losses = problem.losses_elsewhere(features, columns.matrix(features), target)
+        error[place] = losses.mean() / base
+        spread[place] = losses.std() / base / np.sqrt(len(losses))
+        wrong[place] = np.mean(losses > np.log(2))
     if problem.n_classes == 0:
         # The standard error of a root, by its derivative.
         error = np.sqrt(error)
@@ -411,6 +548,11 @@ def holdout_figures(
         sum(not bounds(feature, problem.ranges).is_finite for feature in features)
         for features in sets
     ]
+    beats = error < 1.0
+    if problem.n_classes:
+        # A few rows that a classifier is too sure of do not outweigh those that it knows.
+        beats |= wrong < np.mean(constant > np.log(2))
+    strays = np.array([problem.strays(features) for features in sets])
     scale = base**0.5 if problem.n_classes == 0 else base
     return Figures(
         {
@@ -418,175 +560,13 @@ def holdout_figures(
             "relative_error": error,
             "standard_error": spread,
             "unbounded": np.array(unbounded, dtype=np.float64),
+            "strays": strays,
         },
         error="relative_error",
         size=("complexity", "n_features"),
         standard_error="standard_error",
-        beats_constant=error < 1.0,
-        judged={"relative_error": np.maximum(error, _EXACT)},
+        beats_constant=beats,
+        judged={
+            "relative_error": np.maximum(error, _EXACT) + np.where(error > _EXACT, strays, 0.0)
+        },
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Generation:
-    """Sets of a generation, and the best of all so far.
-
-    values (n, 3), archive_values (m, 3): Relative error, features, nodes.
-    """
-
-    population: tuple[FeatureSet, ...]
-    values: Array
-    archive: tuple[FeatureSet, ...]
-    archive_values: Array
-    n_evaluations: int
-    n_idle: int = 0
-
-
-class _Found(NamedTuple):
-    generation: _Generation
-    ending: Ending
-
-
-class _Evolution:
-    """YAGGA2: NSGA-II over sets of features, as a `Process` of the common loop."""
-
-    title = "Constructing features"
-    keeps_states = True
-
-    def __init__(self, options: ParetoConstructor, problem: FeatureProblem) -> None:
-        self.options, self.problem = options, problem
-        self.own = tuple(each for each in options.operations if isinstance(each, OwnFunction))
-        limit = options.time_limit
-        self.deadline = None if limit is None else time.monotonic() + limit
-
-    def settings(self) -> dict[str, str]:
-        names = ("population_size", "mutation_rate", "crossover_rate", "equivalence", "max_size")
-        digest = hashlib.sha256(np.ascontiguousarray(self.problem.X).tobytes())
-        digest.update(np.ascontiguousarray(self.problem.target).tobytes())
-        operations = [
-            each.name if isinstance(each, OwnFunction) else each for each in self.options.operations
-        ]
-        return {
-            "search": "features",
-            "data": digest.hexdigest(),
-            "operations": ",".join(operations),
-            "guard": self.options.guard,
-            **{name: repr(getattr(self.options, name)) for name in names},
-        }
-
-    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
-        return np.random.default_rng(seed)
-
-    def begin(self, rng: np.random.Generator) -> _Generation:
-        problem = self.problem
-        sets: list[FeatureSet] = [(column,) for column in problem.originals]
-        sets += formula_candidates(problem, self.options.operations, self.deadline)
-        sets += [problem.reduced(problem.originals)]
-        sets += [self.mutated(problem.reduced(problem.originals), rng) for _ in range(10)]
-        empty = _Generation((), np.empty((0, 3)), (), np.empty((0, 3)), 0)
-        return self.survived(empty, sets)
-
-    def step(
-        self, state: _Generation, rng: np.random.Generator, deadline: float | None
-    ) -> _Generation:
-        children = []
-        for _ in range(self.options.population_size):
-            if deadline is not None and time.monotonic() >= deadline:
-                raise OutOfTime
-            first, second = (
-                state.population[i] for i in rng.integers(len(state.population), size=2)
-            )
-            mix = rng.random() < self.options.crossover_rate
-            children.append(self.mutated(crossed(first, second, rng) if mix else first, rng))
-        return self.survived(state, children)
-
-    def mutated(self, features: Sequence[Expression], rng: np.random.Generator) -> FeatureSet:
-        """Return a set with a column added, a feature constructed, or some taken away."""
-        rate = self.options.mutation_rate
-        child = list(features)
-        if rng.random() < rate / 4:
-            child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
-        if rng.random() < rate / 4:
-            child.append(self.constructed(child, rng))
-        leaves = rng.random(len(child)) < 2 * (rate / 4) / len(child)
-        kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
-        reduced = self.problem.reduced(kept or child[:1])
-        return reduced or (self.problem.originals[0],)
-
-    def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
-        """Return a random operation on random features of a set, or columns of the table."""
-        operation = self.options.operations[int(rng.integers(len(self.options.operations)))]
-        choices = (*features, *self.problem.originals)
-        n_arguments = operation.n_arguments if isinstance(operation, OwnFunction) else 2
-        drawn = [choices[i] for i in rng.integers(len(choices), size=n_arguments)]
-        if isinstance(operation, OwnFunction):
-            return apply(operation, *drawn)
-        if operation in _COMBINE:
-            combined: Expression = _COMBINE[operation](*drawn)
-            return combined
-        if operation in ("min", "max"):
-            return apply(operation, *drawn)
-        inside = drawn[0]
-        if operation in ("sqrt", "log") and self.problem.columns.values(inside).min() < 0:
-            # So that the printed formula is what is computed.
-            inside = abs(inside)
-        return apply(operation, inside)
-
-    def survived(self, state: _Generation, children: Sequence[FeatureSet]) -> _Generation:
-        """Return the next generation, of parents and children."""
-        known = set(state.population)
-        new = [child for child in dict.fromkeys(children) if child not in known]
-        values = np.array([self.problem.objectives(child) for child in new]).reshape(-1, 3)
-        finite = np.isfinite(values).all(axis=1)
-        new = [child for child, good in zip(new, finite, strict=True) if good]
-        population = (*state.population, *new)
-        merged = np.concatenate([state.values, values[finite]])
-        archive, archive_values, gained = archived(
-            state.archive, state.archive_values, new, values[finite]
-        )
-        ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
-        n_keep = min(self.options.population_size, len(population))
-        rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
-        return _Generation(
-            tuple(population[row] for row in rows),
-            merged[rows],
-            archive,
-            archive_values,
-            state.n_evaluations + len(children),
-            0 if gained else state.n_idle + 1,
-        )
-
-    def standing(self, state: _Generation) -> Standing:
-        return Standing(state.n_evaluations, state.n_idle)
-
-    def row(self, state: _Generation) -> tuple[float, ...]:
-        return float(len(state.archive)), float(state.archive_values[:, 0].min())
-
-    def note(self, state: _Generation) -> str:
-        return f"{len(state.archive)} formulas, error {state.archive_values[:, 0].min():.3g}"
-
-    def finished(self, state: _Generation) -> str | None:  # noqa: ARG002
-        return None
-
-    def result(self, state: _Generation, ending: Ending) -> _Found:
-        return _Found(state, ending)
-
-    def to_arrays(self, state: _Generation) -> dict[str, AnyArray]:
-        return {
-            "population": written_sets(state.population),
-            "values": state.values,
-            "archive": written_sets(state.archive),
-            "archive_values": state.archive_values,
-            "counts": np.array([state.n_evaluations, state.n_idle]),
-        }
-
-    def restore(self, arrays: dict[str, AnyArray]) -> _Generation:
-        n_evaluations, n_idle = map(int, arrays["counts"])
-        return _Generation(
-            read_sets(arrays["population"], self.own),
-            arrays["values"],
-            read_sets(arrays["archive"], self.own),
-            arrays["archive_values"],
-            n_evaluations,
-            n_idle,
-        )

@@ -105,8 +105,12 @@ class Expression:
             f"An expression never changes; build another instead of setting {name}."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.operation, self.arguments, self.value)
+    # As a dictionary, which skops can store as well as pickle.
+    def __getstate__(self) -> dict[str, Any]:
+        return {"operation": self.operation, "arguments": self.arguments, "value": self.value}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        _set(self, state["operation"], tuple(state["arguments"]), state["value"])
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Expression) else NotImplemented
@@ -190,6 +194,12 @@ class Expression:
 def _made(operation: str, arguments: tuple[Expression, ...], value: Value = None) -> Expression:
     """Return an expression as it is, without bringing it into its form."""
     self = object.__new__(Expression)
+    _set(self, operation, arguments, value)
+    return self
+
+
+def _set(self: Expression, operation: str, arguments: tuple[Expression, ...], value: Value) -> None:
+    """Give a new expression its content, key and size."""
     name = value.name if isinstance(value, OwnFunction) else operation
     if not arguments:
         key = repr(value)
@@ -205,7 +215,6 @@ def _made(operation: str, arguments: tuple[Expression, ...], value: Value = None
     ):
         object.__setattr__(self, slot, content)
     object.__setattr__(self, "size", _size(self))
-    return self
 
 
 def as_expression(given: Any) -> Expression:

@@ -1,25 +1,36 @@
-"""Sets of constructed features, what they cost, and which of them say the same twice.
+"""Sets of constructed features: what they cost, which say the same twice, and how they evolve.
 
 A set is a sorted tuple of expressions. `FeatureProblem` evaluates sets and leaves out introns:
 features that are constant, that can be infinite where that is refused, and that equal another of
-the set on artificial rows (Mierswa 2009, section 6.4).
+the set on artificial rows (Mierswa 2009, section 6.4). `Evolution` is the search over sets.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from typing import Literal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import add, mul, sub, truediv
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._typing import AnyArray, Array
+from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds, widened_ranges
-from parsimon.features.expressions import Expression
-from parsimon.features.formula_model import InnerFit, linear_fit, logistic_fit, row_losses
+from parsimon.features.expressions import Expression, apply
+from parsimon.features.formula_model import (
+    InnerFit,
+    InnerLearner,
+    linear_fit,
+    logistic_fit,
+    row_losses,
+)
 from parsimon.features.formulas import parse
 from parsimon.features.operations import OwnFunction
-from parsimon.pareto.dominance import nondominated_rows
+from parsimon.pareto.dominance import nondominated_rows, select_survivors
+from parsimon.pareto.run import Ending, OutOfTime, Standing
 
 FeatureSet = tuple[Expression, ...]
 
@@ -31,6 +42,11 @@ _MOST_COLUMNS = 6000
 _LARGEST = 1e100
 # An error so much smaller than the spread of the target is rounding.
 ROUNDING = 1e-9
+# Sets of which those that least squares prefers are shown to a slower learner.
+_SHOWN = 60
+# How often rows are mixed, and how many are looked at.
+_MIXES, _MOST_MIXED = 5, 5000
+_COMBINE = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
 class FeatureProblem:
@@ -38,7 +54,8 @@ class FeatureProblem:
 
     Parameters: names of the columns, X (n, d), target (n,) of numbers or class codes, the number
     of classes or 0, the correlation from which two features are one, the size from which an
-    expression is refused, whether features that can be infinite are.
+    expression is refused, whether features that can be infinite are, and a learner whose error
+    counts instead of that of least squares or logistic regression.
     """
 
     def __init__(
@@ -51,10 +68,11 @@ class FeatureProblem:
         equivalence: float = 0.999,
         max_size: int = 30,
         guard: Literal["flag", "refuse"] = "flag",
+        learner: InnerLearner | None = None,
         rng: np.random.Generator,
     ) -> None:
         self.names, self.target, self.n_classes = tuple(names), target, n_classes
-        self.X = X
+        self.X, self.learner = X, learner
         self.equivalence, self.max_size, self.guard = equivalence, max_size, guard
         self.ranges = widened_ranges(names, X)
         self.columns = ColumnCache(dict(zip(names, X.T, strict=True)))
@@ -64,6 +82,8 @@ class FeatureProblem:
         self.constant_error = self.error_of_constant()
         self._usable: dict[Expression, bool] = {}
         self._errors: dict[FeatureSet, float] = {}
+        self._learned: dict[FeatureSet, Array] = {}
+        self._mixed: ColumnCache | None = None
         self.originals = tuple(
             column for column in map(Expression.column, names) if self.is_usable(column)
         )
@@ -72,6 +92,8 @@ class FeatureProblem:
         """Return the error of a prediction that needs no column."""
         if self.n_classes == 0:
             return float(np.std(self.target)) or 1.0
+        if self.learner is not None:
+            return float(self.constant_losses(self.target).mean()) or 1.0
         shares = np.bincount(self.target, minlength=self.n_classes) / len(self.target)
         shares = shares[shares > 0]
         return float(-(shares * np.log(shares)).sum()) or 1.0
@@ -118,7 +140,7 @@ class FeatureProblem:
 
     def _direction(self, feature: Expression) -> Array:
         """Return the feature on the artificial rows, centred and of length 1."""
-        column = self.samples.values(feature)
+        column = np.clip(self.samples.values(feature), -_LARGEST, _LARGEST)
         centred = column - column.mean()
         length = float(np.linalg.norm(centred))
         direction: Array = centred / length if 0 < length < np.inf else np.zeros_like(centred)
@@ -151,10 +173,81 @@ class FeatureProblem:
         risk = float(row_losses(outputs, self.target, self.n_classes).mean())
         return risk**0.5 if self.n_classes == 0 else risk
 
+    def evaluated(self, sets: Sequence[FeatureSet]) -> Array:
+        """Return the error relative to a constant, features and nodes of sets, shape (m, 3)."""
+        if self.learner is not None:
+            new = [each for each in dict.fromkeys(sets) if each and each not in self._learned]
+            tables = [self.columns.matrix(each) for each in new]
+            found = self.learner.losses(tables, self.target, self.n_classes)
+            self._learned |= dict(zip(new, found, strict=True))
+        return np.array([self.objectives(each) for each in sets]).reshape(-1, 3)
+
     def objectives(self, features: FeatureSet) -> tuple[float, float, float]:
         """Return the error relative to a constant, not below rounding, features and nodes."""
-        relative = max(self.error(features) / self.constant_error, ROUNDING)
+        error = self.error(features)
+        if self.learner is not None and features:
+            risk = float(self.losses(features).mean())
+            error = risk**0.5 if self.n_classes == 0 else risk
+        relative = max(error / self.constant_error, ROUNDING)
         return relative, float(len(features)), float(complexity(features))
+
+    def losses(self, features: FeatureSet) -> Array:
+        """Return the loss of each row when it is left out, shape (n,)."""
+        if self.learner is None:
+            return row_losses(self.known_fit(features).left_out, self.target, self.n_classes)
+        if features not in self._learned:
+            table = [self.columns.matrix(features)]
+            self._learned[features] = self.learner.losses(table, self.target, self.n_classes)[0]
+        return self._learned[features]
+
+    def losses_elsewhere(self, features: FeatureSet, columns: Array, target: AnyArray) -> Array:
+        """Return the losses for the features of other rows, shapes (m, k) and (m,)."""
+        if self.learner is not None:
+            known = self.columns.matrix(features), self.target
+            return self.learner.losses_elsewhere(known, (columns, target), self.n_classes)
+        fit = self.known_fit(features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = np.nan_to_num(columns @ fit.coef + fit.intercept, nan=_LARGEST)
+        return row_losses(np.clip(outputs, -_LARGEST, _LARGEST), target, self.n_classes)
+
+    def constant_losses(self, target: AnyArray) -> Array:
+        """Return the losses of a prediction that needs no column, shape (m,)."""
+        if self.learner is not None and self.n_classes and not self.learner.has_chances:
+            most = np.bincount(self.target, minlength=self.n_classes).argmax()
+            return np.not_equal(target, most).astype(np.float64)
+        constant = np.tile(self.constant_output(), (len(target), 1))
+        return row_losses(constant, target, self.n_classes)
+
+    def strays(self, features: FeatureSet) -> float:
+        """Return how much further predictions for mixed rows reach than targets do.
+
+        Each column of a mixed row is that of another row, so that no column leaves its range. In
+        standard deviations of the target, beyond three; 0 of classes, whose chances are bounded.
+        """
+        if self.n_classes or self.learner is not None:
+            return 0.0
+        if self._mixed is None:
+            rng = np.random.default_rng(0)
+            rows = np.tile(self.X, (_MIXES, 1))[:_MOST_MIXED]
+            self._mixed = ColumnCache(
+                dict(zip(self.names, rng.permuted(rows, axis=0).T, strict=True))
+            )
+        fit = self.known_fit(features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = self._mixed.matrix(features) @ fit.coef[:, 0] + fit.intercept[0]
+            reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
+        return max(float(np.nan_to_num(reach, nan=_LARGEST, posinf=_LARGEST)) - 3.0, 0.0)
+
+    def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
+        """Return the sets to begin with; for a slow learner those that a quick one prefers."""
+        if self.learner is None or len(sets) <= _SHOWN:
+            return list(sets)
+        quick = [(self.error(each), len(each), complexity(each)) for each in sets]
+        rows = np.flatnonzero(np.isfinite(quick).all(axis=1))
+        ranked = np.array(quick)[rows]
+        n_keep = min(_SHOWN, len(rows))
+        kept = select_survivors(ranked, np.zeros(len(rows)), n_keep, crowding="maximin")[0]
+        return [sets[rows[i]] for i in kept]
 
 
 def complexity(features: Sequence[Expression]) -> int:
@@ -178,6 +271,21 @@ def crossed(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> 
     return child or either[:1]
 
 
+def crossed_at_one_point(
+    first: FeatureSet, second: FeatureSet, rng: np.random.Generator
+) -> list[Expression]:
+    """Return the head of one set and the tail of the other; no feature occurs twice.
+
+    Sets are sorted, and both are cut at the same place in that order.
+    """
+    either = sorted({*first, *second}, key=lambda each: each.key)
+    cut = either[int(rng.integers(len(either)))].key
+    child = [each for each in first if each.key < cut] + [
+        each for each in second if each.key >= cut
+    ]
+    return child or either[:1]
+
+
 def archived(
     sets: Sequence[FeatureSet], values: Array, new: Sequence[FeatureSet], new_values: Array
 ) -> tuple[tuple[FeatureSet, ...], Array, bool]:
@@ -198,3 +306,244 @@ def read_sets(written: AnyArray, own: Sequence[OwnFunction]) -> tuple[FeatureSet
     """Return the sets that `written_sets` wrote."""
     texts = json.loads(written.tobytes().decode())
     return tuple(tuple(parse(text, own) for text in features) for features in texts)
+
+
+class Individual(NamedTuple):
+    """A set of features, and those that were switched off and may come back."""
+
+    features: FeatureSet
+    dormant: FeatureSet = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """Individuals of a generation, and the best sets of all so far.
+
+    values (n, 3), archive_values (m, 3): Relative error, features, nodes.
+    """
+
+    population: tuple[Individual, ...]
+    values: Array
+    archive: tuple[FeatureSet, ...]
+    archive_values: Array
+    n_iter: int
+    n_evaluations: int
+    n_idle: int = 0
+
+
+class Constructed(NamedTuple):
+    """What a search has found so far, as a callback gets it.
+
+    sets: Of which none is beaten.
+    values (m, 3): Their errors relative to a constant, numbers of features, and nodes.
+    """
+
+    sets: tuple[FeatureSet, ...]
+    values: Array
+    ending: Ending
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How the next generation is made of the last."""
+
+    operations: tuple[str | OwnFunction, ...]
+    algorithm: Literal["yagga2", "original"]
+    crossover: Literal["uniform", "one_point"]
+    population_size: int
+    mutation_rate: float
+    crossover_rate: float
+
+    def described(self) -> dict[str, str]:
+        """Return what decides the course, as text."""
+        names = [each if isinstance(each, str) else each.name for each in self.operations]
+        fields = ("algorithm", "crossover", "population_size", "mutation_rate", "crossover_rate")
+        return {
+            "operations": ",".join(names),
+            **{name: repr(getattr(self, name)) for name in fields},
+        }
+
+
+class Evolution:
+    """NSGA-II over sets of features, as a `Process` of the common loop.
+
+    first: Returns the sets to begin with besides single columns.
+    """
+
+    title = "Constructing features"
+    keeps_states = True
+
+    def __init__(
+        self,
+        problem: FeatureProblem,
+        variation: Variation,
+        first: Callable[[], Iterable[FeatureSet]],
+    ) -> None:
+        self.problem, self.variation, self.first = problem, variation, first
+        self.own = tuple(each for each in variation.operations if isinstance(each, OwnFunction))
+
+    def settings(self) -> dict[str, str]:
+        problem = self.problem
+        digest = hashlib.sha256(np.ascontiguousarray(problem.X).tobytes())
+        digest.update(np.ascontiguousarray(problem.target).tobytes())
+        names = ("equivalence", "max_size", "guard")
+        return {
+            "search": "features",
+            "data": digest.hexdigest(),
+            "learner": "" if problem.learner is None else repr(problem.learner.estimator),
+            **self.variation.described(),
+            **{name: repr(getattr(problem, name)) for name in names},
+        }
+
+    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    def begin(self, rng: np.random.Generator) -> Generation:
+        problem = self.problem
+        sets: list[FeatureSet] = [(column,) for column in problem.originals]
+        sets += problem.preferred(list(self.first()))
+        everything = Individual(problem.reduced(problem.originals))
+        individuals = [*map(Individual, sets), everything]
+        individuals += [self.mutated(everything, rng) for _ in range(10)]
+        empty = Generation((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
+        return self.survived(empty, individuals)
+
+    def step(
+        self, state: Generation, rng: np.random.Generator, deadline: float | None
+    ) -> Generation:
+        return self.survived(state, self.offspring(state, rng, deadline))
+
+    def offspring(
+        self, state: Generation, rng: np.random.Generator, deadline: float | None
+    ) -> list[Individual]:
+        """Return as many children as there are parents: crossed, mutated."""
+        cross = crossed if self.variation.crossover == "uniform" else crossed_at_one_point
+        children = []
+        for _ in range(self.variation.population_size):
+            if deadline is not None and time.monotonic() >= deadline:
+                raise OutOfTime
+            first, second = (
+                state.population[i] for i in rng.integers(len(state.population), size=2)
+            )
+            if rng.random() < self.variation.crossover_rate:
+                mixed = tuple(cross(first.features, second.features, rng))
+                first = Individual(mixed, tuple(f for f in first.dormant if f not in mixed))
+            children.append(self.mutated(first, rng))
+        return children
+
+    def mutated(self, parent: Individual, rng: np.random.Generator) -> Individual:
+        """Return a changed individual, by YAGGA2 or by the algorithm before it."""
+        if self.variation.algorithm == "original":
+            return self.switched(parent, rng)
+        return Individual(self.combined_mutation(parent.features, rng))
+
+    def combined_mutation(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+        """Return a set with a column added, a feature constructed, or some taken away."""
+        rate = self.variation.mutation_rate
+        child = list(features)
+        if rng.random() < rate / 4:
+            child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
+        if rng.random() < rate / 4:
+            child.append(self.constructed(child, rng))
+        leaves = rng.random(len(child)) < 2 * (rate / 4) / len(child)
+        kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
+        reduced = self.problem.reduced(kept or child[:1])
+        return reduced or (self.problem.originals[0],)
+
+    def switched(self, parent: Individual, rng: np.random.Generator) -> Individual:
+        """Return an individual with features switched on or off, and perhaps one constructed.
+
+        The original generating algorithm: what is switched off stays, and nothing is compared.
+        """
+        everything = sorted({*parent.features, *parent.dormant}, key=lambda each: each.key)
+        chances = rng.random(len(everything)).tolist()
+        active = {
+            each
+            for each, chance in zip(everything, chances, strict=True)
+            if (chance < 1.0 / len(everything)) != (each in parent.features)
+        }
+        active = active or {everything[int(rng.integers(len(everything)))]}
+        if rng.random() < self.variation.mutation_rate / 4:
+            made = self.constructed(sorted(active, key=lambda each: each.key), rng)
+            active |= {made} if self.problem.is_usable(made) else set()
+        features = tuple(sorted(active, key=lambda each: each.key))
+        return Individual(features, tuple(each for each in everything if each not in active))
+
+    def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
+        """Return a random operation on random features of a set, or columns of the table."""
+        operation = self.variation.operations[int(rng.integers(len(self.variation.operations)))]
+        choices = (*features, *self.problem.originals)
+        n_arguments = operation.n_arguments if isinstance(operation, OwnFunction) else 2
+        drawn = [choices[i] for i in rng.integers(len(choices), size=n_arguments)]
+        if isinstance(operation, OwnFunction):
+            return apply(operation, *drawn)
+        if operation in _COMBINE:
+            combined: Expression = _COMBINE[operation](*drawn)
+            return combined
+        if operation in ("min", "max"):
+            return apply(operation, *drawn)
+        inside = drawn[0]
+        if operation in ("sqrt", "log") and self.problem.columns.values(inside).min() < 0:
+            # So that the printed formula is what is computed.
+            inside = abs(inside)
+        return apply(operation, inside)
+
+    def survived(self, state: Generation, children: Sequence[Individual]) -> Generation:
+        """Return the next generation, of parents and children."""
+        known = set(state.population)
+        new = [child for child in dict.fromkeys(children) if child not in known]
+        values = self.problem.evaluated([child.features for child in new])
+        finite: Mask = np.isfinite(values.sum(axis=1))
+        new = [child for child, good in zip(new, finite, strict=True) if good]
+        population = (*state.population, *new)
+        merged = np.concatenate([state.values, values[finite]])
+        archive, archive_values, gained = archived(
+            state.archive, state.archive_values, [child.features for child in new], values[finite]
+        )
+        ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
+        n_keep = min(self.variation.population_size, len(population))
+        rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
+        return Generation(
+            tuple(population[row] for row in rows),
+            merged[rows],
+            archive,
+            archive_values,
+            state.n_iter + bool(state.population),
+            state.n_evaluations + len(children),
+            0 if gained else state.n_idle + 1,
+        )
+
+    def standing(self, state: Generation) -> Standing:
+        return Standing(state.n_evaluations, state.n_idle)
+
+    def row(self, state: Generation) -> tuple[float, ...]:
+        return float(len(state.archive)), float(state.archive_values[:, 0].min())
+
+    def note(self, state: Generation) -> str:
+        return f"{len(state.archive)} formulas, error {state.archive_values[:, 0].min():.3g}"
+
+    def finished(self, state: Generation) -> str | None:  # noqa: ARG002
+        return None
+
+    def result(self, state: Generation, ending: Ending) -> Constructed:
+        return Constructed(state.archive, state.archive_values, ending)
+
+    def to_arrays(self, state: Generation) -> dict[str, AnyArray]:
+        return {
+            "population": written_sets([each.features for each in state.population]),
+            "dormant": written_sets([each.dormant for each in state.population]),
+            "values": state.values,
+            "archive": written_sets(state.archive),
+            "archive_values": state.archive_values,
+            "counts": np.array([state.n_iter, state.n_evaluations, state.n_idle]),
+        }
+
+    def restore(self, arrays: dict[str, AnyArray]) -> Generation:
+        both = (read_sets(arrays[name], self.own) for name in ("population", "dormant"))
+        return Generation(
+            tuple(map(Individual, *both)),
+            arrays["values"],
+            read_sets(arrays["archive"], self.own),
+            arrays["archive_values"],
+            *map(int, arrays["counts"]),
+        )

@@ -28,7 +28,7 @@ from parsimon.features.expressions import (
 )
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_model import nice
-from parsimon.features.operations import OwnFunction
+from parsimon.features.operations import LARGEST, OwnFunction
 
 # Members of the library, and columns that products are made of.
 _LIBRARY, _COLUMNS = 2500, 6
@@ -36,10 +36,10 @@ _LIBRARY, _COLUMNS = 2500, 6
 _ROWS = 600
 # Sets kept of each size, and the greatest size.
 _WIDTH, _DEPTH = 12, 5
+# A number this near to a half or whole one may be that.
+_NEAR = 0.1
 # A set that explains all but this share of the variance is a formula.
 _EXACT = 1e-12
-# Members that fractions are made of, and that are multiplied once more.
-_FRACTION, _DEEPENED = 500, 120
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Link:
     """A function of the target that may be linear in the library.
 
     forward: Of the target, shape (n,).
+    weight: One over the slope of that, by which noise of the target becomes even again.
     back: The expression of the target for one of its function.
     scales: Whether a factor of the argument is only a factor of the target.
     needs: Operations that the way back takes.
@@ -54,22 +55,24 @@ class Link:
 
     name: str
     forward: Callable[[Array], Array]
+    weight: Callable[[Array], Array]
     back: Callable[[Expression], Expression]
     needs: frozenset[str]
     scales: bool = True
 
 
 _LINKS = (
-    Link("square", np.square, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
-    Link("reciprocal", np.reciprocal, lambda e: power(e, -1), frozenset({"/"})),
+    Link("square", np.square, np.reciprocal, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
+    Link("reciprocal", np.reciprocal, np.square, lambda e: power(e, -1), frozenset({"/"})),
     Link(
         "inverse square",
         lambda y: 1.0 / y**2,
+        lambda y: y**3,
         lambda e: power(apply("sqrt", e), -1),
         frozenset({"/", "sqrt"}),
     ),
-    Link("root", np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
-    Link("log", np.log, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
+    Link("root", np.sqrt, np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
+    Link("log", np.log, np.abs, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
 )
 
 
@@ -143,8 +146,6 @@ def regression_sets(
         lambda: separated_sets(problem, start, y, deadline),
         lambda: linked_formulas(problem, start, y, deadline),
         lambda: merged_formulas(problem, sets),
-        lambda: rational_formulas(problem, start, y),
-        lambda: deepened_sets(problem, start),
     ]
     found: list[FeatureSet] = []
     for stage in stages:
@@ -178,6 +179,15 @@ def standardised(columns: Array) -> Array:
     return scaled
 
 
+def weighted(columns: Array, weights: Array) -> Array:
+    """Return columns centred by weights and multiplied by them, with mean square 1 or 0."""
+    squares = weights**2 / (weights**2).sum()
+    turned = (columns - squares @ columns) * weights[:, None]
+    spread = np.sqrt((turned**2).mean(axis=0))
+    scaled: Array = turned / np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
 def spread_rows(n: int) -> Indices:
     """Return at most `_ROWS` rows, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
@@ -197,10 +207,10 @@ def library(problem: FeatureProblem, operations: Sequence[str | OwnFunction]) ->
     return [each for each, _ in zip(usable, range(_LIBRARY), strict=False)]
 
 
-def promising_columns(problem: FeatureProblem) -> list[str]:
+def promising_columns(problem: FeatureProblem, most: int = _COLUMNS) -> list[str]:
     """Return the names of columns to make products of, those that say most of the target."""
     names = [str(column.value) for column in problem.originals]
-    if len(names) <= _COLUMNS:
+    if len(names) <= most:
         return names
     wanted = indicators(problem)
     score = []
@@ -208,7 +218,7 @@ def promising_columns(problem: FeatureProblem) -> list[str]:
         x = problem.columns.values(Expression.column(name))
         table = standardised(np.column_stack([x, x**2, np.abs(x)]))
         score.append(float(np.abs(table.T @ wanted).max()))
-    order = np.argsort(-np.array(score), kind="stable")[:_COLUMNS]
+    order = np.argsort(-np.array(score), kind="stable")[:most]
     return [names[i] for i in sorted(order)]
 
 
@@ -450,110 +460,71 @@ def linked_formulas(
         wanted = link.forward(np.abs(y))
         if not start.allows(*link.needs) or not np.isfinite(wanted).all():
             continue
-        sets = forward(start.table[rows], standardised(wanted[:, None])[rows], depth=3)
-        new = [
-            (plain(problem, link.back(inside)),)
-            for chosen in sets
-            for inside in combined(problem, [start.members[i] for i in chosen], wanted, link.scales)
+        weights = link.weight(np.abs(y) / np.abs(y).mean())
+        table = weighted(start.table[rows], weights[rows])
+        chosen_members = [
+            [start.members[i] for i in chosen]
+            for chosen in forward(table, weighted(wanted[rows, None], weights[rows]), depth=3)
         ]
-        found += new
+        found += [
+            (plain(problem, link.back(inside)),)
+            for members in chosen_members
+            for inside in combined(problem, members, wanted, link.scales, weights)
+        ]
     return found
 
 
-def rational_formulas(problem: FeatureProblem, start: Library, y: Array) -> list[FeatureSet]:
-    r"""Return fractions of two sums of the library, if they are exact.
-
-    :math:`y = \sum c_j f_j / (1 - \sum d_j g_j)` is linear in c and d: y is regressed on the
-    library and on the library times y.
-    """
-    if not start.allows("/", "+"):
-        return []
-    members = [each for each in start.members if is_monomial(each)][:_FRACTION]
-    columns = problem.columns.matrix(members)
-    both = np.hstack([columns, y[:, None] * columns])
-    rows = spread_rows(len(y))
-    sets = forward(standardised(both)[rows], standardised(y[:, None])[rows], 3, 5 * _WIDTH)
-    found: list[FeatureSet] = []
-    for chosen in sets:
-        above = [i for i in chosen if i < len(members)]
-        below = [i - len(members) for i in chosen if i >= len(members)]
-        if above and below:
-            found += fractions(problem, [members[i] for i in above], [members[i] for i in below])
-    return [each for each in found if is_exact(problem, each)]
-
-
-def is_monomial(feature: Expression) -> bool:
-    """Tell whether a feature is a product of whole powers of columns."""
-    return all(part.operation in ("column", "power", "product") for part in feature.parts())
-
-
-def fractions(
-    problem: FeatureProblem, above: Sequence[Expression], below: Sequence[Expression]
-) -> Iterator[FeatureSet]:
-    """Yield the fraction of sums of these features, without and with a number above."""
-    y = np.asarray(problem.target, dtype=np.float64)
-    columns = [problem.columns.values(each) for each in above]
-    times = [y * problem.columns.values(each) for each in below]
-    for parts in (list(above), [*above, Expression.number(1.0)]):
-        ones = [np.ones_like(y)] * (len(parts) - len(above))
-        design = np.column_stack([*columns, *ones, *times])
-        spread = np.sqrt((design**2).mean(axis=0))
-        weights = np.linalg.lstsq(design / spread, y, rcond=None)[0] / spread
-        if np.abs(y - design @ weights).max() > 1e-6 * problem.constant_error:
-            continue
-        numbers = [Expression.number(nice(float(weight))) for weight in weights]
-        top = [multiply(n, part) for n, part in zip(numbers, parts, strict=False)]
-        bottom = [multiply(n, part) for n, part in zip(numbers[len(parts) :], below, strict=True)]
-        yield (factored(add(*top)) / (1 - add(*bottom)),)
-
-
-def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
-    """Return sets of a library that also has the best members times functions of one column."""
-    if not start.allows("*"):
-        return []
-    wanted, rows = indicators(problem), spread_rows(len(problem.target))
-    gain = np.abs(start.table.T @ wanted).max(axis=1)
-    best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
-    single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
-    new = dict.fromkeys(multiply(a, b) for a in best for b in single if not a.columns & b.columns)
-    known = [*start.members[:_FRACTION], *(each for each in new if problem.is_usable(each))]
-    members = list(dict.fromkeys(known))[:_LIBRARY]
-    table = standardised(problem.columns.matrix(members))[rows]
-    sets = [tuple(members[i] for i in each) for each in forward(table, wanted[rows])]
-    # One such product, and functions of single columns for the rest.
-    places = textbook_members(members)[1]
-    strongest = np.argsort(-np.abs(table.T @ wanted[rows]).max(axis=1), kind="stable")
-    for first in strongest[:_WIDTH]:
-        some = np.unique(np.append(places, first))
-        found = forward(table[:, some], wanted[rows])
-        sets += [tuple(members[some[i]] for i in chosen) for chosen in found]
-    return [*sets, *merged_formulas(problem, sets)]
-
-
 def combined(
-    problem: FeatureProblem, features: Sequence[Expression], wanted: Array, scales: bool
+    problem: FeatureProblem,
+    features: Sequence[Expression],
+    wanted: Array,
+    scales: bool,
+    weights_of_rows: Array | None = None,
 ) -> Iterator[Expression]:
     """Yield the linear combination of features that is nearest, without and with a constant.
 
-    If it may be scaled, the number before the feature that matters most is 1.
+    Each also with numbers rounded. Residuals are multiplied by the weights of rows, (n,). If it
+    may be scaled, the number before the feature that matters most is 1.
     """
     columns = problem.columns.matrix(features)
     ones = np.ones((len(columns), 1))
+    row_weights = np.ones(len(columns)) if weights_of_rows is None else weights_of_rows
     for design, parts in (
         (columns, list(features)),
         (np.hstack([columns, ones]), [*features, Expression.number(1.0)]),
     ):
         spread = np.sqrt((design**2).mean(axis=0))
-        weights = np.linalg.lstsq(design / spread, wanted, rcond=None)[0]
+        balanced = design / spread * row_weights[:, None]
+        weights = np.linalg.lstsq(balanced, wanted * row_weights, rcond=None)[0]
         if not np.isfinite(weights).all() or not np.abs(weights).max() > 0:
             continue
         unit = weights[np.abs(weights).argmax()] / spread[np.abs(weights).argmax()]
-        numbers = weights / spread / (unit if scales else 1.0)
-        terms = [
-            multiply(Expression.number(nice(float(number))), part)
-            for number, part in zip(numbers, parts, strict=True)
-        ]
-        yield factored(add(*terms))
+        scale = spread * (unit if scales else 1.0)
+        numbers = tuple(nice(float(number)) for number in weights / scale)
+        # Noise hides that a number is 1 or 2, so the formula with these is tried as well.
+        doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
+        near = tuple(map(rounded, numbers, doubt.tolist()))
+        for used in dict.fromkeys((numbers, near)):
+            terms = [
+                multiply(Expression.number(number), part)
+                for number, part in zip(used, parts, strict=True)
+            ]
+            yield factored(add(*terms))
+
+
+def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
+    """Return the standard errors of weights that least squares gave, 0 if there are none."""
+    n, k = design.shape
+    variance = ((wanted - design @ weights) ** 2).sum() / max(n - k, 1)
+    errors: Array = np.sqrt(variance * np.diag(np.linalg.pinv(design.T @ design)).clip(0.0))
+    return np.nan_to_num(errors)
+
+
+def rounded(number: float, doubt: float) -> float:
+    """Return the next half or whole number, if it is within a tenth or two standard errors."""
+    half = round(2 * number) / 2 if abs(number) < LARGEST else number
+    near = max(_NEAR * abs(half), min(2 * doubt, 0.25))
+    return half if half and abs(number - half) <= near else number
 
 
 def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list[FeatureSet]:

@@ -1,7 +1,7 @@
 """Linear and logistic models of constructed features, with errors of rows left out for free.
 
-`linear_fit` and `logistic_fit` are the inner learners of `ParetoConstructor`; `RegressionFormula`
-and `ClassificationFormula` are what it selects.
+`linear_fit` and `logistic_fit` are the inner learners of `ParetoConstructor`, `InnerLearner` is any
+other; `RegressionFormula`, `ClassificationFormula` and `LearnerFormula` are what it selects.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
+from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
@@ -19,8 +22,9 @@ from parsimon.features.formulas import latex
 
 # Of a column that is a sum of the others so little is left after they are taken away.
 _SINGULAR = 1e-11
-# On standardised columns; keeps the weights of separable classes finite.
-_PENALTY = 1e-3
+# On standardised columns; keeps the weights of separable classes finite. More would favour two
+# features that say the same over one.
+_PENALTY = 0.01
 _NEWTON_STEPS = 30
 # A constant so much smaller than what it is added to is rounding.
 _NOTHING = 1e-10
@@ -119,17 +123,70 @@ def class_chances(decisions: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Formula:
-    """Features with their weights.
+class InnerLearner:
+    """An estimator of scikit-learn's form, with the folds that it is judged on.
+
+    Losses are squares, negative log probabilities of classes, or mistakes of a classifier without
+    probabilities.
+    """
+
+    estimator: Any
+    folds: Sequence[tuple[Indices, Indices]]
+    n_jobs: int | None = 1
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether classes come with probabilities."""
+        return hasattr(self.estimator, "predict_proba")
+
+    def losses(self, tables: Sequence[Array], target: AnyArray, n_classes: int) -> list[Array]:
+        """Return the loss of each row outside the folds it was fitted to, for tables (n, k)."""
+        calls = [(self.estimator, each, target, self.folds, n_classes) for each in tables]
+        with Workers(self.n_jobs) as workers:
+            return list(workers.map(_losses_on_folds, calls))
+
+    def losses_elsewhere(
+        self, known: tuple[Array, AnyArray], new: tuple[Array, AnyArray], n_classes: int
+    ) -> Array:
+        """Return the losses for new rows of a fit to the known ones."""
+        return _losses_after(clone(self.estimator).fit(*known), *new, n_classes)
+
+
+def _losses_on_folds(
+    estimator: Any,
+    table: Array,
+    target: AnyArray,
+    folds: Sequence[tuple[Indices, Indices]],
+    n_classes: int,
+) -> Array:
+    losses = np.empty(len(target))
+    for train, test in folds:
+        model = clone(estimator).fit(table[train], target[train])
+        losses[test] = _losses_after(model, table[test], target[test], n_classes)
+    return losses
+
+
+def _losses_after(model: Any, table: Array, target: AnyArray, n_classes: int) -> Array:
+    if n_classes == 0:
+        squares: Array = (np.asarray(model.predict(table), dtype=np.float64) - target) ** 2
+        return squares
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(table) != target, dtype=np.float64)
+    # A class that no row of the fit has gets no chance.
+    chances = np.zeros((len(target), n_classes))
+    chances[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(table)
+    return -np.log(np.maximum(chances[np.arange(len(target)), target], 1e-15))
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """Features of a table.
 
     names: The columns of the table, in its order.
-    coef (k, q), intercept (q,).
     """
 
     features: tuple[Expression, ...]
     names: tuple[str, ...]
-    coef: Array
-    intercept: Array
 
     def transform(self, X: Any) -> Array:
         """Return the features, one column each, shape (m, k)."""
@@ -143,6 +200,17 @@ class _Formula:
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the formula of each feature."""
         return np.array([str(feature) for feature in self.features], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class _Formula(_Features):
+    """Features with their weights.
+
+    coef (k, q), intercept (q,).
+    """
+
+    coef: Array
+    intercept: Array
 
     def _outputs(self, X: Any) -> Array:
         outputs: Array = self.transform(X) @ self.coef + self.intercept
@@ -218,6 +286,43 @@ class ClassificationFormula(_Formula):
         """Return the most probable class of each row, shape (m,)."""
         predicted: AnyArray = self.classes[self.predict_proba(X).argmax(axis=1)]
         return predicted
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerFormula(_Features):
+    """Constructed features, and a learner that was fitted to them.
+
+    Attributes
+    ----------
+    features : tuple of Expression
+    learner : estimator
+        Fitted to the features; of classes to their codes.
+    classes : ndarray of shape (n_classes,) or None
+        None for numbers.
+    """
+
+    learner: Any
+    classes: AnyArray | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.features))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the value or class of each row, shape (m,)."""
+        predicted: AnyArray = self.learner.predict(self.transform(X))
+        return predicted if self.classes is None else self.classes[predicted]
+
+    @available_if(lambda self: hasattr(self.learner, "predict_proba"))
+    def predict_proba(self, X: Any) -> Array:
+        """Return the class probabilities, shape (m, n_classes)."""
+        chances: Array = self.learner.predict_proba(self.transform(X))
+        return chances
+
+    @available_if(lambda self: hasattr(self.learner, "decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Return the decisions, shape (m,) for two classes, else (m, n_classes)."""
+        decisions: Array = self.learner.decision_function(self.transform(X))
+        return decisions
 
 
 def row_losses(outputs: Array, target: AnyArray, n_classes: int) -> Array:

@@ -264,6 +264,83 @@ def _latex_factor(factor: Expression, digits: int | None, *, bare: bool) -> str:
     return text if exponent == 1 else f"{text}^{{{exponent}}}"
 
 
+def in_words(expression: Expression) -> str:
+    """Return an expression as a person says it, numbers with four digits.
+
+    Examples
+    --------
+    >>> in_words(parse("x^2/sqrt(y) - 0.5"))
+    'the square of x divided by the square root of y minus 0.5'
+    >>> in_words(parse("m*(u^2 + v^2)"))
+    'm times the sum of the square of u and the square of v'
+    """
+    kind = expression.operation
+    if kind == "column":
+        return str(expression.value)
+    if kind == "number":
+        return f"{number_of(expression):.4g}"
+    if kind == "sum":
+        first, *others = written_terms(expression)
+        signed = (
+            f" minus {in_words(-term)}" if is_negative(term) else f" plus {in_words(term)}"
+            for term in others
+        )
+        return in_words(first) + "".join(signed)
+    if kind in ("product", "power"):
+        return _product_in_words(expression)
+    said = [_said_inside(argument) for argument in expression.arguments]
+    if kind in ("min", "max"):
+        ending = "er" if len(said) == 2 else "est"
+        return f"the {'small' if kind == 'min' else 'great'}{ending} of {_listed(said)}"
+    own = expression.value.name if isinstance(expression.value, OwnFunction) else ""
+    return f"{_SAID.get(kind, own)} of {_listed(said)}"
+
+
+_SAID = {
+    "sqrt": "the square root",
+    "exp": "e to the power",
+    "log": "the logarithm",
+    "sin": "the sine",
+    "cos": "the cosine",
+    "tan": "the tangent",
+    "atan": "the arctangent",
+    "abs": "the absolute value",
+    "sign": "the sign",
+}
+
+
+def _listed(said: Sequence[str]) -> str:
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+
+
+def _said_inside(expression: Expression) -> str:
+    """Return an expression as part of another: a sum of two or more as one thing."""
+    if expression.operation != "sum":
+        return in_words(expression)
+    terms = written_terms(expression)
+    if not any(map(is_negative, terms)):
+        return f"the sum of {_listed([in_words(term) for term in terms])}"
+    if len(terms) == 2 and not is_negative(terms[0]):
+        return f"the difference of {in_words(terms[0])} and {in_words(-terms[1])}"
+    return f"({in_words(expression)})"
+
+
+def _product_in_words(product: Expression) -> str:
+    coefficient, above, below = fraction_of(product)
+    numbers = [f"{abs(coefficient):.4g}"] if abs(coefficient) != 1.0 or not above else []
+    text = " times ".join([*numbers, *map(_factor_in_words, above)])
+    text += "".join(f" divided by {_factor_in_words(factor)}" for factor in below)
+    return f"minus {text}" if coefficient < 0 else text
+
+
+def _factor_in_words(factor: Expression) -> str:
+    base, exponent = exponent_of(factor)
+    said = _said_inside(base)
+    if exponent in (2, 3):
+        return f"the {'square' if exponent == 2 else 'cube'} of {said}"
+    return said if exponent == 1 else f"{said} to the power of {exponent}"
+
+
 def python_source(expression: Expression) -> str:
     """Return an expression as Python source that computes with NumPy.
 

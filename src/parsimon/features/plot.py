@@ -1,12 +1,16 @@
-"""Pictures of selections: counts of columns, sizes of fits, errors by size, chance."""
+"""Pictures of selections and of constructed features."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
-from parsimon._typing import Array
+from parsimon._typing import AnyArray, Array
+from parsimon.exceptions import InvalidInputError
 from parsimon.features.chance import count_chance
+from parsimon.features.expressions import Expression
+from parsimon.features.formulas import latex
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,3 +147,76 @@ def plot_errors_by_size(
         axes.set_ylabel("error")
         axes.legend(loc="best")
     return axes
+
+
+def plot_features(
+    features: Sequence[Expression], ranges: Mapping[str, tuple[float, float]], axes: Any
+) -> AnyArray:
+    """Draw features over ranges of their columns, each on axes of its own."""
+    import matplotlib.pyplot as plt
+
+    with figure_style():
+        if axes is None:
+            size = (3.6 * len(features), 3.2)
+            axes = plt.subplots(1, len(features), figsize=size, layout="constrained")[1]
+        drawn: AnyArray = np.ravel(axes)
+        if len(drawn) != len(features):
+            raise InvalidInputError(
+                f"There are {len(features)} features and {len(drawn)} axes; give one for each."
+            )
+        for feature, one in zip(features, drawn, strict=True):
+            names = sorted(feature.columns)
+            draw = _draw_map if len(names) == 2 else _draw_curves
+            draw(feature, names, ranges, one)
+            one.set_title(f"${latex(feature, digits=3)}$", fontsize=10)
+    return drawn
+
+
+def _draw_curves(
+    feature: Expression,
+    names: Sequence[str],
+    ranges: Mapping[str, tuple[float, float]],
+    axes: "Axes",
+) -> None:
+    share = np.linspace(0.0, 1.0, 201)
+    middle = {name: np.full_like(share, sum(ranges[name]) / 2) for name in names}
+    for name in names:
+        low, high = ranges[name]
+        along = low + (high - low) * share
+        values = feature({**middle, name: along})
+        axes.plot(along if len(names) == 1 else share, values, label=name)
+    if len(names) == 1:
+        axes.set_xlabel(names[0])
+    else:
+        axes.set_xlabel("share of the column's range")
+        axes.legend()
+    axes.set_ylabel("feature")
+    _cut_peaks(axes)
+
+
+def _draw_map(
+    feature: Expression,
+    names: Sequence[str],
+    ranges: Mapping[str, tuple[float, float]],
+    axes: "Axes",
+) -> None:
+    first, second = (np.linspace(*ranges[name], 81) for name in names)
+    grid = np.meshgrid(first, second)
+    values = feature({name: part.ravel() for name, part in zip(names, grid, strict=True)})
+    low, high = np.quantile(values, [0.01, 0.99])
+    shown = np.clip(values, low, high).reshape(grid[0].shape)
+    mesh = axes.contourf(first, second, shown, levels=15, cmap="viridis")
+    if axes.figure is not None:
+        axes.figure.colorbar(mesh, ax=axes)
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
+
+
+def _cut_peaks(axes: "Axes") -> None:
+    """Leave out what is far beyond most of the curves, such as a pole."""
+    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+    low, high = np.quantile(values, [0.02, 0.98])
+    room = 0.15 * (high - low) or 1.0
+    axes.set_ylim(
+        max(values.min(), low - room) - room / 5, min(values.max(), high + room) + room / 5
+    )

@@ -11,6 +11,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.features.feature_sets import FeatureProblem
 from parsimon.features.formula_candidates import formula_candidates
 from parsimon.features.formula_model import RegressionFormula, regression_formula
+from parsimon.features.formula_paths import further_sets
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 
 
@@ -66,6 +67,7 @@ def quick_formulas(
         if not problem.originals:
             raise InvalidInputError("No column of X varies; give at least one that does.")
         sets = formula_candidates(problem, operations)
+        sets += further_sets(problem, operations, sets)
         ranked = sorted((problem.objectives(s)[::2], [f.key for f in s], s) for s in sets)
         fits = [(features, problem.fit(features)) for _, _, features in ranked[:n_most]]
         return [

@@ -6,7 +6,7 @@ of its own, so that the number of processes changes nothing.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -214,9 +214,9 @@ def run_searches(
 ) -> tuple[list[Answer], list[FoldResult]]:
     """Answer every question on the whole table, if asked for, and on each outer training part.
 
-    A fold that would begin after the time limit is left out, and says so. `done` is told how many
-    searches are over, and what is left. What an earlier run has `kept` of a `stage` is not searched
-    again.
+    A fold that would end after the time limit, as far as others tell, is left out, and says so.
+    `done` is told how many searches are over, and what is left. What an earlier run has `kept` of a
+    `stage` is not searched again.
     """
     folds = range(-1 if whole else 0, len(parts))
     places = [(fold, place) for fold in folds for place in range(len(questions))]
@@ -231,7 +231,8 @@ def run_searches(
         (_in_time(job, deadline),)
         for job in jobs
         # Without the table itself there is no answer.
-        if (job.fold, job.place) not in found and (job.part is None or time.monotonic() < deadline)
+        if (job.fold, job.place) not in found
+        and (job.part is None or time.monotonic() + _longest(found.values()) < deadline)
     )
     done(len(found), _left([one for one in places if one not in found]))
     with Workers(workers, ahead=1, ordered=False) as pool:
@@ -262,6 +263,12 @@ def _in_time(job: _Job, deadline: float) -> _Job:
     if job.time_limit is None:
         return job
     return job._replace(time_limit=min(job.time_limit, max(0.0, deadline - time.monotonic())))
+
+
+def _longest(results: Iterable[Answer | FoldResult]) -> float:
+    """Return the seconds of the fold that took longest; nothing before one is known."""
+    known = (one.seconds for one in results if isinstance(one, FoldResult))
+    return max((seconds for seconds in known if seconds > 0), default=0.0)
 
 
 def _left(places: Sequence[tuple[int, int]]) -> str:

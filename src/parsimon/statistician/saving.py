@@ -176,6 +176,7 @@ _TREES = frozenset(
 )
 _OWN = frozenset(
     {
+        "parsimon.features.expressions.Expression",
         "parsimon.features.series.evaluate.SeriesTable",
         "parsimon.features.series.trees.MethodTree",
         "parsimon.gp._beam.KernelEvaluator",

@@ -26,7 +26,7 @@ class Block(NamedTuple):
     positions: Array
 
 
-class Signal(NamedTuple):
+class SeriesSignal(NamedTuple):
     """One series for each of n rows, in blocks of equal length."""
 
     n: int
@@ -77,7 +77,7 @@ class SeriesTable:
         groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         stacks = [np.stack([ended[row] for row in rows]) for rows in groups]
         self.signals = tuple(
-            Signal(
+            SeriesSignal(
                 self.n_series,
                 tuple(
                     Block(rows, np.ascontiguousarray(stack[:, at]), _shares(stack.shape[2]))
@@ -206,7 +206,7 @@ def tree_values(trees: Sequence[MethodTree], X: Any) -> Array:
     return np.clip(np.nan_to_num(found, nan=0.0), -1e100, 1e100)
 
 
-def chain_values(signal: Signal, chains: Sequence[Chain]) -> Array:
+def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:
     """Return the values of chains that end in a function; common first steps are taken once.
 
     Shapes: -> (n, len(chains)).
@@ -229,10 +229,10 @@ def chain_values(signal: Signal, chains: Sequence[Chain]) -> Array:
     return found
 
 
-def transformed(signal: Signal, step: TreeStep) -> Signal:
+def transformed(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
     """Return what a transformation makes of every series."""
     apply = step.method.apply
-    return Signal(
+    return SeriesSignal(
         signal.n,
         tuple(
             Block(rows, *apply(values, positions, *step.options))
@@ -241,7 +241,9 @@ def transformed(signal: Signal, step: TreeStep) -> Signal:
     )
 
 
-def _windowed(signal: Signal, chains: Sequence[Chain], places: list[int], found: Array) -> None:
+def _windowed(
+    signal: SeriesSignal, chains: Sequence[Chain], places: list[int], found: Array
+) -> None:
     """Fill in the columns of chains that begin with one windowing, whatever is inside."""
     first = chains[places[0]][0]
     parts, joined = (_windows if first.name == "windows" else _segments)(signal, *first.options)
@@ -260,7 +262,7 @@ def _windowed(signal: Signal, chains: Sequence[Chain], places: list[int], found:
         found[:, own] = chain_values(whole, [chains[p][1:] for p in own])
 
 
-def _pieced(signal: Signal, parts: Signal, inside: Chain) -> Signal:
+def _pieced(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
     """Return series whose windows were filtered one by one (overlap 1), put together again."""
     for step in inside:
         parts = transformed(parts, step)
@@ -268,10 +270,10 @@ def _pieced(signal: Signal, parts: Signal, inside: Chain) -> Signal:
     for old, new in zip(signal.blocks, parts.blocks, strict=True):
         values = new.values.reshape(len(old.rows), -1)
         blocks.append(Block(old.rows, values, _shares(values.shape[1])))
-    return Signal(signal.n, tuple(blocks))
+    return SeriesSignal(signal.n, tuple(blocks))
 
 
-Joined = Callable[[Array], Signal]
+Joined = Callable[[Array], SeriesSignal]
 
 
 def window_places(length: int, share: float, overlap: float) -> tuple[int, Indices]:
@@ -281,7 +283,7 @@ def window_places(length: int, share: float, overlap: float) -> tuple[int, Indic
     return width, np.arange(0, length - width + 1, stride)
 
 
-def _windows(signal: Signal, share: float, overlap: float) -> tuple[Signal, Joined]:
+def _windows(signal: SeriesSignal, share: float, overlap: float) -> tuple[SeriesSignal, Joined]:
     """Return the windows as series of their own, and how a number for each becomes a series."""
     blocks, shapes, begin = [], [], 0
     for rows, values, positions in signal.blocks:
@@ -291,17 +293,17 @@ def _windows(signal: Signal, share: float, overlap: float) -> tuple[Signal, Join
         shapes.append((begin, rows, positions[starts]))
         begin += len(inside)
 
-    def joined(column: Array) -> Signal:
+    def joined(column: Array) -> SeriesSignal:
         parts = []
         for first, rows, positions in shapes:
             own = column[first : first + len(rows) * len(positions)]
             parts.append(Block(rows, own.reshape(len(rows), -1), positions))
-        return Signal(signal.n, tuple(parts))
+        return SeriesSignal(signal.n, tuple(parts))
 
-    return Signal(begin, tuple(blocks)), joined
+    return SeriesSignal(begin, tuple(blocks)), joined
 
 
-def _segments(signal: Signal, by: str, count: int) -> tuple[Signal, Joined]:
+def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, Joined]:
     """Return the intervals of every series as series, and how numbers for them become series."""
     pieces: list[Array] = []
     owners: list[int] = []
@@ -321,7 +323,7 @@ def _segments(signal: Signal, by: str, count: int) -> tuple[Signal, Joined]:
     )
     owner, begin = np.array(owners), np.array(begins)
 
-    def joined(column: Array) -> Signal:
+    def joined(column: Array) -> SeriesSignal:
         counts = np.bincount(owner, minlength=signal.n)
         parts = []
         for size in np.unique(counts):
@@ -329,9 +331,9 @@ def _segments(signal: Signal, by: str, count: int) -> tuple[Signal, Joined]:
             for row in rows if size > 0 else ():
                 own = np.flatnonzero(owner == row)
                 parts.append(Block(np.array([row]), column[own][None], begin[own]))
-        return Signal(signal.n, tuple(parts))
+        return SeriesSignal(signal.n, tuple(parts))
 
-    return Signal(len(pieces), blocks), joined
+    return SeriesSignal(len(pieces), blocks), joined
 
 
 def directions(row: Array) -> Indices:

@@ -244,7 +244,6 @@ def _tree(setting: Setting) -> Any:
     folding: Any = KFold if setting.is_number else StratifiedKFold
     n_folds = 2 if setting.n_rows > FOREST_ROWS else setting.n_folds
     folds = folding(n_folds, shuffle=True, random_state=setting.seed)
-    # Of equals the first, so that the fewest leaves come first.
     return GridSearchCV(tree, {"max_leaf_nodes": [2, 3, 4, 5, 6, 8]}, cv=folds)
 
 

@@ -1,0 +1,376 @@
+"""`FeatureAggregator`: fewer columns by joining some, so that the groups of rows stay clear.
+
+Columns are joined by their greatest value, the one way of joining that loses least:
+`aggregation_axioms` says why.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_count
+from parsimon._data import validate_data
+from parsimon._random import Seed
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features._clustering_search import ClusteringSearch
+from parsimon.features._clusterings import Clusterer
+from parsimon.pareto import Integers
+from parsimon.pareto.choose import Rule
+from parsimon.pareto.space import Space
+from parsimon.pareto.variation import IntegerReset
+
+# Where the axioms are tried: 0 and 1, and what lies between.
+_TRIED = np.linspace(0.0, 1.0, 21)
+_TOLERANCE = 1e-9
+
+
+def aggregation_axioms(join: Callable[[Array, Array], Any]) -> dict[str, bool]:
+    """Tell which axioms of joining two columns a function keeps, on a lattice of [0, 1].
+
+    A t-conorm has 0 as neutral element, is commutative, associative and monotone. It preserves
+    information if no other value is nearer to both arguments, ``|f - x| + |f - y|`` being least,
+    which makes it idempotent and puts it between the arguments. Only the maximum keeps all of
+    them: by the neutral element and monotony a t-conorm is nowhere below it, and to preserve
+    information it must be nowhere above it [1]_.
+
+    Parameters
+    ----------
+    join : callable
+        Maps two arrays of numbers from 0 to 1 to an array.
+
+    Returns
+    -------
+    dict of str to bool
+        "neutral", "commutative", "associative", "monotone", "idempotent", "between" and
+        "preserving".
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 9.2.
+
+    Examples
+    --------
+    >>> all(aggregation_axioms(np.maximum).values())
+    True
+    >>> sums = aggregation_axioms(lambda x, y: x + y - x * y)
+    >>> [axiom for axiom, holds in sums.items() if not holds]
+    ['idempotent', 'between', 'preserving']
+    """
+
+    def joined(x: Array, y: Array) -> Array:
+        return np.broadcast_to(np.asarray(join(x, y), dtype=np.float64), np.shape(x))
+
+    x, y, z = (part.ravel() for part in np.meshgrid(_TRIED, _TRIED, _TRIED))
+    found = joined(x, y)
+    least, most = np.minimum(x, y), np.maximum(x, y)
+    higher = joined(x, np.maximum(y, z))
+    cost = np.abs(found - x) + np.abs(found - y)
+    return {
+        "neutral": _equal(joined(x, np.zeros_like(x)), x),
+        "commutative": _equal(found, joined(y, x)),
+        "associative": _equal(joined(found, z), joined(x, joined(y, z))),
+        "monotone": bool((higher >= found - _TOLERANCE).all()),
+        "idempotent": _equal(joined(x, x), x),
+        "between": bool(((found >= least - _TOLERANCE) & (found <= most + _TOLERANCE)).all()),
+        "preserving": bool((cost <= most - least + _TOLERANCE).all()),
+    }
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return bool((np.abs(a - b) <= _TOLERANCE).all())
+
+
+class ColumnMaxima(TransformerMixin, BaseEstimator):
+    """Pass on columns of a table, and the greatest of several as one: a step of a model.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int
+        The places of the columns that become one; a single place passes that column on.
+    scale : bool
+        Whether columns are first brought to the range from 0 to 1 in the table of the fit.
+
+    Examples
+    --------
+    >>> ColumnMaxima([[0, 1], [2]], scale=False).fit_transform([[1, 5, 2], [4, 3, 6]])
+    array([[5., 2.],
+           [4., 6.]])
+    """
+
+    def __init__(self, groups: Sequence[Sequence[int]], *, scale: bool = True) -> None:
+        self.groups = groups
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Remember the ranges of the columns of X, shape (n, d)."""
+        X = validate_data(self, X, dtype=np.float64)
+        self.lower_, width = X.min(axis=0), np.ptp(X, axis=0)
+        self.width_ = np.where(width > 0, width, 1.0)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the columns as they are joined, shape (n, n_groups)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.scale:
+            X = (X - self.lower_) / self.width_
+        return np.column_stack([X[:, list(group)].max(axis=1) for group in self.groups])
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return names such as ``max(a, b)``, with those of the columns in them."""
+        check_is_fitted(self)
+        given = getattr(self, "feature_names_in_", input_features)
+        names = [f"x{place}" for place in range(self.n_features_in_)] if given is None else given
+        if len(names) != self.n_features_in_:
+            raise InvalidInputError(
+                f"input_features should have length equal to {self.n_features_in_}, got "
+                f"{len(names)}."
+            )
+        return np.array(
+            [_joined_name([str(names[i]) for i in each]) for each in self.groups], object
+        )
+
+
+def _joined_name(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"max({', '.join(names)})"
+
+
+class FeatureAggregator(TransformerMixin, ClusteringSearch):
+    """Columns joined by their greatest values so that none has clearer groups and more columns.
+
+    Where several columns carry one thing in parts, such as words of one meaning or instruments of
+    which one at a time reads, leaving one out loses something; the greatest of them does not. As
+    in `ClusteringSelector`, groups are to be clear and columns many, and each column of the table
+    is left out, taken as it is, or joined with others, at most once [1]_.
+
+    With at most `max_candidates` ways to do so all are tried, which is up to 8 columns; otherwise
+    NSGA-II searches over vectors of integers. It predicts the group of a row, and it transforms: in
+    a `sklearn.pipeline.Pipeline` it passes the joined columns on.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Groups.
+    clusterer : {"k-means", "gaussian mixture", "single link"}
+        How rows are grouped, as in `ClusteringSelector`.
+    scale : bool
+        Bring each column to the range from 0 to 1 first: columns in different units have no
+        greatest value. Without, no cell may be below 0.
+    max_candidates : int
+        Up to so many, all are tried.
+    n_init : int
+        Starts of k-means for each candidate. Those on the front are clustered again from ten times
+        as many.
+    population_size : int, optional
+        Of NSGA-II; if left out twice the number of columns, from 40 to 200.
+    max_iter : int
+        Generations of NSGA-II.
+    stall : int, optional
+        End when the front has not improved for so many generations.
+    choose : str, int or callable
+        The rule by which the columns are chosen, as in `select`.
+    checkpoint : str or Path, optional
+        A file for the values found, also by a fit that is interrupted; with the same table, options
+        and seed, the next fit goes on from there to the same front.
+    n_jobs : int or None
+        Workers. The result is the same for every number.
+    random_state : int, Generator, SeedSequence, RandomState or None
+
+    Attributes
+    ----------
+    front_ : Front
+        ``davies_bouldin`` or ``longest_link`` to be small and ``n_features`` to be large; a
+        solution is a list of lists of places, each a column of the result.
+    best_estimator_ : Pipeline
+        `ColumnMaxima` and a fitted clusterer of scikit-learn.
+    best_index_ : int
+        Its place on the front.
+    labels_ : ndarray of shape (n,)
+        The group of each row.
+    exact_ : bool
+        Whether all candidates were tried.
+    n_evaluations_, n_iter_ : int
+        Candidates clustered, and generations; 1 if all were tried.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where X has names.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, chapter 9.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> petals, rng = load_iris().data[:, 2:], np.random.default_rng(0)
+    >>> parts = np.stack((petals, petals * rng.random(petals.shape)), axis=2)
+    >>> halves = rng.permuted(parts, axis=2).reshape(150, 4)  # each value in one of two columns
+    >>> search = FeatureAggregator(scale=False, random_state=0).fit(halves)
+    >>> [search.front_.solution(place) for place in range(2)]
+    [[[2, 3]], [[0, 1], [2, 3]]]
+    >>> search.select("n_features")[0].get_feature_names_out()
+    array(['x0', 'x1', 'x2', 'x3'], dtype=object)
+    """
+
+    labels_: Indices
+
+    def __init__(
+        self,
+        n_clusters: int = 3,
+        *,
+        clusterer: Clusterer = "k-means",
+        scale: bool = True,
+        max_candidates: int = 2**15 - 1,
+        n_init: int = 30,
+        population_size: int | None = None,
+        max_iter: int = 1000,
+        stall: int | None = 100,
+        choose: Rule = "knee",
+        checkpoint: str | Path | None = None,
+        n_jobs: int | None = 1,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.clusterer = clusterer
+        self.scale = scale
+        self.max_candidates = max_candidates
+        self.n_init = n_init
+        self.population_size = population_size
+        self.max_iter = max_iter
+        self.stall = stall
+        self.choose = choose
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def transform(self, X: Any) -> Array:
+        """Return the chosen columns, some of them joined, shape (n, n_columns)."""
+        check_is_fitted(self)
+        found: Array = self.best_estimator_[0].transform(X)
+        return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the columns of `transform`, such as ``max(a, b)``."""
+        check_is_fitted(self)
+        names: AnyArray = self.best_estimator_[0].get_feature_names_out(input_features)
+        return names
+
+    @property
+    def _most_candidates(self) -> int:
+        return check_count("max_candidates", self.max_candidates)
+
+    def _checked_options(self) -> list[int]:
+        check_count("n_clusters", self.n_clusters)
+        return super()._checked_options()
+
+    def _prepared(self, X: Array) -> Array:
+        if self.scale:
+            scaled: Array = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+            return scaled
+        if X.min() < 0:
+            raise InvalidInputError(
+                f"X has cells below 0 (down to {X.min():.3g}), where a greatest value hides the "
+                "others; give scale=True."
+            )
+        return X
+
+    def _n_candidates(self, m: int) -> int:
+        return _n_partial_partitions(m)
+
+    def _every_candidate(self, m: int) -> Indices:
+        return partial_partitions(m)
+
+    def _space(self, m: int, n_choices: int) -> tuple[Space, Any]:  # noqa: ARG002
+        return Integers(-1, max(1, m // 2), n_variables=m), _GroupReset()
+
+    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:  # noqa: ARG002
+        return without_gaps(rows), np.zeros(len(rows), dtype=np.intp)
+
+    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:  # noqa: ARG002
+        return codes
+
+    def _further_starts(self, X: Array) -> Indices:
+        """Return columns joined step by step, those first that go together, and each join alone."""
+        m = X.shape[1]
+        tree = linkage(((X - X.mean(axis=0)) / X.std(axis=0)).T, "average")
+        n_groups = np.unique(np.linspace(1, m - 1, min(m - 1, 20)).round().astype(np.intp))
+        steps = [fcluster(tree, k, "maxclust") for k in n_groups]
+        members = [[place] for place in range(m)]
+        for first, second in tree[:, :2].astype(np.intp):
+            members.append(members[first] + members[second])
+        alone = [np.isin(np.arange(m), joined) * 2 - 1 for joined in members[m:]]
+        return without_gaps(np.array([*steps, *alone]))
+
+    def _first_step(self, codes: Indices) -> ColumnMaxima:
+        return ColumnMaxima(self._named(codes), scale=self.scale)
+
+    def _named(self, codes: Indices) -> list[list[int]]:
+        alone = [[int(place)] for place in np.flatnonzero(codes == 0)]
+        joined = range(1, int(codes.max(initial=0)) + 1)
+        return alone + [np.flatnonzero(codes == group).tolist() for group in joined]
+
+
+@dataclass(frozen=True)
+class _GroupReset:
+    """Replace codes at random, as in Mierswa (2009, section 9.3), or join two columns anew.
+
+    The latter no sequence of better and better single replacements may reach. Each candidate is
+    written one way; otherwise a population fills up with copies under other numbers.
+
+    joining: Probability of two columns becoming a group, in place of the replacement.
+    """
+
+    joining: float = 0.25
+
+    def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
+        replaced = IntegerReset(within="used")(parents, space, rng)
+        pairs = np.argsort(rng.random(parents.shape), axis=1)[:, :2]
+        joined = parents.copy()
+        np.put_along_axis(joined, pairs, parents.max(axis=1, keepdims=True) + 1, axis=1)
+        joins = rng.random((len(parents), 1)) < self.joining
+        return without_gaps(np.where(joins, joined, replaced))
+
+
+def without_gaps(codes: AnyArray) -> Indices:
+    """Return the codes of the same candidates, each in one way: (B, m).
+
+    A group of one is the column itself; groups are numbered from 1 by their first columns.
+    """
+    made = np.array(codes, dtype=np.intp)
+    for row in made:
+        groups = [row == group for group in dict.fromkeys(row[row > 0].tolist())]
+        number = 0
+        for members in groups:
+            number += int(members.sum() > 1)
+            row[members] = number if members.sum() > 1 else 0
+    return made
+
+
+def partial_partitions(m: int) -> Indices:
+    """Return the codes of all ways to leave out, take and join m columns, but for none."""
+    # Partitions of the columns and one thing more, whose block is left out.
+    blocks = np.zeros((1, 1), dtype=np.intp)
+    for _ in range(m):
+        room = blocks.max(axis=1) + 2
+        last = np.concatenate([np.arange(count) for count in room])
+        blocks = np.column_stack((np.repeat(blocks, room, axis=0), last))
+    blocks = blocks[blocks[:, 1:].any(axis=1), 1:]
+    return without_gaps(np.where(blocks == 0, -1, blocks))
+
+
+def _n_partial_partitions(m: int) -> int:
+    """Return how many there are: the Bell number of m + 1, less 1."""
+    row = [1]
+    for _ in range(m):
+        new = [row[-1]]
+        for value in row:
+            new.append(new[-1] + value)
+        row = new
+    return row[-1] - 1
