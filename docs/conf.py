@@ -57,6 +57,7 @@ PACKAGES = (
     "rvm",
     "svm",
     "ensembles",
+    "features.series",
     "phylo",
     "report.figures",
     "roc",

@@ -19,6 +19,7 @@ from parsimon.features import (
     StableSelector,
     describe_task,
 )
+from parsimon.features.series import SeriesExtractor
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch, SparseGPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.phylo import P3CA, PGLS, PhyloPCA, PhyRVM, yule_tree
@@ -68,6 +69,8 @@ CASES = {
     "ParetoSelector": (ParetoSelector(cv=3, random_state=0), TWO),
     "ParetoSelector of three classes": (ParetoSelector(cv=3, random_state=0), THREE),
     "ParetoSelector of a number": (ParetoSelector(cv=3, random_state=0), NUMBER),
+    "SeriesExtractor": (SeriesExtractor(max_iter=1, random_state=0), TWO),
+    "SeriesExtractor of a number": (SeriesExtractor(max_iter=1, random_state=0), NUMBER),
     "StableSelector": (StableSelector(n_splits=5, n_permutations=1, random_state=0), TWO),
     "StableSelector of a number": (StableSelector(n_splits=5, random_state=0), NUMBER),
     "GPClassifier": (GPClassifier(SE(0), n_restarts=0), TWO),

@@ -96,7 +96,16 @@ def test_a_loaded_search_judges_further_kernels_alike(way, fitted, tmp_path):
 def test_no_estimator_is_forgotten():
     public = {
         name
-        for package in ("bpm", "ensembles", "features", "gp", "phylo", "rvm", "svm")
+        for package in (
+            "bpm",
+            "ensembles",
+            "features",
+            "features.series",
+            "gp",
+            "phylo",
+            "rvm",
+            "svm",
+        )
         for name, found in vars(importlib.import_module(f"parsimon.{package}")).items()
         if isinstance(found, type) and issubclass(found, BaseEstimator)
     }

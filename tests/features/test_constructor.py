@@ -31,7 +31,7 @@ from parsimon.features import (
     quick_formulas,
 )
 from parsimon.features.feature_sets import (
-    Evolution,
+    FeatureEvolution,
     FeatureProblem,
     Individual,
     Variation,
@@ -263,7 +263,7 @@ def test_what_the_original_algorithm_switches_off_may_come_back(noisy):
         list(table), table.to_numpy(), y.to_numpy(), 0, rng=np.random.default_rng(0)
     )
     variation = Variation(("*", "+"), "original", "uniform", 4, 1.0, 0.5)
-    evolution = Evolution(problem, variation, list)
+    evolution = FeatureEvolution(problem, variation, list)
     rng = np.random.default_rng(0)
     parent, came_back = Individual(problem.originals), False
     for _ in range(100):

@@ -1,9 +1,10 @@
 """Numbers to trust: folds that are alike, estimates that no search has seen, tests that own up.
 
 Read `honest_score` first: it runs a whole search inside each outer training part and scores it on
-rows that the search never saw. `HomogeneousKFold` and `StratifiedHalves` are scikit-learn
-splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and `anova` say whether methods
-differ, and what that rests on; `permutation_gain` says what each column is worth in company.
+rows that the search never saw. `HomogeneousKFold`, `StratifiedHalves` and, for rows in time,
+`BackTest` are scikit-learn splitters; `corrected_t`, `wilcoxon_signed_rank`, `mann_whitney` and
+`anova` say whether methods differ, and what that rests on; `permutation_gain` says what each column
+is worth in company.
 """
 
 from parsimon.evaluation._honest_result import HonestScore, corrected_t_interval
@@ -16,11 +17,12 @@ from parsimon.evaluation.compare import (
     pairwise,
     wilcoxon_signed_rank,
 )
-from parsimon.evaluation.folds import HomogeneousKFold, StratifiedHalves
+from parsimon.evaluation.folds import BackTest, HomogeneousKFold, StratifiedHalves
 from parsimon.evaluation.honest import honest_score
 from parsimon.evaluation.importance import ColumnGain, permutation_gain
 
 __all__ = [
+    "BackTest",
     "ColumnGain",
     "Comparison",
     "HomogeneousKFold",

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -217,3 +218,53 @@ def _shuffled(n_splits: int, y: AnyArray, *, groups: Any, classes: bool) -> Any:
     else:
         splitter = KFold if groups is None else GroupKFold
     return splitter(n_splits, shuffle=True)
+
+
+class BackTest(BaseCrossValidator):
+    """Time-ordered parts: train on the first, test on the next, then train on both, and so on.
+
+    No fold learns from what came later [1]_.
+
+    Parameters
+    ----------
+    n_parts : int, default=10
+        Parts of the rows, in their order; there is one fold fewer.
+    gap : int, default=0
+        Rows left out between training and test, such as those whose windows overlap with it.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 7.5.
+
+    Examples
+    --------
+    >>> for train, test in BackTest(3).split(range(6)):
+    ...     print(train, test)
+    [0 1] [2 3]
+    [0 1 2 3] [4 5]
+    """
+
+    def __init__(self, n_parts: int = 10, *, gap: int = 0) -> None:
+        self.n_parts = n_parts
+        self.gap = gap
+
+    def split(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        groups: Any = None,  # noqa: ARG002
+    ) -> Iterator[tuple[Indices, Indices]]:
+        n_folds = self.get_n_splits()
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        gap = check_count("gap", self.gap, least=0)
+        cuts = np.linspace(0, n_rows, n_folds + 2).round().astype(np.intp)
+        if (np.diff(cuts) < 1).any() or cuts[1] <= gap:
+            raise InvalidInputError(
+                f"{n_rows} rows are too few for {n_folds + 1} parts with a gap of {gap}; give "
+                "fewer parts."
+            )
+        for begin, end in pairwise(cuts[1:]):
+            yield np.arange(begin - gap), np.arange(begin, end)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        return check_count("n_parts", self.n_parts, least=2) - 1

@@ -95,7 +95,7 @@ def _values(*call: Any) -> Array:
     return values_of(groups_of(*call))
 
 
-class Setting(NamedTuple):
+class ClusteringSetting(NamedTuple):
     """A table, (n, m), and how its candidates are clustered.
 
     starts: Random numbers, (n_init, k), for each number of groups.
@@ -108,7 +108,7 @@ class Setting(NamedTuple):
     @classmethod
     def of(
         cls, X: Array, clusterer: Clusterer, ks: Sequence[int], n_init: int, seed: Any
-    ) -> "Setting":
+    ) -> "ClusteringSetting":
         """Return the setting of a seed; each number of groups has its own random numbers."""
         drawn = {}
         for k in ks:
@@ -141,7 +141,10 @@ class ClusteringValues:
     """
 
     def __init__(
-        self, setting: Setting, n_jobs: int | None = 1, checkpoint: str | Path | None = None
+        self,
+        setting: ClusteringSetting,
+        n_jobs: int | None = 1,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.setting, self.n_jobs = setting, n_jobs
         self.file = None if checkpoint is None else Path(checkpoint)
@@ -248,13 +251,15 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         ks = self._checked_options()
         X = self._checked_table(X, ks)
         drawing, searching = seed_sequence(self.random_state).spawn(2)
-        setting = Setting.of(self._prepared(X), self.clusterer, ks, self.n_init, drawing)
+        setting = ClusteringSetting.of(self._prepared(X), self.clusterer, ks, self.n_init, drawing)
         values = ClusteringValues(setting, self.n_jobs, self.checkpoint)
         try:
             self._search(values, ks, searching)
         finally:
             values.save()
-        more = Setting.of(setting.X, self.clusterer, ks, self.n_init * _MORE_STARTS, drawing)
+        more = ClusteringSetting.of(
+            setting.X, self.clusterer, ks, self.n_init * _MORE_STARTS, drawing
+        )
         return self._read(X, values, more)
 
     def predict(self, X: Any) -> AnyArray:
@@ -490,7 +495,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         further = [ks] if len(self._numbers_of_groups()) > 1 else []
         return np.column_stack((first, sign * sizes, *further)).astype(np.float64)
 
-    def _read(self, X: Array, values: ClusteringValues, more: Setting) -> Self:
+    def _read(self, X: Array, values: ClusteringValues, more: ClusteringSetting) -> Self:
         """Keep the front of all candidates, each on it clustered again from more starts."""
         codes, ks, found = values.all_evaluated()
         self.n_evaluations_ = len(codes)

@@ -26,6 +26,8 @@ _VANISHING = 1e-10
 # Most numbers in the table of products of columns, and in what one batch of subsets computes: the
 # latter stay in the cache of a processor.
 _MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 150_000
+# A whole-numbered target with more values than the ten digits is a quantity, not classes.
+_MOST_NUMBERED_CLASSES = 10
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
 _LONGEST_STEP = 5.0
 # For each row; a hundredth of what scikit-learn is content with.
@@ -44,6 +46,15 @@ class LinearForm(NamedTuple):
     kind: Literal["logistic", "ridge"]
     penalty: float | None
     standardise: bool
+
+
+def task_of(y: AnyArray) -> Task:
+    """Return whether a target is classes or a quantity."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    values = np.unique(y)
+    whole = len(values) <= _MOST_NUMBERED_CLASSES and bool((values == np.floor(values)).all())
+    return "classification" if len(values) <= 2 or whole else "regression"
 
 
 def default_learner(task: Task) -> Any:

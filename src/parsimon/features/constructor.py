@@ -1,7 +1,7 @@
 """`ParetoConstructor`: formulas that predict, none both simpler and better than another.
 
 `fit` takes first sets of features from least squares (`formula_candidates`), lets them evolve
-(`Evolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
+(`FeatureEvolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
 and pictures are those of every `FrontEstimator`.
 """
 
@@ -30,7 +30,7 @@ from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import (
     ROUNDING,
     Constructed,
-    Evolution,
+    FeatureEvolution,
     FeatureProblem,
     FeatureSet,
     Variation,
@@ -417,7 +417,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         folds = kind(self.cv, shuffle=True, random_state=0).split(target, target)
         return InnerLearner(self.estimator, list(folds), self.n_jobs)
 
-    def _evolution(self, problem: FeatureProblem) -> Evolution:
+    def _evolution(self, problem: FeatureProblem) -> FeatureEvolution:
         limit = self.time_limit
         deadline = None if limit is None else time.monotonic() + limit
         variation = Variation(
@@ -436,7 +436,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             return found + further_sets(problem, self.operations, found, deadline)
 
         recalled = RecalledSets(self.case_base, problem, self.operations)
-        return Evolution(problem, variation, first, recalled)
+        return FeatureEvolution(problem, variation, first, recalled)
 
     def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
         """Return the seed of the search and that of the rows held out."""

@@ -2,7 +2,7 @@
 
 A set is a sorted tuple of expressions. `FeatureProblem` evaluates sets and leaves out introns:
 features that are constant, that can be infinite where that is refused, and that equal another of
-the set on artificial rows (Mierswa 2009, section 6.4). `Evolution` is the search over sets.
+the set on artificial rows (Mierswa 2009, section 6.4). `FeatureEvolution` is the search over sets.
 """
 
 import hashlib
@@ -316,7 +316,7 @@ class Individual(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Generation:
+class FeatureGeneration:
     """Individuals of a generation, and the best sets of all so far.
 
     values (n, 3), archive_values (m, 3): Relative error, features, nodes.
@@ -364,7 +364,7 @@ class Variation:
         }
 
 
-class Evolution:
+class FeatureEvolution:
     """NSGA-II over sets of features, as a `Process` of the common loop.
 
     first: Returns the sets to begin with besides single columns.
@@ -401,23 +401,23 @@ class Evolution:
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
         return np.random.default_rng(seed)
 
-    def begin(self, rng: np.random.Generator) -> Generation:
+    def begin(self, rng: np.random.Generator) -> FeatureGeneration:
         problem = self.problem
         sets: list[FeatureSet] = [(column,) for column in problem.originals]
         sets += problem.preferred(list(self.first()))
         everything = Individual(problem.reduced(problem.originals))
         individuals = [*map(Individual, sets), everything]
         individuals += [self.mutated(everything, rng) for _ in range(10)]
-        empty = Generation((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
+        empty = FeatureGeneration((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
         return self.survived(empty, individuals)
 
     def step(
-        self, state: Generation, rng: np.random.Generator, deadline: float | None
-    ) -> Generation:
+        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
+    ) -> FeatureGeneration:
         return self.survived(state, self.offspring(state, rng, deadline))
 
     def offspring(
-        self, state: Generation, rng: np.random.Generator, deadline: float | None
+        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
     ) -> list[Individual]:
         """Return as many children as there are parents: crossed, mutated."""
         cross = crossed if self.variation.crossover == "uniform" else crossed_at_one_point
@@ -491,7 +491,9 @@ class Evolution:
             inside = abs(inside)
         return apply(operation, inside)
 
-    def survived(self, state: Generation, children: Sequence[Individual]) -> Generation:
+    def survived(
+        self, state: FeatureGeneration, children: Sequence[Individual]
+    ) -> FeatureGeneration:
         """Return the next generation, of parents, children and what earlier tasks had."""
         n_iter = state.n_iter + bool(state.population)
         children = [*children, *map(Individual, self.recalled(n_iter, state.archive))]
@@ -508,7 +510,7 @@ class Evolution:
         ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
         n_keep = min(self.variation.population_size, len(population))
         rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
-        return Generation(
+        return FeatureGeneration(
             tuple(population[row] for row in rows),
             merged[rows],
             archive,
@@ -518,22 +520,22 @@ class Evolution:
             0 if gained else state.n_idle + 1,
         )
 
-    def standing(self, state: Generation) -> Standing:
+    def standing(self, state: FeatureGeneration) -> Standing:
         return Standing(state.n_evaluations, state.n_idle)
 
-    def row(self, state: Generation) -> tuple[float, ...]:
+    def row(self, state: FeatureGeneration) -> tuple[float, ...]:
         return float(len(state.archive)), float(state.archive_values[:, 0].min())
 
-    def note(self, state: Generation) -> str:
+    def note(self, state: FeatureGeneration) -> str:
         return f"{len(state.archive)} formulas, error {state.archive_values[:, 0].min():.3g}"
 
-    def finished(self, state: Generation) -> str | None:  # noqa: ARG002
+    def finished(self, state: FeatureGeneration) -> str | None:  # noqa: ARG002
         return None
 
-    def result(self, state: Generation, ending: Ending) -> Constructed:
+    def result(self, state: FeatureGeneration, ending: Ending) -> Constructed:
         return Constructed(state.archive, state.archive_values, ending)
 
-    def to_arrays(self, state: Generation) -> dict[str, AnyArray]:
+    def to_arrays(self, state: FeatureGeneration) -> dict[str, AnyArray]:
         return {
             "population": written_sets([each.features for each in state.population]),
             "dormant": written_sets([each.dormant for each in state.population]),
@@ -543,9 +545,9 @@ class Evolution:
             "counts": np.array([state.n_iter, state.n_evaluations, state.n_idle]),
         }
 
-    def restore(self, arrays: dict[str, AnyArray]) -> Generation:
+    def restore(self, arrays: dict[str, AnyArray]) -> FeatureGeneration:
         both = (read_sets(arrays[name], self.own) for name in ("population", "dormant"))
-        return Generation(
+        return FeatureGeneration(
             tuple(map(Individual, *both)),
             arrays["values"],
             read_sets(arrays["archive"], self.own),

@@ -2,7 +2,7 @@ r"""First sets of features, by least squares over a library instead of chance.
 
 A formula of science is often a sum of few products of powers, or a simple function of one: the
 lens equation is linear in 1/y, a distance in its square, a law of powers in the logarithm. So the
-library holds products of powers and functions of columns, and for each `Link` g the few members
+library holds products of powers and functions of columns, and for each `TargetLink` g the few members
 are looked for whose linear combination is g(y).
 """
 
@@ -43,7 +43,7 @@ _EXACT = 1e-12
 
 
 @dataclass(frozen=True)
-class Link:
+class TargetLink:
     """A function of the target that may be linear in the library.
 
     forward: Of the target, shape (n,).
@@ -62,17 +62,17 @@ class Link:
 
 
 _LINKS = (
-    Link("square", np.square, np.reciprocal, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
-    Link("reciprocal", np.reciprocal, np.square, lambda e: power(e, -1), frozenset({"/"})),
-    Link(
+    TargetLink("square", np.square, np.reciprocal, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
+    TargetLink("reciprocal", np.reciprocal, np.square, lambda e: power(e, -1), frozenset({"/"})),
+    TargetLink(
         "inverse square",
         lambda y: 1.0 / y**2,
         lambda y: y**3,
         lambda e: power(apply("sqrt", e), -1),
         frozenset({"/", "sqrt"}),
     ),
-    Link("root", np.sqrt, np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
-    Link("log", np.log, np.abs, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
+    TargetLink("root", np.sqrt, np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
+    TargetLink("log", np.log, np.abs, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
 )
 
 

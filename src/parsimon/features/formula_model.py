@@ -179,7 +179,7 @@ def _losses_after(model: Any, table: Array, target: AnyArray, n_classes: int) ->
 
 
 @dataclass(frozen=True, eq=False)
-class _Features:
+class _FormulaFeatures:
     """Features of a table.
 
     names: The columns of the table, in its order.
@@ -203,7 +203,7 @@ class _Features:
 
 
 @dataclass(frozen=True, eq=False)
-class _Formula(_Features):
+class _Formula(_FormulaFeatures):
     """Features with their weights.
 
     coef (k, q), intercept (q,).
@@ -289,7 +289,7 @@ class ClassificationFormula(_Formula):
 
 
 @dataclass(frozen=True, eq=False)
-class LearnerFormula(_Features):
+class LearnerFormula(_FormulaFeatures):
     """Constructed features, and a learner that was fitted to them.
 
     Attributes

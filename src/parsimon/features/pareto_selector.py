@@ -23,7 +23,7 @@ from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._linear_subsets import Task, default_learner
+from parsimon.features._linear_subsets import Task, default_learner, task_of
 from parsimon.features._subset_search import DIGITS, SearchLimits, SubsetProblem, search_subsets
 from parsimon.features._subsets import Columns, SubsetErrors
 from parsimon.features.plot import plot_errors_by_size
@@ -33,9 +33,6 @@ from parsimon.pareto.estimator import FrontEstimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
 
 
 class ColumnSubset(SelectorMixin, BaseEstimator):
@@ -366,7 +363,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         X, y = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite
         )
-        self.task_ = _known_task(self.task, self.estimator) or _task_of(y)
+        self.task_ = _known_task(self.task, self.estimator) or task_of(y)
         if self.task_ == "regression":
             try:
                 return X, y.astype(np.float64)
@@ -524,15 +521,6 @@ def _known_task(task: str, estimator: Any) -> Task | None:
     if estimator is not None and is_classifier(estimator):
         return "classification"
     return "regression" if estimator is not None and is_regressor(estimator) else None
-
-
-def _task_of(y: AnyArray) -> Task:
-    """Return whether a target is classes or a quantity."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    whole = len(values) <= _MOST_NUMBERED_CLASSES and bool((values == np.floor(values)).all())
-    return "classification" if len(values) <= 2 or whole else "regression"
 
 
 def _is_pairs(cv: Any) -> bool:

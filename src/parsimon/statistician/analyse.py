@@ -122,8 +122,7 @@ class AnalysisOptions:
         check_choice("guide", self.guide, get_args(Guide))
         check_choice("choose", self.choose, get_args(Choice))
         check_seconds("time_limit", self.time_limit)
-        # Refuses what means no worker at all.
-        n_workers(self.n_jobs)
+        n_workers(self.n_jobs)  # refuses none
 
     @property
     def n_outer(self) -> int | None:

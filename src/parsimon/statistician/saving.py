@@ -176,11 +176,13 @@ _TREES = frozenset(
 )
 _OWN = frozenset(
     {
-        "parsimon.pareto.front.Front",
-        "parsimon.gp._beam.KernelEvaluator",
         "parsimon.features.expressions.Expression",
         "parsimon.features.case_base.CaseBase",
         "parsimon.features.learning_tasks.Case",
+        "parsimon.features.series.evaluate.SeriesTable",
+        "parsimon.features.series.trees.MethodTree",
+        "parsimon.gp._beam.KernelEvaluator",
+        "parsimon.pareto.front.Front",
     }
 )
 _DAMAGED = (

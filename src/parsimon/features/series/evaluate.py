@@ -1,0 +1,397 @@
+"""Series of one data set, and the numbers that trees make of them, whole populations at once.
+
+`SeriesTable` reads arrays, lists of unequal lengths and long frames. `tree_values` computes trees:
+steps that several trees begin with are taken once, so that ten thousand trees cost little more
+than their last steps; a tree alone has the same bits as in a population.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parsimon._typing import Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.series.trees import MethodTree, TreeStep
+
+Chain = tuple[TreeStep, ...]
+
+
+class Block(NamedTuple):
+    """Series of one length: which rows they are, values (m, L) and their positions (L,)."""
+
+    rows: Indices
+    values: Array
+    positions: Array
+
+
+class SeriesSignal(NamedTuple):
+    """One series for each of n rows, in blocks of equal length."""
+
+    n: int
+    blocks: tuple[Block, ...]
+
+
+class SeriesTable:
+    """The series of a data set: n rows, one or more channels, lengths that may differ.
+
+    Parameters
+    ----------
+    X : array-like
+        Shape (n, length), or (n, channels, length); or a list of n series, each of shape (length,)
+        or (channels, length), of unequal lengths; or a long frame with columns ``id``, ``time``,
+        ``value`` and perhaps ``channel``. Missing values (NaN) at the end of a series end it;
+        others are taken from the straight line between their neighbours.
+
+    Attributes
+    ----------
+    n_series, n_channels : int
+    length : int
+        Of the longest series.
+    ids : list or None
+        The ids of a long frame, in the order of the rows.
+
+    Examples
+    --------
+    >>> SeriesTable([[1.0, 2.0, 3.0], [4.0, 5.0]])
+    SeriesTable: 2 series, 1 channel, lengths 2 to 3
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.ids: list[Any] | None = None
+        if _is_long(X):
+            self.ids, X = _from_long(X)
+        series = [_matrix(one) for one in _rows(X)]
+        if not series:
+            raise InvalidInputError("There are no series; give at least one.")
+        self.n_channels = series[0].shape[0]
+        if any(one.shape[0] != self.n_channels for one in series):
+            raise InvalidInputError("Every series must have the same channels; complete them.")
+        ended = [_ended(one, row) for row, one in enumerate(series)]
+        self._values = ended
+        self.n_series = len(ended)
+        lengths = np.array([one.shape[1] for one in ended])
+        self.lengths = lengths
+        self.length = int(lengths.max())
+        groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+        stacks = [np.stack([ended[row] for row in rows]) for rows in groups]
+        self.signals = tuple(
+            SeriesSignal(
+                self.n_series,
+                tuple(
+                    Block(rows, np.ascontiguousarray(stack[:, at]), _shares(stack.shape[2]))
+                    for rows, stack in zip(groups, stacks, strict=True)
+                ),
+            )
+            for at in range(self.n_channels)
+        )
+
+    def of(self, rows: Indices) -> "SeriesTable":
+        """Return the table of some of the series."""
+        if len(rows) == self.n_series and (np.diff(rows) == 1).all():
+            return self
+        values = [self._values[int(row)] for row in rows]
+        return SeriesTable(values)
+
+    def __repr__(self) -> str:
+        least = int(self.lengths.min())
+        lengths = f"length {least}" if least == self.length else f"lengths {least} to {self.length}"
+        channels = f"{self.n_channels} channel{'s' if self.n_channels > 1 else ''}"
+        return f"SeriesTable: {self.n_series} series, {channels}, {lengths}"
+
+
+def _shares(length: int) -> Array:
+    return np.arange(length) / length
+
+
+def _is_long(X: Any) -> bool:
+    return {"id", "time", "value"} <= set(map(str, getattr(X, "columns", ())))
+
+
+def _from_long(frame: Any) -> tuple[list[Any], list[Array]]:
+    """Return ids in order of appearance, and series of shape (channels, length)."""
+    ids = np.asarray(frame["id"])
+    time, value = np.asarray(frame["time"]), np.asarray(frame["value"], dtype=np.float64)
+    columns = list(map(str, frame.columns))
+    channel = np.asarray(frame["channel"]) if "channel" in columns else np.zeros(len(ids))
+    order = list(dict.fromkeys(ids.tolist()))
+    channels = np.unique(channel)
+    found = []
+    for one in order:
+        parts = []
+        for each in channels:
+            own = np.flatnonzero((ids == one) & (channel == each))
+            parts.append(value[own[np.argsort(time[own], kind="stable")]])
+        longest = max(map(len, parts))
+        found.append(
+            np.stack(
+                [np.pad(part, (0, longest - len(part)), constant_values=np.nan) for part in parts]
+            )
+        )
+    return order, found
+
+
+def _rows(X: Any) -> Any:
+    """Return what can be iterated over series."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray) and X.dtype != object and X.ndim not in (2, 3):
+        raise InvalidInputError(
+            f"Series must have shape (n, length) or (n, channels, length), got {X.shape}; reshape."
+        )
+    return X
+
+
+def _matrix(one: Any) -> Array:
+    try:
+        values = np.asarray(one, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"Series must be numbers, got {error}.") from error
+    values = values[None] if values.ndim == 1 else values
+    if values.ndim != 2 or not values.size:
+        raise InvalidInputError(f"A series must have values, got shape {values.shape}.")
+    if np.isinf(values).any():
+        raise InvalidInputError("A series holds infinity; replace it, by NaN if it is missing.")
+    return values
+
+
+def _ended(one: Array, row: int) -> Array:
+    """Return a series without the missing end that all channels share, gaps filled."""
+    known = ~np.isnan(one)
+    if not known.any(axis=1).all():
+        raise InvalidInputError(f"Series {row} has a channel without any value; leave it out.")
+    last = int(np.flatnonzero(known.any(axis=0))[-1]) + 1
+    one, known = one[:, :last], known[:, :last]
+    if known.all():
+        return one
+    at = np.arange(last)
+    return np.stack([np.interp(at, at[k], v[k]) for v, k in zip(one, known, strict=True)])
+
+
+def tree_values(trees: Sequence[MethodTree], X: Any) -> Array:
+    """Return the numbers that trees make of series.
+
+    Parameters
+    ----------
+    trees : sequence of MethodTree
+    X : SeriesTable, or what it reads
+
+    Returns
+    -------
+    ndarray of shape (n, len(trees))
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> tree_values([parse_tree("difference > mean"), parse_tree("maximum")], [[1.0, 2.0, 4.0]])
+    array([[1.5, 4. ]])
+    """
+    table = X if isinstance(X, SeriesTable) else SeriesTable(X)
+    found = np.empty((table.n_series, len(trees)))
+    by_channel: dict[int, list[int]] = {}
+    chains: list[Chain] = []
+    for place, tree in enumerate(trees):
+        is_named = tree.steps[0].name == "channel"
+        channel = int(tree.steps[0].options[0]) if is_named else 0
+        if channel >= table.n_channels:
+            raise InvalidInputError(
+                f"{tree} needs channel {channel}, but there are {table.n_channels}; give them all."
+            )
+        by_channel.setdefault(channel, []).append(place)
+        chains.append(tree.steps[1:] if is_named else tree.steps)
+    for channel, places in by_channel.items():
+        found[:, places] = chain_values(table.signals[channel], [chains[p] for p in places])
+    # A number beyond what can be squared would make every model infinite.
+    return np.clip(np.nan_to_num(found, nan=0.0), -1e100, 1e100)
+
+
+def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:
+    """Return the values of chains that end in a function; common first steps are taken once.
+
+    Shapes: -> (n, len(chains)).
+    """
+    found = np.empty((signal.n, len(chains)))
+    groups: dict[tuple[str, tuple[Any, ...]], list[int]] = {}
+    for place, chain in enumerate(chains):
+        groups.setdefault((chain[0].name, chain[0].options), []).append(place)
+    for places in groups.values():
+        first = chains[places[0]][0]
+        if first.method.kind == "function":
+            for block in signal.blocks:
+                column = first.method.apply(block.values, block.positions, *first.options)
+                found[block.rows[:, None], places] = column[:, None]
+        elif first.method.kind == "transformation":
+            rests = [chains[place][1:] for place in places]
+            found[:, places] = chain_values(transformed(signal, first), rests)
+        else:
+            _windowed(signal, chains, places, found)
+    return found
+
+
+def transformed(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
+    """Return what a transformation makes of every series."""
+    apply = step.method.apply
+    return SeriesSignal(
+        signal.n,
+        tuple(
+            Block(rows, *apply(values, positions, *step.options))
+            for rows, values, positions in signal.blocks
+        ),
+    )
+
+
+def _windowed(
+    signal: SeriesSignal, chains: Sequence[Chain], places: list[int], found: Array
+) -> None:
+    """Fill in the columns of chains that begin with one windowing, whatever is inside."""
+    first = chains[places[0]][0]
+    parts, joined = (_windows if first.name == "windows" else _segments)(signal, *first.options)
+    by_inside: dict[Chain, list[int]] = {}
+    for place in places:
+        by_inside.setdefault(chains[place][0].inside, []).append(place)
+    pieces = [inside for inside in by_inside if inside[-1].method.kind != "function"]
+    reduced = [inside for inside in by_inside if inside[-1].method.kind == "function"]
+    columns = chain_values(parts, reduced)
+    for at, inside in enumerate(reduced):
+        own = by_inside[inside]
+        found[:, own] = chain_values(joined(columns[:, at].copy()), [chains[p][1:] for p in own])
+    for inside in pieces:
+        own = by_inside[inside]
+        whole = _pieced(signal, parts, inside)
+        found[:, own] = chain_values(whole, [chains[p][1:] for p in own])
+
+
+def _pieced(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
+    """Return series whose windows were filtered one by one (overlap 1), put together again."""
+    for step in inside:
+        parts = transformed(parts, step)
+    blocks = []
+    for old, new in zip(signal.blocks, parts.blocks, strict=True):
+        values = new.values.reshape(len(old.rows), -1)
+        blocks.append(Block(old.rows, values, _shares(values.shape[1])))
+    return SeriesSignal(signal.n, tuple(blocks))
+
+
+Joined = Callable[[Array], SeriesSignal]
+
+
+def window_places(length: int, share: float, overlap: float) -> tuple[int, Indices]:
+    """Return the width of windows and where they begin: j s for j = 0 .. floor((n - w) / s)."""
+    width = max(1, min(round(share * length), length))
+    stride = max(1, round(width / overlap))
+    return width, np.arange(0, length - width + 1, stride)
+
+
+def _windows(signal: SeriesSignal, share: float, overlap: float) -> tuple[SeriesSignal, Joined]:
+    """Return the windows as series of their own, and how a number for each becomes a series."""
+    blocks, shapes, begin = [], [], 0
+    for rows, values, positions in signal.blocks:
+        width, starts = window_places(values.shape[1], share, overlap)
+        inside = values[:, starts[:, None] + np.arange(width)].reshape(-1, width)
+        blocks.append(Block(np.arange(begin, begin + len(inside)), inside, _shares(width)))
+        shapes.append((begin, rows, positions[starts]))
+        begin += len(inside)
+
+    def joined(column: Array) -> SeriesSignal:
+        parts = []
+        for first, rows, positions in shapes:
+            own = column[first : first + len(rows) * len(positions)]
+            parts.append(Block(rows, own.reshape(len(rows), -1), positions))
+        return SeriesSignal(signal.n, tuple(parts))
+
+    return SeriesSignal(begin, tuple(blocks)), joined
+
+
+def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, Joined]:
+    """Return the intervals of every series as series, and how numbers for them become series."""
+    pieces: list[Array] = []
+    owners: list[int] = []
+    begins: list[float] = []
+    for rows, values, positions in signal.blocks:
+        for row, one in zip(rows, values, strict=True):
+            cuts = directions(one) if by == "direction" else levels(one, count)
+            for first, last in pairwise(cuts):
+                pieces.append(one[first:last])
+                owners.append(int(row))
+                begins.append(float(positions[first]))
+    lengths = np.array([len(piece) for piece in pieces])
+    groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    blocks = tuple(
+        Block(own, np.stack([pieces[at] for at in own]), _shares(len(pieces[own[0]])))
+        for own in groups
+    )
+    owner, begin = np.array(owners), np.array(begins)
+
+    def joined(column: Array) -> SeriesSignal:
+        counts = np.bincount(owner, minlength=signal.n)
+        parts = []
+        for size in np.unique(counts):
+            rows = np.flatnonzero(counts == size)
+            for row in rows if size > 0 else ():
+                own = np.flatnonzero(owner == row)
+                parts.append(Block(np.array([row]), column[own][None], begin[own]))
+        return SeriesSignal(signal.n, tuple(parts))
+
+    return SeriesSignal(len(pieces), blocks), joined
+
+
+def directions(row: Array) -> Indices:
+    """Return where a series changes between rise and fall, its begin and its end included.
+
+    Signal to symbol (section 7.2.3): a point belongs to the interval as long as the sign of the
+    step to it stays; level steps go on with what was.
+    """
+    sign = np.sign(np.diff(row))
+    for at in np.flatnonzero(sign == 0):
+        sign[at] = sign[at - 1] if at else 0.0
+    changes = np.flatnonzero(sign[1:] != sign[:-1]) + 2
+    return np.concatenate(([0], changes, [len(row)])).astype(np.intp)
+
+
+def levels(row: Array, count: int) -> Indices:
+    """Return where a series passes from one interval of its values to another.
+
+    The values are put into `count` intervals by one-dimensional k-means from equal quantiles, and
+    projected onto the axis (Fig. 7.6).
+    """
+    centres = np.quantile(row, (np.arange(count) + 0.5) / count)
+    for _ in range(20):
+        edges = (centres[1:] + centres[:-1]) / 2.0
+        code = np.searchsorted(edges, row)
+        sums = np.bincount(code, row, count)
+        sizes = np.bincount(code, minlength=count)
+        moved = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
+        if np.array_equal(moved, centres):
+            break
+        centres = np.sort(moved)
+    changes = np.flatnonzero(code[1:] != code[:-1]) + 1
+    return np.concatenate(([0], changes, [len(row)])).astype(np.intp)
+
+
+def looked_at(tree: MethodTree) -> tuple[float, float]:
+    """Return the part of the series that a tree looks at before it leaves the time axis.
+
+    Parameters
+    ----------
+    tree : MethodTree
+
+    Returns
+    -------
+    begin, end : float
+        Shares of the series.
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> looked_at(parse_tree("difference > interval(0.25, 0.5) > mean"))
+    (0.25, 0.5)
+    """
+    begin, end = 0.0, 1.0
+    for each in tree.steps:
+        if each.name in ("spectrum", "phase", "correlation", "cosine", "bands") or each.inside:
+            break
+        if each.name == "interval":
+            low, high = each.options
+            begin, end = begin + low * (end - begin), begin + high * (end - begin)
+    return begin, end

@@ -1,0 +1,545 @@
+"""`SeriesExtractor`: the few features of series that tell what they belong to, in words.
+
+`fit` lists short trees, ranks and breeds them (`tree_search`), searches for subsets of the best by
+errors of rows left out (`smooth`), and keeps the front of error, number of features and cost.
+"""
+
+import time
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import TimeSeriesSplit
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from parsimon._checks import check_choice, check_count, check_seconds
+from parsimon._data import check_classes, validate_data
+from parsimon._random import Seed, seed_sequence
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.exceptions import InvalidInputError
+from parsimon.features._linear_subsets import task_of
+from parsimon.features.series.candidates import candidate_trees
+from parsimon.features.series.cost import tree_cost
+from parsimon.features.series.evaluate import SeriesTable
+from parsimon.features.series.series_model import (
+    SeriesClassModel,
+    SeriesForecastModel,
+    SeriesModel,
+    SeriesNumberModel,
+    last_values,
+)
+from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
+from parsimon.features.series.tree_search import (
+    Targets,
+    TreeSearch,
+    many_values,
+    rank_features,
+    search_key,
+    standardised,
+)
+from parsimon.features.series.trees import MethodTree, step
+from parsimon.pareto import Bits, Figures, Front, nsga2
+from parsimon.pareto.choose import Rule, check_rule
+from parsimon.pareto.estimator import FrontEstimator
+
+# Rows that a fold must have to learn from.
+_FEWEST_ROWS = 10
+_ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
+_TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
+_DIGITS = 12
+# Columns among which subsets are searched for, and rows that tell them apart.
+_POOL, _MOST_ROWS = 40, 200
+# Rows that the final model rests on.
+_MOST_FINAL = 2000
+
+
+def _tells_classes(search: "SeriesExtractor") -> bool:
+    """Tell whether a search is one for classes."""
+    return getattr(search, "task_", search.task) == "classification"
+
+
+class SeriesExtractor(TransformerMixin, FrontEstimator):
+    """A handful of features of series that can be read aloud, found by a search over method trees.
+
+    Thousands of short method trees [1]_ are listed and computed together: functions of intervals
+    of the series, of its steps, bends and running sum, of its spectrum and its correlation with
+    itself, of windows, rises and falls. Genetic programming varies the best; two filters and a
+    forest rank them all; NSGA-II looks for subsets. A subset's error is that of kernel ridge
+    regression for rows left out. What comes out is a front of error, number of features and cost.
+
+    It predicts with the chosen features, and it transforms: in a `sklearn.pipeline.Pipeline` it
+    passes their values on.
+
+    Parameters
+    ----------
+    max_features : int
+        The most features of a subset.
+    time_limit : float, optional
+        Seconds for the search; the default ends by itself, and only then does a seed lead to the
+        same trees on every machine.
+    task : {"auto", "classification", "regression", "forecast", "unsupervised"}
+        "auto" goes by y as `parsimon.features.ParetoSelector` does; without y it is
+        "unsupervised": features that keep what all listed ones have in common, measured by how
+        well they tell the first principal components of them. In a "forecast" y is the value that
+        comes next and rows are in time: changes from the last value are predicted, in units of the
+        series' own steps, and where features chosen anew in each back-testing fold are not better
+        by more than a standard error, the last value itself.
+    cv : splitter or iterable of (train, test), optional
+        Whose test rows tell the error of a subset, such as `parsimon.evaluation.BackTest`. Rows
+        are left out one by one if not given; in a forecast ten parts are tested in time.
+    population_size : int
+        Trees that are bred from in a generation.
+    max_iter : int, optional
+        Generations. If left out, one for every 40 series and at most ten: on few series the more
+        is tried, the more of it fits by chance.
+    excerpt : int
+        The most series that the search looks at; the model is fitted to all, up to 2000.
+    choose : str, int or callable
+        The rule by which a subset is chosen, as in `select`: "ranked", the best features by rank,
+        as many as `max_features`; "error", the least error of rows left out; "knee"; "one_se";
+        "error where n_features<=3".
+    checkpoint : str or Path, optional
+        A file for the trees that are bred; with the same series, options and seed, a fit that was
+        interrupted goes on from there to the same front.
+    n_jobs : int or None
+        Workers that compute trees. The result is the same for every number.
+    random_state : int, Generator, SeedSequence, RandomState or None
+
+    Attributes
+    ----------
+    front_ : Front
+        Columns ``error`` (mean squared distance of rows left out from their targets),
+        ``n_features`` and ``cost`` (operations for one series); a solution is a list of
+        trees. `to_frame` adds ``standard_error`` and for classes ``misclassified``, the share of
+        rows left out.
+    best_estimator_ : SeriesClassModel, SeriesNumberModel or SeriesModel
+    best_index_ : int
+    trees_ : list of MethodTree
+        The chosen features.
+    pool_ : list of MethodTree
+        The best features by rank, among which subsets were searched for.
+    n_evaluations_ : int
+        Trees that were computed.
+    n_iter_ : int
+        Generations.
+    seconds_ : float
+        That the search took.
+    constant_error_ : float
+        The error of a prediction that needs no feature: the mean, or in a forecast the last value.
+    is_persistence_ : bool
+        Whether a forecast is the last value, because nothing beat it.
+    task_ : str
+    classes_ : ndarray of shape (n_classes,)
+        For classes.
+    n_features_in_ : int
+        Length of the series, for X of two dimensions.
+
+    References
+    ----------
+    .. [1] Mierswa (2009), dissertation, TU Dortmund, chapter 7.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 32))
+    >>> y = np.repeat(["flat", "bump"], 20)
+    >>> X[20:, 8:16] += 1.5
+    >>> search = SeriesExtractor(max_features=2, max_iter=1, random_state=0).fit(X, y)
+    >>> search.score(X, y) > 0.9
+    True
+    >>> search.get_feature_names_out()[0]
+    'the mean ... of the series'
+    """
+
+    task_: str
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        max_features: int = 10,
+        *,
+        time_limit: float | None = None,
+        task: Literal["auto", "classification", "regression", "forecast", "unsupervised"] = "auto",
+        cv: Any = None,
+        population_size: int = 60,
+        max_iter: int | None = None,
+        excerpt: int = 400,
+        choose: Rule = "ranked",
+        checkpoint: str | Path | None = None,
+        n_jobs: int | None = 1,
+        random_state: Seed = None,
+    ) -> None:
+        self.max_features = max_features
+        self.time_limit = time_limit
+        self.task = task
+        self.cv = cv
+        self.population_size = population_size
+        self.max_iter = max_iter
+        self.excerpt = excerpt
+        self.choose = choose
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        task = getattr(self, "task_", self.task)
+        if task == "classification":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        elif task in ("regression", "forecast"):
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        tags.target_tags.required = task in ("classification", "regression", "forecast")
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Search for the front, and fit a model to the features that `choose` picks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length) or (n, channels, length)
+            Or what else `SeriesTable` reads: lists of unequal lengths, a long frame.
+        y : array-like of shape (n,), optional
+            Classes or numbers; none for unsupervised features.
+
+        Returns
+        -------
+        SeriesExtractor
+            Itself.
+        """
+        self._check_options()
+        begin = time.monotonic()
+        deadline = None if self.time_limit is None else begin + 0.8 * float(self.time_limit)
+        table, y = self._checked(X, y)
+        targets = self._targets(table, y)
+        drawing, breeding, subsets = seed_sequence(self.random_state).spawn(3)
+        rows = self._excerpt(targets, np.random.default_rng(drawing))
+        search = TreeSearch(
+            table.of(rows),
+            targets.of(rows),
+            self.population_size,
+            np.random.default_rng(breeding),
+            self.n_jobs,
+        )
+        search.add(self._listed(table))
+        if not search.trees:
+            raise InvalidInputError("All series are alike, so that no feature tells them apart.")
+        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
+        key = ""
+        if self.checkpoint is not None:
+            names = ("max_features", "population_size", "excerpt", "random_state", "task")
+            key = search_key(table, targets, {name: getattr(self, name) for name in names})
+        self.n_iter_ = search.evolve(self._generations(len(rows)), deadline, self.checkpoint, key)
+        self.n_evaluations_ = search.n_evaluations
+        places = rank_features(search.Z, search.targets, _POOL)
+        self.pool_ = [search.trees[place] for place in places]
+        self._given = table, targets
+        self._read(search.Z[:, places], search.targets, subsets, begin)
+        self.seconds_ = time.monotonic() - begin
+        return self
+
+    def _listed(self, table: SeriesTable) -> list[MethodTree]:
+        """Return the trees to begin with; in a forecast they do not see the level of a series."""
+        trees = candidate_trees(table.length, table.n_channels)
+        if self.task_ != "forecast":
+            return trees
+        is_named = int(table.n_channels > 1)
+        return [
+            MethodTree([*tree.steps[:is_named], step("standardise"), *tree.steps[is_named:]])
+            for tree in trees
+        ]
+
+    def _generations(self, n_rows: int) -> int:
+        if self.max_iter is not None:
+            return int(self.max_iter)
+        return min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
+
+    def _check_options(self) -> None:
+        check_count("max_features", self.max_features)
+        check_count("population_size", self.population_size, least=2)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter, least=0)
+        check_count("excerpt", self.excerpt, least=2)
+        check_seconds("time_limit", self.time_limit)
+        check_choice("task", self.task, _TASKS)
+        if self.choose != "ranked":
+            names = ["error", "n_features", "cost", "standard_error", "misclassified"]
+            check_rule(self.choose, names, ["ranked"])
+
+    def _checked(self, X: Any, y: Any) -> tuple[SeriesTable, AnyArray | None]:
+        """Return series and target, and set the task."""
+        if y is None and self.task not in ("auto", "unsupervised"):
+            raise InvalidInputError(
+                f"task {self.task!r} needs a target: requires y to be passed, but the target y is "
+                "None."
+            )
+        if _is_table(X):
+            options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+            if y is None:
+                X = validate_data(self, X, **options)
+            else:
+                X, y = validate_data(self, X, y, **options)
+        table = X if isinstance(X, SeriesTable) else SeriesTable(X)
+        self.n_channels_ = table.n_channels
+        if y is None or self.task == "unsupervised":
+            self.task_ = "unsupervised"
+            return table, None
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != table.n_series:
+            raise InvalidInputError(
+                f"y must have one value for each of {table.n_series} series, got shape {y.shape}."
+            )
+        self.task_ = task_of(y) if self.task == "auto" else self.task
+        return table, y
+
+    def _targets(self, table: SeriesTable, y: AnyArray | None) -> Targets:
+        if y is None:
+            if table.n_series < 3:
+                raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
+            trees = self._listed(table)
+            return Targets.of_columns(standardised(many_values(trees, table, self.n_jobs))[0])
+        if self.task_ == "classification":
+            check_classification_targets(y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            check_classes(self.classes_, codes, np.ones(len(y)))
+            return Targets.of_classes(codes)
+        y = y.astype(np.float64)
+        if not np.isfinite(y).all():
+            raise InvalidInputError("y holds NaN or infinity; remove those series.")
+        if len(y) < 2:
+            raise InvalidInputError(f"Two series are needed, got n_samples={len(y)}.")
+        if self.task_ == "forecast":
+            last, unit = last_values(table)
+            return Targets("regression", None, ((y - last) / unit)[:, None])
+        self._unit = float(y.mean()), float(y.std()) or 1.0
+        return Targets.of_numbers(y)
+
+    def _excerpt(
+        self, targets: Targets, rng: np.random.Generator, most: int | None = None
+    ) -> Indices:
+        """Return the rows to search with: all, or some of each class."""
+        n, most = len(targets.T), self.excerpt if most is None else most
+        if n <= most:
+            return np.arange(n)
+        order = rng.permutation(n)
+        if targets.codes is None:
+            return np.sort(order[:most])
+        # The k-th of a class comes at the share k / size of it, so that any beginning is even.
+        share = np.empty(n)
+        for code in np.unique(targets.codes):
+            own = order[targets.codes[order] == code]
+            share[own] = (np.arange(len(own)) + 0.5) / len(own)
+        return np.sort(np.argsort(share, kind="stable")[:most])
+
+    def _read(self, Z: Array, targets: Targets, seed: np.random.SeedSequence, begin: float) -> None:
+        """Search for subsets of the pool, and keep the front."""
+        drawing, evolving = seed.spawn(2)
+        few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
+        folds = self._folds(len(few))
+        errors = _SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
+        most = min(self.max_features, len(self.pool_))
+        ranked = np.tri(most, len(self.pool_), dtype=bool)
+        limit = (
+            None if self.time_limit is None else float(self.time_limit) - (time.monotonic() - begin)
+        )
+        generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
+        if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
+            nsga2(
+                lambda bits: (errors(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
+                Bits(len(self.pool_), share=min(0.5, most / len(self.pool_))),
+                start=ranked,
+                population_size=40,
+                max_iter=generations,
+                time_limit=limit,
+                random_state=evolving,
+            )
+        self._keep(
+            errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
+        )
+
+    def _beats_last(self, search: TreeSearch) -> bool:
+        """Tell whether features that are chosen anew in each fold beat the last value in time."""
+        folds = self._folds(len(search.Z)) or []
+        gains = []
+        for train, test in folds:
+            if len(train) < _FEWEST_ROWS:
+                continue
+            Z, centre, scale = standardised(search.Z[train])
+            chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
+            fit = smooth_fit(Z[:, chosen], search.targets.T[train])
+            new = ((search.Z[test] - centre) / scale)[:, chosen]
+            told = smooth_kernel(new, Z[:, chosen], fit.width) @ fit.weights
+            truth = search.targets.T[test]
+            gains.append((truth**2 - (truth - told) ** 2)[:, 0])
+        if not gains:
+            return False
+        gain = np.concatenate(gains)
+        return bool(gain.mean() > gain.std() / np.sqrt(max(len(gain) - 1, 1)))
+
+    def _folds(self, n: int) -> Folds | None:
+        """Return the folds whose test rows are left out; None for one row at a time."""
+        cv = self.cv
+        if cv is None:
+            if self.task_ != "forecast":
+                return None
+            cv = TimeSeriesSplit(min(9, n - 1))
+        folds = list(cv.split(np.zeros((n, 1))) if hasattr(cv, "split") else cv)
+        if not folds or any(np.max(np.concatenate(fold)) >= n for fold in folds):
+            raise InvalidInputError(f"cv must have folds of the {n} series that are searched with.")
+        return [(np.asarray(train), np.asarray(test)) for train, test in folds]
+
+    def _keep(self, errors: "_SubsetLosses", ranked: Mask, T: Array, codes: Indices | None) -> None:
+        """Keep the front of all subsets that were evaluated."""
+        errors(ranked, ranked.shape[1])
+        masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
+        values = np.array([errors.objectives(mask) for mask in masks])
+        names = ["error", "n_features", "cost"]
+        kept = Front(values, names, ties="first").rows
+        subsets = masks[kept]
+        solutions = [[self.pool_[place] for place in np.flatnonzero(one)] for one in subsets]
+        left = [errors.known[one.tobytes()][1] for one in subsets]
+        squares = np.array([((T - out) ** 2).mean(axis=1) for out in left])
+        tested = ~np.isnan(squares[0])
+        squares, n_tested = squares[:, tested], max(int(tested.sum()), 2)
+        figures: dict[str, AnyArray] = {
+            "standard_error": squares.std(axis=1) / np.sqrt(n_tested - 1)
+        }
+        if codes is not None:
+            wrong = [(out.argmax(axis=1) != codes)[tested].mean() for out in left]
+            figures["misclassified"] = np.array(wrong)
+        front = Front(values[kept], names, solutions=solutions)
+        is_forecast = self.task_ == "forecast"
+        middle = 0.0 if is_forecast else T.mean(axis=0)
+        self.constant_error_ = float(((T - middle) ** 2)[tested].mean())
+        beats = squares.mean(axis=1) < self.constant_error_
+        self._keep_front(
+            front,
+            Figures(
+                figures,
+                error="error",
+                size=("n_features", "cost"),
+                knee=("error", "n_features"),
+                n_rows=n_tested,
+                standard_error="standard_error",
+                beats_constant=beats & (not self.is_persistence_),
+                constant="the last value" if is_forecast else "a constant",
+            ),
+            kept=None if is_forecast else "with the features of least error",
+        )
+        if self.choose == "ranked" and not is_forecast:
+            self.best_estimator_ = self._model(
+                [self.pool_[place] for place in np.flatnonzero(ranked[-1])]
+            )
+        self.trees_ = list(self.best_estimator_.trees)
+
+    def _index(self, rule: Rule) -> int:
+        return super()._index("error" if rule == "ranked" else rule)
+
+    def _solution(self, index: int) -> Any:
+        return self._model(self._front.solution(index))
+
+    def _model(self, trees: list[MethodTree]) -> Any:
+        table, targets = self._given
+        rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
+        table, T = table.of(rows), targets.T[rows]
+        if self.task_ == "classification":
+            return SeriesClassModel.fitted(trees, table, T, classes=self.classes_)
+        if self.task_ == "regression":
+            mean, spread = self._unit
+            return SeriesNumberModel.fitted(trees, table, T, mean=mean, spread=spread)
+        if self.task_ == "forecast":
+            folds = self._folds(len(T))
+            return SeriesForecastModel.fitted(
+                trees, table, T, folds, is_persistence=self.is_persistence_
+            )
+        return SeriesModel.fitted(trees, table, T)
+
+    def _series(self, X: Any) -> SeriesTable:
+        check_is_fitted(self)
+        if isinstance(X, SeriesTable):
+            return X
+        if _is_table(X):
+            X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return SeriesTable(X)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return what the chosen features predict for each series, shape (m,)."""
+        return super().predict(self._series(X))
+
+    @available_if(_tells_classes)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes for each series, shape (m, n_classes)."""
+        table = self._series(X)
+        found: Array = self.best_estimator_.predict_proba(table)
+        return found
+
+    def transform(self, X: Any) -> Array:
+        """Return the chosen features of series, shape (m, n_chosen)."""
+        table = self._series(X)
+        found: Array = self.best_estimator_.transform(table)
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy for classes, and the share of variance explained for numbers."""
+        measure = accuracy_score if self.task_ == "classification" else r2_score
+        return float(measure(y, self.predict(X)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
+        """Return the chosen features in words, shape (n_chosen,)."""
+        check_is_fitted(self)
+        return np.array(self.best_estimator_.words(), dtype=object)
+
+
+class _SubsetLosses:
+    """Errors of subsets of the pool for rows left out, each computed once.
+
+    known: Loss and outputs of rows left out by the bytes of a mask.
+    """
+
+    def __init__(
+        self, Z: Array, T: Array, trees: list[MethodTree], length: int, folds: Folds | None
+    ) -> None:
+        self.Z, self.T, self.trees, self.length, self.folds = Z, T, trees, length, folds
+        self.known: dict[bytes, tuple[float, Array]] = {}
+
+    def __call__(self, masks: Mask, most: int) -> Array:
+        """Return error, size and cost: (B, d) -> (B, 3); of no use for subsets beyond limits."""
+        found = np.zeros((len(masks), 3))
+        for row, mask in zip(found, masks.astype(bool), strict=True):
+            if 0 < mask.sum() <= most:
+                row[:] = self.objectives(mask)
+            else:
+                row[:] = float((self.T**2).mean()) * 10.0, mask.sum(), 0.0
+        return found
+
+    def objectives(self, mask: Mask) -> list[float]:
+        """Return error, size and cost of a subset."""
+        key = np.ascontiguousarray(mask).tobytes()
+        if key not in self.known:
+            fit = smooth_fit(self.Z[:, mask], self.T, self.folds)
+            self.known[key] = fit.loss, fit.left_out
+        cost = tree_cost([self.trees[at] for at in np.flatnonzero(mask)], self.length)
+        return [round(self.known[key][0], _DIGITS), float(mask.sum()), round(cost, 3)]
+
+
+def _is_table(X: Any) -> bool:
+    """Tell whether X is one series a row, all of a length."""
+    if isinstance(X, SeriesTable) or {"id", "time", "value"} <= set(
+        map(str, getattr(X, "columns", ()))
+    ):
+        return False
+    if isinstance(X, list | tuple) and X and not isinstance(X[0], Integral | float):
+        shapes = {np.shape(one) for one in X}
+        return len(shapes) == 1 and len(next(iter(shapes))) <= 1
+    return getattr(X, "ndim", 2) < 3 and not (
+        isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and np.ndim(X[0]) > 0
+    )

@@ -1,0 +1,320 @@
+"""Trees print, parse, compute and cost as the source says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import find_peaks
+
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.series import (
+    MethodTree,
+    SeriesTable,
+    dynamic_windowing_cost,
+    looked_at,
+    parse_tree,
+    read_tree,
+    search_space_size,
+    step,
+    tree_cost,
+    tree_json,
+    tree_values,
+    tree_xml,
+    windowing_cost,
+)
+from parsimon.features.series.tree_methods import METHODS, highest_peaks, window_weights
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(5, 60)).cumsum(axis=1)
+X.flags.writeable = False
+
+FIGURE = """
+<operator name="Root" class="ValueSeriesPreprocessing">
+  <operator name="Chain 1" class="OperatorChain">
+    <operator name="ExpSm" class="ExponentialSmoothing" />
+    <operator name="Filter" class="FilterTransformation" />
+    <operator name="Windowing" class="Windowing">
+      <parameter key="overlap" value="2"/>
+      <operator name="Chain 2" class="OperatorChain">
+        <operator name="FFT" class="FastFourierTransform" />
+        <operator name="MaxIndex" class="MaxIndexPoint" />
+      </operator>
+    </operator>
+  </operator>
+  <operator name="Avg" class="AverageFunction" />
+</operator>
+"""
+FUNCTIONS = [name for name, method in METHODS.items() if method.kind == "function"]
+TRANSFORMATIONS = [
+    name
+    for name, method in METHODS.items()
+    if method.kind == "transformation" and name not in ("channel", "mismatch")
+]
+shares = st.sampled_from([0.05, 0.1, 0.25, 0.5])
+plain = st.sampled_from(TRANSFORMATIONS).map(step) | st.builds(
+    lambda a, b: step("interval", min(a, b), max(a, b) + 0.3), shares, shares
+)
+ends = st.sampled_from(FUNCTIONS).map(step)
+chains = st.builds(lambda a, b: [*a, b], st.lists(plain, max_size=3), ends)
+windows = st.builds(
+    lambda share, overlap, inside: step("windows", share, overlap, inside=inside),
+    shares,
+    st.sampled_from([1, 2]),
+    chains,
+) | chains.map(lambda inside: step("segments", inside=inside))
+trees = st.builds(
+    lambda a, b, c: MethodTree([*a, *b, c]),
+    st.lists(plain, max_size=2),
+    st.lists(windows, max_size=1),
+    ends,
+)
+
+
+def value(text, row):
+    return tree_values([parse_tree(text)], np.asarray(row, dtype=float)[None])[0, 0]
+
+
+@given(trees)
+def test_the_three_forms_are_read_as_they_are_written(tree):
+    assert read_tree(str(tree)) == tree
+    assert read_tree(tree_json(tree)) == tree
+    assert read_tree(tree_xml(tree)) == tree
+    assert tree.words().startswith(("the ", "value "))
+
+
+@given(st.lists(trees, min_size=2, max_size=8))
+def test_a_tree_alone_has_the_bits_it_has_in_a_population(population):
+    together = tree_values(population, X)
+    assert np.isfinite(together).all()
+    for column, tree in zip(together.T, population, strict=True):
+        assert np.array_equal(column, tree_values([tree], X)[:, 0])
+
+
+def test_the_example_of_the_source_is_read_with_its_slip_and_without():
+    tree = read_tree(FIGURE)
+    assert str(tree) == (
+        "exponential_smoothing > band > windows(0.1, 2){spectrum > place_of_maximum} > mean"
+    )
+    assert read_tree(tree_xml(tree)) == tree
+    assert (tree.size, tree.depth, tree.level) == (6, 1, 3)
+
+
+def test_spectrum_is_that_of_numpy():
+    row = X[0]
+    expected = 2 / len(row) * np.abs(np.fft.rfft(row))[1:]
+    for place in (0, 3, 29):
+        assert value(f"spectrum > item({place})", row) == pytest.approx(expected[place])
+        angle = np.angle(np.fft.rfft(row))[1 + place]
+        assert value(f"phase > item({place})", row) == pytest.approx(angle)
+    wave = np.sin(2 * np.pi * 7 * np.arange(60) / 60)
+    assert value("spectrum > place_of_maximum", wave) == pytest.approx(7 / 60)
+    assert value("spectrum > maximum", wave) == pytest.approx(1.0)
+
+
+def test_correlation_is_that_of_numpy():
+    row = X[1]
+    centred = row - row.mean()
+    for lag in (1, 5, 30):
+        expected = centred[lag:] @ centred[:-lag] / (centred @ centred)
+        assert value(f"correlation > item({lag - 1})", row) == pytest.approx(expected)
+    wave = np.sin(2 * np.pi * np.arange(60) / 12)
+    assert value("correlation > place_of_maximum", wave) == pytest.approx(1 / 60, abs=0.001)
+    assert value("correlation > interval(0.2, 1) > place_of_maximum", wave) == pytest.approx(0.2)
+
+
+def test_filters_and_weights_by_hand():
+    row = [1.0, 3.0, 2.0, 6.0]
+    assert value("moving_average(0.5) > item(1)", row) == 2.5
+    assert value("moving_average(0.5) > length", row) == 3
+    assert value("exponential_smoothing(0.5) > last", row) == 1 / 8 + 3 / 8 + 2 / 4 + 6 / 2
+    assert value("difference > maximum", row) == 4
+    assert value("bend > item(0)", row) == 3
+    assert value("haar > first", row) == pytest.approx(-2 / np.sqrt(2))
+    assert value("trim(0.25) > maximum", row) == pytest.approx(np.quantile(row, 0.75))
+    np.testing.assert_allclose(window_weights("hanning", 4), [0, 0.5, 1, 0.5])
+    np.testing.assert_allclose(window_weights("hamming", 2), [0.08, 1.0])
+    slow, fast = np.sin(2 * np.pi * np.outer([3, 20], np.arange(60)) / 60)
+    assert value("band(0, 0.2) > volume", slow + fast) == pytest.approx(np.sqrt(0.5))
+    assert value("band(0.2, 0.5) > volume", slow + fast) == pytest.approx(np.sqrt(0.5))
+
+
+def test_phase_space_of_a_circle_has_equal_angles():
+    wave = np.sin(2 * np.pi * np.arange(61) / 20)
+    assert value("angles(0.082) > deviation", wave) == pytest.approx(0, abs=1e-9)
+    assert value("angles(0.082) > mean", wave) == pytest.approx(2 * np.pi / 20)
+    assert value("distances(0.082) > mean", wave) == pytest.approx(2 * np.sin(np.pi / 20))
+
+
+def test_functions_by_hand():
+    row = [1.0, -1.0, 2.0, 2.0]
+    expected = {
+        "mean": 1.0,
+        "median": 1.5,
+        "range": 3.0,
+        "variance": 1.5,
+        "place_of_minimum": 0.25,
+        "crossings": 0.5,
+        "first_crossing": 0.0,
+        "volume": np.sqrt(2.5),
+        "length": 4,
+        "path": 5,
+        "above": 0.75,
+        "gradient": np.polyfit(range(4), row, 1)[0],
+        "crest": 2 / np.sqrt(2.5),
+        "flatness": 4**0.25 / 1.5,
+    }
+    for name, number in expected.items():
+        assert value(name, row) == pytest.approx(number, rel=1e-6), name
+
+
+def test_peaks_are_those_of_scipy():
+    row = RNG.normal(size=200)
+    places, heights, _ = highest_peaks(row, 5)
+    inside = find_peaks(row)[0]
+    best = inside[np.argsort(-row[inside])][:5]
+    kept = [place for place in places if 0 < place < 199]
+    assert kept == best[: len(kept)].tolist()
+    assert heights.tolist() == sorted(heights, reverse=True)
+    assert value("peak(2, height)", row) == heights[1]
+    assert value("peak(1, width)", [0, 0, 4, 3, 1, 0]) == pytest.approx(2 / 6)
+
+
+def test_windows_are_those_of_the_definition():
+    row = np.arange(10.0)
+    starts = [0, 2, 4, 6]
+    expected = np.std([row[s : s + 4].sum() / 4 for s in starts])
+    assert value("windows(0.4, 2){mean} > deviation", row) == pytest.approx(expected)
+    assert value("windows(0.4, 2){mean} > length", row) == 4
+    assert value("windows(0.5){standardise} > volume", row) == pytest.approx(1.0)
+    assert value("windows(0.5){windows(0.4){maximum} > mean} > last", row) == (6 + 8) / 2
+
+
+def test_adaptive_windows_follow_rises_and_levels():
+    row = [0.0, 1, 2, 3, 2, 1, 2, 3, 4, 5]
+    assert value("segments{length} > maximum", row) == 4
+    assert value("segments{length} > length", row) == 3
+    jumps = [0.0, 0, 0, 5, 5, 0, 0, 5]
+    assert value("segments(level, 2){length} > length", jumps) == 4
+    assert value("segments(level, 2){mean} > maximum", jumps) == 5
+
+
+def test_beats_are_found_in_a_drum():
+    rate, tempo = 50.0, 100
+    drum = np.zeros(3000)
+    drum[:: int(rate * 60 / tempo)] = 1.0
+    drum[:: 4 * int(rate * 60 / tempo)] = 3.0
+    assert value("beats(50, 90, 170)", drum) == tempo
+
+
+def test_composites_can_be_written():
+    cepstral = (
+        "windows(0.5, 2){weights(hamming) > spectrum > bands(mel, 8) > logarithm > cosine"
+        " > item(2)} > mean"
+    )
+    for text in (cepstral, "spectrum > logarithm > spectrum > peak(1, place)"):
+        assert np.isfinite(tree_values([parse_tree(text)], X)).all()
+    peaks = "windows(0.1, 2){spectrum > place_of_maximum} > mean"
+    assert parse_tree(peaks).words() == (
+        "the mean of the strongest frequency in windows of a tenth of the series"
+        " that overlap 2-fold"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("meen", "no method 'meen'"),
+        ("difference", "end it with a function"),
+        ("mean > mean", "end it with a function"),
+        ("windows > mean", "needs steps in braces"),
+        ("mean{maximum}", "takes no steps"),
+        ("interval(2, 3) > mean", "between 0 and 1"),
+        ("weights(round) > mean", "must be one of"),
+        ("difference > channel(1) > mean", "first step"),
+        ("mean ?", "cannot be read"),
+        ("mean mean", "after its end"),
+        ("windows(0.1, 2){standardise} > mean", "end it with a function"),
+    ],
+)
+def test_what_is_no_tree_is_refused(text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        parse_tree(text)
+
+
+def test_unequal_lengths_gaps_and_channels():
+    import pandas as pd
+
+    ragged = [[1.0, 2, 3, 4], [5.0, np.nan, 7], [1.0, 1.0, np.nan, np.nan]]
+    found = tree_values([parse_tree("mean"), parse_tree("length")], ragged)
+    np.testing.assert_allclose(found, [[2.5, 4], [6, 3], [1, 2]])
+    for at, row in enumerate(ragged):
+        alone = tree_values([parse_tree("difference > mean")], [row])
+        assert alone[0, 0] == tree_values([parse_tree("difference > mean")], ragged)[at, 0]
+    cube = RNG.normal(size=(4, 2, 9))
+    np.testing.assert_allclose(
+        tree_values([parse_tree("channel(1) > mean")], cube)[:, 0], cube[:, 1].mean(axis=1)
+    )
+    long = pd.DataFrame(
+        {
+            "id": ["b", "b", "a", "a", "a"],
+            "time": [2, 1, 1, 2, 3],
+            "value": [3.0, 1.0, 4.0, 5.0, 9.0],
+        }
+    )
+    table = SeriesTable(long)
+    assert table.ids == ["b", "a"]
+    assert tree_values([parse_tree("last")], table)[:, 0].tolist() == [3.0, 9.0]
+    with pytest.raises(InvalidInputError, match="without any value"):
+        SeriesTable([[np.nan, np.nan]])
+    with pytest.raises(InvalidInputError, match="needs channel 3"):
+        tree_values([parse_tree("channel(3) > mean")], cube)
+
+
+@given(st.integers(4, 400), st.integers(2, 40), st.sampled_from([1, 2]), st.sampled_from([1, 2, 3]))
+def test_windowing_costs_what_its_windows_cost(n, w, g, p):
+    w = min(w // g * g or g, n // 2 // g * g or g)
+    step_size = w // g
+    n = n // step_size * step_size
+    if w > n:
+        return
+    k = (n - w) // step_size + 1
+    assert windowing_cost(n, w, g, p) == pytest.approx(k * w**p)
+    if p > 1:
+        assert windowing_cost(n, w, g, p) <= n**p * (1 + 1e-12)
+
+
+def test_cost_formulas_have_the_special_values_of_the_source():
+    n, w = 120, 10
+    assert windowing_cost(n, w, 1, 3) == n * w**2
+    assert windowing_cost(n, w, 2, 3) == 2 * n * w**2 - w**3
+    assert windowing_cost(n, n // 2, n // 2, 2) == (n / 2) ** 3 + (n / 2) ** 2
+    assert windowing_cost(n, w, 1, "log") == pytest.approx(n * np.log2(w))
+    assert windowing_cost(n, w, 1, base=2.0) == pytest.approx(n / w * 2**w)
+    assert (
+        tree_cost(parse_tree("windows(0.1, 2){mean} > mean"), 100)
+        == windowing_cost(100, 10, 2) + 19
+    )
+    chain = tree_cost(parse_tree("spectrum > mean"), 64)
+    assert chain == 64 * 6 + 32
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize("g", [1, 2])
+def test_nested_windows_stay_below_their_bound(d, g):
+    depth, work, bound = dynamic_windowing_cost(d**6, d, g)
+    assert depth == 5
+    assert work <= bound * depth
+
+
+def test_the_size_of_the_search_space_is_counted():
+    assert 10 ** search_space_size(2, 2) == pytest.approx(2 * (1 + 2 + 2))
+    n_chains = 2 * (1 + 1)
+    arrangements = sum(np.prod([5.0 - j for j in range(k)]) for k in range(6))
+    assert 10 ** search_space_size(2, 1, 1) == pytest.approx(2 * arrangements)
+    assert n_chains + 1 == 5
+    assert search_space_size() < search_space_size(depth=1) < search_space_size(depth=3)
+
+
+def test_places_are_told():
+    assert looked_at(parse_tree("interval(0.5, 1) > interval(0, 0.5) > mean")) == (0.5, 0.75)
+    assert looked_at(parse_tree("spectrum > interval(0.5, 1) > mean")) == (0.0, 1.0)
