@@ -1,8 +1,8 @@
 """`ParetoConstructor`: formulas that predict, none both simpler and better than another.
 
 `fit` takes first sets of features from least squares (`formula_candidates`), lets them evolve
-(`FeatureEvolution`, which is YAGGA2), and measures what was found on rows held out. Choosing, tables
-and pictures are those of every `FrontEstimator`.
+(`FeatureEvolution`, which is YAGGA2), and measures what was found on rows held out. Choosing,
+tables and pictures are those of every `FrontEstimator`.
 """
 
 import time

@@ -2,8 +2,8 @@ r"""First sets of features, by least squares over a library instead of chance.
 
 A formula of science is often a sum of few products of powers, or a simple function of one: the
 lens equation is linear in 1/y, a distance in its square, a law of powers in the logarithm. So the
-library holds products of powers and functions of columns, and for each `TargetLink` g the few members
-are looked for whose linear combination is g(y).
+library holds products of powers and functions of columns, and for each `TargetLink` g the few
+members are looked for whose linear combination is g(y).
 """
 
 import time

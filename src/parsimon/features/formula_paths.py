@@ -1,7 +1,8 @@
 """Further first sets of features, for a target that the simplest forms do not give exactly.
 
 Fractions of sums, products of more columns, polynomials of many terms, and waves whose length is
-fitted. All are suggestions: `FeatureEvolution` goes on from them, and the front keeps what is worth it.
+fitted. All are suggestions: `FeatureEvolution` goes on from them, and the front keeps what is worth
+it.
 """
 
 import time

@@ -23,6 +23,7 @@ from parsimon.features.series.series_model import (
     SeriesModel,
     SeriesNumberModel,
 )
+from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import (
     MethodTree,
     TreeStep,
@@ -32,7 +33,6 @@ from parsimon.features.series.trees import (
     tree_json,
     tree_xml,
 )
-from parsimon.features.series.tree_words import tree_words
 
 __all__ = [
     "MethodTree",

@@ -11,8 +11,8 @@ from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable, tree_values
 from parsimon.features.series.smooth import Folds, SmoothFit, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import standardised
-from parsimon.features.series.trees import MethodTree, parse_tree
 from parsimon.features.series.tree_words import tree_words
+from parsimon.features.series.trees import MethodTree, parse_tree
 
 
 @dataclass(frozen=True, eq=False)
