@@ -5,7 +5,8 @@ logistic regression on standardised columns inside, the same five folds for all.
 peer are judged on these folds by the same code as ours, at each size by the best subset that is no
 larger. Seconds are those of one core. Recursive elimination and the lasso rank columns by all rows,
 so that their own choice of columns has seen what they are tested on. Formulas, beside pyoperon,
-gplearn and a polynomial lasso: `_features_construction`.
+gplearn and a polynomial lasso: `_features_construction`. Columns without a target, beside a loop
+over k-means: `_features_unsupervised`.
 """
 
 import time
@@ -24,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.data_folder import point_to_data
 from benchmarks.peers import bpm
 from benchmarks.peers._features_construction import construction_rows
+from benchmarks.peers._features_unsupervised import unsupervised_rows
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices, Mask
 
@@ -41,7 +43,7 @@ def rows(*, quick: bool) -> list[Row]:
     """Return times, and how often a front is no worse than a peer's, for each table."""
     point_to_data()
     selection = [row for name in (("pima",) if quick else SETS) for row in _selection(name)]
-    return [*selection, *construction_rows(quick=quick)]
+    return [*selection, *unsupervised_rows(quick=quick), *construction_rows(quick=quick)]
 
 
 def _selection(name: str) -> list[Row]:
