@@ -87,9 +87,10 @@ def test_the_gain_of_a_block_is_nearly_that_of_a_fit_where_it_is_small(task):
     y = (y > 0).astype(float) if task == "classification" else (y - y.mean()) / y.std()
     before = fit_structure({"line": x[:, None]}, y, task)
     after = fit_structure({"line": x[:, None], "more": more}, y, task)
-    found = gains(before, more[None], task)[0]
+    design = np.column_stack([np.ones(200), x])
+    found = gains(before, design, more[None], task)[0]
     assert found == pytest.approx(after.log_evidence - before.log_evidence, abs=0.6)
-    noise = gains(before, rng.normal(size=(1, 200, 3)), task)[0]
+    noise = gains(before, design, rng.normal(size=(1, 200, 3)), task)[0]
     assert noise < min(0, found)
 
 

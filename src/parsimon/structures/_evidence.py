@@ -38,14 +38,13 @@ class StructureFit:
     """A structure fitted to rows.
 
     log_evidence: With variances integrated out.
-    design (n, m): The intercept and all blocks; covariance (m, m): of the weights.
+    covariance (m, m): Of the weights of `design_of` its blocks, which is too large to keep.
     slack (n,): Derivative of the log likelihood by the latent function.
     curvature (n,): Minus the second derivative.
     end: Where the steps ended; the fit of a neighbour may begin there.
     """
 
     log_evidence: float
-    design: Array
     covariance: Array
     slack: Array
     curvature: Array
@@ -61,6 +60,11 @@ class Place(NamedTuple):
     noise: float
 
 
+def design_of(blocks: Mapping[Any, Array], n: int) -> Array:
+    """Return the intercept and all blocks side by side, shape (n, m)."""
+    return np.hstack([np.ones((n, 1)), *blocks.values()])
+
+
 def fit_structure(
     blocks: Mapping[Any, Array], y: Array, task: Task, near: StructureFit | None = None
 ) -> StructureFit:
@@ -71,7 +75,7 @@ def fit_structure(
 
     Shapes: blocks (n, m_t) each, y (n,) 0 and 1 or standardised numbers.
     """
-    design = np.hstack([np.ones((len(y), 1)), *blocks.values()])
+    design = design_of(blocks, len(y))
     sizes = np.array([block.shape[1] for block in blocks.values()], dtype=int)
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
     known = Place({}, {}, likelihood.first_intercept, 1.0) if near is None else near.end
@@ -113,7 +117,7 @@ def fit_structure(
         float(weights[0]),
         likelihood.noise,
     )
-    return StructureFit(log_evidence, design, last.full_covariance, slack, curvature, end)
+    return StructureFit(log_evidence, last.full_covariance, slack, curvature, end)
 
 
 class _Tangent(NamedTuple):
@@ -239,16 +243,16 @@ def _variance_step(
     return np.clip(slope / curved if failed else step, -1.0, 1.0)
 
 
-def gains(fit: StructureFit, blocks: Array, task: Task) -> Array:
+def gains(fit: StructureFit, design: Array, blocks: Array, task: Task) -> Array:
     """Return by how much the log evidence would rise if each block were added.
 
     To second order around the fit: with g = B^T s and A = B^T W B - B^T W F S F^T W B, the gain at
     variance v is (g^T inv(A + I / v) g - log det(I + v A)) / 2, averaged over the prior of v.
 
-    Shapes: blocks (n_blocks, n, m); result (n_blocks,).
+    Shapes: design (n, m_0) of the fit, blocks (n_blocks, n, m); result (n_blocks,).
     """
     weighted = blocks * fit.curvature[:, None]
-    shared = np.matmul(fit.design.T, weighted)
+    shared = np.matmul(design.T, weighted)
     inner = np.matmul(blocks.transpose(0, 2, 1), weighted)
     inner -= np.matmul(shared.transpose(0, 2, 1), np.matmul(fit.covariance, shared))
     score = np.matmul(blocks.transpose(0, 2, 1), fit.slack)

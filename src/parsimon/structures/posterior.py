@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
-from parsimon.structures._evidence import StructureFit, Task, fit_structure, gains
+from parsimon.structures._evidence import StructureFit, Task, design_of, fit_structure, gains
 from parsimon.structures.blocks import (
     VariableBlocks,
     pairs_of,
@@ -482,10 +482,11 @@ class _BestFirst:
     def _larger(self, structure: Structure, fit: StructureFit) -> Iterator[tuple[Structure, float]]:
         """Yield the structures with a term more, with what the term seems to gain."""
         mains = dict(structure.shapes)
+        design = design_of(self._blocks(structure), len(self.y))
         alone = {
             key: gain
             for keys, blocks in self.singles
-            for key, gain in zip(keys, gains(fit, blocks, self.task).tolist(), strict=True)
+            for key, gain in zip(keys, gains(fit, design, blocks, self.task).tolist(), strict=True)
         }
         for variable in range(len(self.variables)):
             shape = mains.get(variable)
@@ -499,7 +500,9 @@ class _BestFirst:
                 if (variable, more) in alone:
                     yield structure.with_shape(variable, more), line + alone[variable, more]
         for pairs, blocks in self.surfaces.values():
-            for pair, gain in zip(pairs, gains(fit, blocks, self.task).tolist(), strict=True):
+            for pair, gain in zip(
+                pairs, gains(fit, design, blocks, self.task).tolist(), strict=True
+            ):
                 if pair not in structure.pairs:
                     yield structure.with_pair(pair), gain
 
