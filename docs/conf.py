@@ -57,6 +57,7 @@ PACKAGES = (
     "rvm",
     "svm",
     "ensembles",
+    "features",
     "features.series",
     "phylo",
     "report.figures",
@@ -126,6 +127,8 @@ def plain_requests(*event):
     method = name.rpartition(".")[2]
     if kind == "method" and re.fullmatch(r"set_\w+_request|get_metadata_routing", method):
         lines[:] = ["Route metadata such as sample weights; see scikit-learn's user guide."]
+    if kind == "method" and method == "set_output":
+        lines[:] = ["Return data frames instead of arrays; see scikit-learn's user guide."]
 
 
 def write_formula(writer, node):

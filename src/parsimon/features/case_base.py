@@ -40,12 +40,7 @@ _MATCHED = 5
 
 
 class Neighbour(NamedTuple):
-    """A case that was found.
-
-    case : Case
-        With columns called as in the task.
-    distance : float
-    """
+    """A case that was found; its columns are called as in the task."""
 
     case: Case
     distance: float
