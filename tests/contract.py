@@ -1,5 +1,6 @@
 """scikit-learn's contract: every check for an estimator, the numerical ones for its variants."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -34,19 +35,32 @@ NUMERICAL = {
     "check_transformer_general",
     "check_transformer_preserve_dtypes",
 }
+# What a fit that chooses its own options by folds can break beside that; it takes seconds each.
+CHOOSING = {
+    "check_classifiers_train",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+}
 
 
 def contract(
-    estimators: list[BaseEstimator], variants: list[BaseEstimator], **options: Any
+    estimators: list[BaseEstimator],
+    variants: list[BaseEstimator],
+    choosing: Sequence[BaseEstimator] = (),
+    **options: Any,
 ) -> pytest.MarkDecorator:
     """Parametrise a test by estimator and check; `options` are those of scikit-learn."""
-    every = parametrize_with_checks([*estimators, *variants], **options)
+    every = parametrize_with_checks([*estimators, *variants, *choosing], **options)
+    some = {id(one): NUMERICAL for one in variants} | {id(one): CHOOSING for one in choosing}
     names, cases = every.args
     hardest: dict[tuple[int, str], Any] = {}
     for case in cases:
         estimator, check = _parts(case)
         name = check.func.__name__
-        if name not in NUMERICAL and any(estimator is variant for variant in variants):
+        if name not in some.get(id(estimator), {name}):
             continue
         before = hardest.get((id(estimator), name))
         # Of the forms of a check only the one whose table is also read-only and of another type.

@@ -6,8 +6,6 @@ from parsimon.rvm import RVC, RVR
 from tests.contract import contract
 
 VARIANTS = [
-    RVC(),
-    RVR(),
     RVC("features", response="plug_in", class_weight="balanced"),
     RVC("features", algorithm="variational", far_variance=False),
     RVC(multi_class="multinomial", gamma=0.3),
@@ -30,7 +28,12 @@ def expected_failures(estimator):
     }
 
 
-@contract([RVC(gamma=0.3), RVR(gamma=0.3)], VARIANTS, expected_failed_checks=expected_failures)
+@contract(
+    [RVC(gamma=0.3), RVR(gamma=0.3)],
+    VARIANTS,
+    choosing=[RVC(), RVR()],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
