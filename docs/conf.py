@@ -131,6 +131,14 @@ def plain_requests(*event):
         lines[:] = ["Return data frames instead of arrays; see scikit-learn's user guide."]
 
 
+def near_pages(*event):
+    """List in the margin the pages near this one: all pages on all pages take minutes to write."""
+    context = event[3]
+    every = context.get("toctree")
+    if every is not None:
+        context["toctree"] = lambda **options: every(**{**options, "collapse": True})
+
+
 def write_formula(writer, node):
     """Write a formula as MathML, which browsers draw themselves; a script would be fetched."""
     writer.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
@@ -141,6 +149,8 @@ def setup(app):
     """Register what is defined above."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("build-finished", check_reference)
+    # Before the theme asks for the list.
+    app.connect("html-page-context", near_pages, priority=400)
     app.connect("autodoc-process-docstring", list_fields, priority=50)
     app.connect("autodoc-process-docstring", escape_bars, priority=100)
     app.connect("autodoc-process-docstring", plain_requests, priority=900)
