@@ -39,7 +39,7 @@ from parsimon.features.chance import (
 from parsimon.features.clustering_selector import ClusteringSelector
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.constructor import ParetoConstructor
-from parsimon.features.domains import Bounds, bounds
+from parsimon.features.domains import ValueRange, bounds
 from parsimon.features.expressions import Expression, apply
 from parsimon.features.feature_aggregator import (
     ColumnMaxima,
@@ -77,7 +77,6 @@ from parsimon.features.transfer_axioms import distance_violations, weighting_vio
 __all__ = [
     "AucFrontSelector",
     "BinaryTask",
-    "Bounds",
     "Case",
     "CaseBase",
     "CaseRecall",
@@ -105,6 +104,7 @@ __all__ = [
     "RegressionScreen",
     "Stability",
     "StableSelector",
+    "ValueRange",
     "aggregation_axioms",
     "apply",
     "bounds",

@@ -14,7 +14,7 @@ from parsimon.features.expressions import Expression, number_of
 from parsimon.features.operations import LARGEST, OwnFunction
 
 
-class Bounds(NamedTuple):
+class ValueRange(NamedTuple):
     """Where the values of an expression lie.
 
     lower, upper: Infinite where no bound is known.
@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
         return self.is_defined and max(-self.lower, self.upper) < LARGEST
 
 
-def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) -> Bounds:
+def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) -> ValueRange:
     """Return bounds of an expression's values for columns in given ranges.
 
     Parameters
@@ -42,14 +42,14 @@ def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) ->
 
     Returns
     -------
-    Bounds
+    ValueRange
         ``is_finite`` tells that nothing can become infinite or leave its domain.
 
     Examples
     --------
     >>> x = Expression.column("x")
     >>> bounds(1 / x, {"x": (1.0, 4.0)})
-    Bounds(lower=0.25, upper=1.0, is_defined=True)
+    ValueRange(lower=0.25, upper=1.0, is_defined=True)
     >>> bounds(1 / x, {"x": (-1.0, 4.0)}).is_finite
     False
     """
@@ -59,9 +59,9 @@ def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) ->
         if name not in ranges:
             raise InvalidInputError(f"There is no range of the column {name!r}; give it.")
         lower, upper = ranges[name]
-        return Bounds(float(lower), float(upper))
+        return ValueRange(float(lower), float(upper))
     if kind == "number":
-        return Bounds(number_of(expression), number_of(expression))
+        return ValueRange(number_of(expression), number_of(expression))
     inside = [bounds(argument, ranges) for argument in expression.arguments]
     is_defined = all(each.is_defined for each in inside)
     if kind == "power":
@@ -72,7 +72,7 @@ def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) ->
         found = _own(expression.value, inside)
     else:
         found = _MANY[kind](inside)
-    return Bounds(found.lower, found.upper, found.is_defined and is_defined)
+    return ValueRange(found.lower, found.upper, found.is_defined and is_defined)
 
 
 def widened_ranges(
@@ -97,8 +97,8 @@ def widened_ranges(
     return ranges
 
 
-def _sum(inside: Sequence[Bounds]) -> Bounds:
-    return Bounds(sum(each.lower for each in inside), sum(each.upper for each in inside))
+def _sum(inside: Sequence[ValueRange]) -> ValueRange:
+    return ValueRange(sum(each.lower for each in inside), sum(each.upper for each in inside))
 
 
 def _times(a: float, b: float) -> float:
@@ -106,12 +106,12 @@ def _times(a: float, b: float) -> float:
     return 0.0 if a == 0 or b == 0 else a * b
 
 
-def _product(inside: Sequence[Bounds]) -> Bounds:
+def _product(inside: Sequence[ValueRange]) -> ValueRange:
     lower, upper = inside[0].lower, inside[0].upper
     for each in inside[1:]:
         corners = [_times(a, b) for a in (lower, upper) for b in (each.lower, each.upper)]
         lower, upper = min(corners), max(corners)
-    return Bounds(lower, upper)
+    return ValueRange(lower, upper)
 
 
 def _raised(value: float, exponent: int) -> float:
@@ -121,97 +121,97 @@ def _raised(value: float, exponent: int) -> float:
         return math.inf if value > 0 or exponent % 2 == 0 else -math.inf
 
 
-def _power(base: Bounds, exponent: int) -> Bounds:
+def _power(base: ValueRange, exponent: int) -> ValueRange:
     if exponent < 0:
         if base.lower <= 0 <= base.upper:
-            return Bounds(-math.inf, math.inf, is_defined=False)
+            return ValueRange(-math.inf, math.inf, is_defined=False)
         whole = _power(base, -exponent)
         # A power of a tiny number may be zero to a computer.
         if whole.lower == 0 or whole.upper == 0:
-            return Bounds(-math.inf, math.inf)
-        return Bounds(1.0 / whole.upper, 1.0 / whole.lower)
+            return ValueRange(-math.inf, math.inf)
+        return ValueRange(1.0 / whole.upper, 1.0 / whole.lower)
     ends = _raised(base.lower, exponent), _raised(base.upper, exponent)
     if exponent % 2 == 0 and base.lower < 0 < base.upper:
-        return Bounds(0.0, max(ends))
-    return Bounds(min(ends), max(ends))
+        return ValueRange(0.0, max(ends))
+    return ValueRange(min(ends), max(ends))
 
 
-def _exp(inside: Bounds) -> Bounds:
+def _exp(inside: ValueRange) -> ValueRange:
     lower, upper = (math.exp(v) if v < 700 else math.inf for v in inside[:2])
-    return Bounds(lower, upper)
+    return ValueRange(lower, upper)
 
 
-def _log(inside: Bounds) -> Bounds:
+def _log(inside: ValueRange) -> ValueRange:
     if inside.lower <= 0:
-        return Bounds(-math.inf, math.inf, is_defined=False)
-    return Bounds(math.log(inside.lower), math.log(inside.upper))
+        return ValueRange(-math.inf, math.inf, is_defined=False)
+    return ValueRange(math.log(inside.lower), math.log(inside.upper))
 
 
-def _sqrt(inside: Bounds) -> Bounds:
+def _sqrt(inside: ValueRange) -> ValueRange:
     if inside.lower < 0:
         most = math.sqrt(max(-inside.lower, abs(inside.upper)))
-        return Bounds(0.0, most, is_defined=False)
-    return Bounds(math.sqrt(inside.lower), math.sqrt(inside.upper))
+        return ValueRange(0.0, most, is_defined=False)
+    return ValueRange(math.sqrt(inside.lower), math.sqrt(inside.upper))
 
 
-def _abs(inside: Bounds) -> Bounds:
+def _abs(inside: ValueRange) -> ValueRange:
     ends = abs(inside.lower), abs(inside.upper)
-    return Bounds(0.0 if inside.lower <= 0 <= inside.upper else min(ends), max(ends))
+    return ValueRange(0.0 if inside.lower <= 0 <= inside.upper else min(ends), max(ends))
 
 
-def _contains(inside: Bounds, first: float, period: float) -> bool:
+def _contains(inside: ValueRange, first: float, period: float) -> bool:
     """Tell whether first, first + period, ... has a member between the bounds."""
     if not math.isfinite(inside.lower) or not math.isfinite(inside.upper):
         return True
     return first + period * math.ceil((inside.lower - first) / period) <= inside.upper
 
 
-def _sin(inside: Bounds) -> Bounds:
+def _sin(inside: ValueRange) -> ValueRange:
     full = 2 * math.pi
     highest, lowest = _contains(inside, full / 4, full), _contains(inside, -full / 4, full)
     if highest and lowest:
-        return Bounds(-1.0, 1.0)
+        return ValueRange(-1.0, 1.0)
     ends = math.sin(inside.lower), math.sin(inside.upper)
-    return Bounds(-1.0 if lowest else min(ends), 1.0 if highest else max(ends))
+    return ValueRange(-1.0 if lowest else min(ends), 1.0 if highest else max(ends))
 
 
-def _cos(inside: Bounds) -> Bounds:
+def _cos(inside: ValueRange) -> ValueRange:
     quarter = math.pi / 2
-    return _sin(Bounds(inside.lower + quarter, inside.upper + quarter))
+    return _sin(ValueRange(inside.lower + quarter, inside.upper + quarter))
 
 
-def _tan(inside: Bounds) -> Bounds:
+def _tan(inside: ValueRange) -> ValueRange:
     if _contains(inside, math.pi / 2, math.pi):
-        return Bounds(-math.inf, math.inf, is_defined=False)
-    return Bounds(math.tan(inside.lower), math.tan(inside.upper))
+        return ValueRange(-math.inf, math.inf, is_defined=False)
+    return ValueRange(math.tan(inside.lower), math.tan(inside.upper))
 
 
-def _sign(inside: Bounds) -> Bounds:
+def _sign(inside: ValueRange) -> ValueRange:
     lower, upper = ((v > 0) - (v < 0) for v in inside[:2])
-    return Bounds(float(lower), float(upper))
+    return ValueRange(float(lower), float(upper))
 
 
-def _own(function: OwnFunction, inside: Sequence[Bounds]) -> Bounds:
+def _own(function: OwnFunction, inside: Sequence[ValueRange]) -> ValueRange:
     if function.bounds is None:
-        return Bounds(-math.inf, math.inf)
+        return ValueRange(-math.inf, math.inf)
     lower, upper = function.bounds(*((each.lower, each.upper) for each in inside))
-    return Bounds(float(lower), float(upper))
+    return ValueRange(float(lower), float(upper))
 
 
-_UNARY: Mapping[str, Callable[[Bounds], Bounds]] = {
+_UNARY: Mapping[str, Callable[[ValueRange], ValueRange]] = {
     "sqrt": _sqrt,
     "exp": _exp,
     "log": _log,
     "sin": _sin,
     "cos": _cos,
     "tan": _tan,
-    "atan": lambda inside: Bounds(math.atan(inside.lower), math.atan(inside.upper)),
+    "atan": lambda inside: ValueRange(math.atan(inside.lower), math.atan(inside.upper)),
     "abs": _abs,
     "sign": _sign,
 }
-_MANY: Mapping[str, Callable[[Sequence[Bounds]], Bounds]] = {
+_MANY: Mapping[str, Callable[[Sequence[ValueRange]], ValueRange]] = {
     "sum": _sum,
     "product": _product,
-    "min": lambda inside: Bounds(min(b.lower for b in inside), min(b.upper for b in inside)),
-    "max": lambda inside: Bounds(max(b.lower for b in inside), max(b.upper for b in inside)),
+    "min": lambda inside: ValueRange(min(b.lower for b in inside), min(b.upper for b in inside)),
+    "max": lambda inside: ValueRange(max(b.lower for b in inside), max(b.upper for b in inside)),
 }

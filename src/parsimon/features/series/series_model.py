@@ -1,7 +1,7 @@
 """What a front of series features holds: a few trees with a model of their values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class SeriesModel:
 class SeriesClassModel(SeriesModel):
     """A few features of series and the class that they tell."""
 
-    classes: AnyArray = None  # type: ignore[assignment]
+    classes: AnyArray = field(kw_only=True)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each series, shape (m,)."""
