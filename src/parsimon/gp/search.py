@@ -463,12 +463,9 @@ class KernelSearch(FrontEstimator):
         self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
     ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
+        depth = min(4, n_varying) if self.depth is None else self.depth
         return BeamOptions(
-            depth=1
-            if self.grow == "supported"
-            else min(4, n_varying)
-            if self.depth is None
-            else self.depth,
+            depth=1 if self.grow == "supported" else depth,
             beam=self.beam,
             guide=self.guide,
             shortlist=self.shortlist,

@@ -86,12 +86,12 @@ def fit_structure(
     latent = design @ weights
     for _ in range(_MOST_STEPS):
         tangent = _tangent(design, weights, latent, likelihood)
-        step = _mode(tangent, _precisions(log_variances, sizes)).weights - weights
+        mode = _mode(tangent, _precisions(log_variances, sizes))
         # Far steps overshoot where classes are nearly separated.
-        length = min(1.0, _FARTHEST / max(1e-12, float(np.abs(design @ step).max())))
-        found = _with_variances(
-            tangent, log_variances, sizes, task, 1 if length < 1 else _MOST_STEPS
-        )
+        farthest = float(np.abs(design @ (mode.weights - weights)).max())
+        length = min(1.0, _FARTHEST / max(1e-12, farthest))
+        n_steps = 1 if length < 1 else _MOST_STEPS
+        found = _with_variances(tangent, mode, log_variances, sizes, task, n_steps)
         moved = length * (found.weights - weights)
         weights, latent = weights + moved, latent + design @ moved
         noise_change = likelihood.adapt(latent, float(found.degrees.sum()) + 1)
@@ -188,11 +188,20 @@ class _Adapted(NamedTuple):
 
 
 def _with_variances(
-    tangent: _Tangent, log_variances: Array, sizes: Indices, task: Task, n_steps: int
+    tangent: _Tangent,
+    mode: _Mode,
+    log_variances: Array,
+    sizes: Indices,
+    task: Task,
+    n_steps: int,
 ) -> _Adapted:
-    """Return the mode with steps for the log variances, which need no look at the rows."""
-    for _ in range(n_steps):
-        mode = _mode(tangent, _precisions(log_variances, sizes))
+    """Return the mode with steps for the log variances, which need no look at the rows.
+
+    mode: With the log variances as they are.
+    """
+    for n_done in range(n_steps):
+        if n_done:
+            mode = _mode(tangent, _precisions(log_variances, sizes))
         slope, curved, degrees = _variance_slopes(mode, log_variances, sizes, _LOG_VARIANCE[task])
         change = _variance_step(mode, log_variances, sizes, slope, curved)
         log_variances = log_variances + change
