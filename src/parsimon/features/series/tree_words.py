@@ -17,6 +17,15 @@ _FRACTIONS = {
     0.01: "a hundredth",
 }
 
+# What a transformation that leaves the axis of time, or adds along it, makes.
+_SHORT = {
+    "spectrum": "spectrum",
+    "phase": "phases",
+    "correlation": "correlation with itself",
+    "cosine": "cosine transformation",
+    "cumulative": "running sum",
+}
+
 
 @dataclass(frozen=True)
 class _Said:
@@ -68,6 +77,23 @@ def tree_words(tree: MethodTree) -> str:
     return _chain_words(steps, said)
 
 
+def step_words(each: TreeStep) -> str:
+    """Return what one step makes, in a few words, such as "steps" or "spectrum"."""
+    if each.name == "interval":
+        return " to ".join(_percent(value) for value in each.options)
+    if each.name == "segments":
+        return f"in each {_segment(each)}"
+    if each.name == "windows":
+        return f"in windows of {_share(each.options[0])}"
+    if each.name in _SHORT:
+        return _SHORT[each.name]
+    return _noun(each, "").removeprefix("the ")
+
+
+def _segment(each: TreeStep) -> str:
+    return "rise and fall" if each.options[0] == "direction" else "stretch of one level"
+
+
 def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
     for each in steps:
         if each.method.kind == "function":
@@ -79,8 +105,7 @@ def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
 def _windowed(each: TreeStep, said: _Said) -> _Said:
     inner = _chain_words(each.inside, _Said(whole=""))
     if each.name == "segments":
-        by = "rise and fall" if each.options[0] == "direction" else "stretch of one level"
-        return _Said(noun=f"{inner} in each {by}", whole=said.called())
+        return _Said(noun=f"{inner} in each {_segment(each)}", whole=said.called())
     share, overlap = each.options
     laps = f" that overlap {overlap:g}-fold" if overlap > 1 else ""
     windows = f"in windows of {_share(share)} of {said.called()}{laps}"
