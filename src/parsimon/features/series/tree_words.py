@@ -50,7 +50,12 @@ class _Said:
         """Return the values as the object of a sentence."""
         if not self.noun and not self.where:
             return self.whole or "the values"
-        return f"{self.noun or 'the values'} {self.located()}".strip()
+        return f"{self.noun or self.plain} {self.located()}".strip()
+
+    @property
+    def plain(self) -> str:
+        """What values are called that no step has changed."""
+        return "the strength" if self.is_spectrum else "the values"
 
 
 def tree_words(tree: MethodTree) -> str:
@@ -129,14 +134,14 @@ def _transformed(each: TreeStep, said: _Said) -> _Said:
             "cumulative": f"the running sum of {called} less its mean",
         }[name]
         return _Said(whole=whole, is_spectrum=name == "spectrum")
-    return replace(said, noun=_noun(each, said.noun))
+    return replace(said, noun=_noun(each, said.noun, said.plain))
 
 
-def _noun(each: TreeStep, noun: str) -> str:
+def _noun(each: TreeStep, noun: str, plain: str = "the values") -> str:
     """Return what the values are called after a transformation that keeps the axis."""
     name, options = each.name, each.options
     of = f" of {noun}" if noun else ""
-    values = noun or "the values"
+    values = noun or plain
     has_lag = "lag" in each.method.options and options[0] > 0
     over = f" over {_percent(options[0])} of the length" if has_lag else ""
     return {
@@ -152,7 +157,7 @@ def _noun(each: TreeStep, noun: str) -> str:
         "weights": lambda: f"{values} under {options[0]} weights",
         "standardise": lambda: f"the standardised {values.removeprefix('the ')}",
         "absolute": lambda: f"the size of {values}",
-        "logarithm": lambda: f"the logarithm of {values}",
+        "logarithm": lambda: f"the log {values.removeprefix('the ')}",
         "bands": lambda: f"the {options[1]} {options[0]} bands{of}",
         "mismatch": lambda: f"the mismatch with a shape of {len(options[0])} points{of}",
     }[name]()
@@ -178,8 +183,8 @@ def _function_words(each: TreeStep, said: _Said) -> str:
         phrase = f"value {options[0]}"
     else:
         phrase = each.method.words
-    if said.noun:
-        return f"{phrase} of {said.noun} {said.located()}".strip()
+    if said.noun or (said.is_spectrum and said.where):
+        return f"{phrase} of {said.noun or said.plain} {said.located()}".strip()
     return f"{phrase} {said.located()}".strip()
 
 
