@@ -136,12 +136,12 @@ def _coded(frame: Any, name: str, *, sort: bool = True) -> tuple[Indices, list[A
     """Return a column as numbers of its distinct values, and these, sorted or as they appear."""
     import pandas as pd
 
-    try:
-        codes, values = pd.factorize(np.asarray(frame[name]), sort=sort)
-    except TypeError as error:
-        raise InvalidInputError(
-            f"Column {name!r} mixes kinds of values that have no order: {error}; make them alike."
-        ) from error
+    column = np.asarray(frame[name])
+    # Sorting by pandas would put all numbers before all texts.
+    kinds = {isinstance(value, str) for value in column} if column.dtype == object else set()
+    if sort and len(kinds) > 1 and not any(value is None for value in column):
+        raise InvalidInputError(f"Column {name!r} mixes texts and numbers; make them alike.")
+    codes, values = pd.factorize(column, sort=sort)
     if (codes < 0).any():
         raise InvalidInputError(
             f"Column {name!r} is empty in row {int(codes.argmin())}; fill it in or leave rows out."
