@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 # Formulas of a front that a page shows.
 _SHOWN = 12
+_TITLES = {
+    "columns": "What each column buys",
+    "formulas": "What a longer formula buys",
+    "series": "What each feature buys",
+}
 
 
 def column_front(search: Any, names: Sequence[str]) -> FeatureFront:
@@ -171,8 +176,7 @@ def front_picture(front: FeatureFront) -> Picture:
     """Draw a front."""
     from parsimon.report.figures import feature_front
 
-    title = "What each column buys" if front.kind == "columns" else "What a longer formula buys"
-    return picture_of(f"front-of-{front.kind}", feature_front(front), title)
+    return picture_of(f"front-of-{front.kind}", feature_front(front), _TITLES[front.kind])
 
 
 def feature_pictures(

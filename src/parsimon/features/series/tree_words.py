@@ -44,12 +44,14 @@ class _Said:
         return f"{self.noun or 'the values'} {self.located()}".strip()
 
 
-def tree_words(tree: MethodTree) -> str:
+def tree_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     """Return a tree in words.
 
     Parameters
     ----------
     tree : MethodTree
+    channels : sequence of str
+        What the channels are called, such as "temperature"; by their numbers if not given.
 
     Returns
     -------
@@ -64,8 +66,19 @@ def tree_words(tree: MethodTree) -> str:
     steps = tree.steps
     said = _Said()
     if steps[0].name == "channel":
-        said, steps = _Said(whole=f"channel {steps[0].options[0]}"), steps[1:]
+        number = int(steps[0].options[0])
+        whole = channels[number] if number < len(channels) else f"channel {number}"
+        said, steps = _Said(whole=whole), steps[1:]
     return _chain_words(steps, said)
+
+
+def seen_words(tree: MethodTree) -> str:
+    """Return what the last function of a tree sees: "the steps", "the spectrum of the series"."""
+    said = _Said()
+    for each in tree.steps[:-1]:
+        if each.name not in ("channel", "interval"):
+            said = _windowed(each, said) if each.inside else _transformed(each, said)
+    return said.noun or said.whole
 
 
 def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
