@@ -7,69 +7,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from parsimon._checks import check_count, check_seconds
 from parsimon._parallel import n_workers
-from parsimon._typing import Array
-from parsimon.evaluation.row_intervals import placement_shares
-from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import (
-    MethodTree,
     SeriesExtractor,
     SeriesTable,
-    looked_at,
-    seen_by,
-    tree_words,
 )
-from parsimon.features.series.tree_words import seen_words
 from parsimon.report import Readable
-from parsimon.report.feature_findings import FeatureFront, FeatureSize
-from parsimon.report.findings import ModelComparison, Picture
-from parsimon.report.series_findings import SeriesFeature, SeriesFindings, SeriesTableFindings
+from parsimon.report.findings import ModelComparison, Picture, RunFindings
+from parsimon.report.series_findings import SeriesFindings
 from parsimon.statistician.analysis import run_findings
-from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.comparison import compare_on_folds, compared
-from parsimon.statistician.families import Question
-from parsimon.statistician.families.contenders import GUESSING
+from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.series_contenders import (
     SEARCHED,
-    SERIES,
-    as_series,
     few_features,
-    of_size,
     plain_methods,
-    size_name,
 )
-from parsimon.statistician.feature_front import front_picture
+from parsimon.statistician.feature_front import drawn_series, front_picture, series_front
 from parsimon.statistician.fitted_series import SeriesTableModel
 from parsimon.statistician.fold_answers import FoldAnswers, UnchangedTable
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.prepare import read_outcome
-from parsimon.statistician.prepare.frames import as_frame, clean_text
+from parsimon.statistician.prepare.frames import as_frame
 from parsimon.statistician.question import plan_folds
 from parsimon.statistician.saving import save_model
-from parsimon.statistician.series_tables import (
-    SeriesColumns,
-    TakenSeries,
-    read_series,
-    series_columns,
-    target_of_series,
-)
+from parsimon.statistician.series_tables import AskedSeries, read_series, target_of_series
 from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_SERIES = 10
 # Of a time limit, what is kept for figures and files.
 _LAST_SECONDS, _LAST_SHARE = 3.0, 0.05
 _FAST_FOLDS = 3
-# Classes of which a figure shows an example.
-_EXAMPLES = 4
+# Of its own time limit, what a search takes for breeding.
+_SEARCHING = 0.8
 
 
 @dataclass(frozen=True)
@@ -89,6 +65,8 @@ class SeriesAnalysis(Readable):
     @cached_property
     def features(self) -> "pd.DataFrame":
         """The values of the chosen features, one row a series, after its name and target."""
+        import pandas as pd
+
         taken = read_series(self.table, self.model.columns)
         has_all = ~np.isin(taken.ids, taken.empty)
         kept = [one for one, whole in zip(taken.cells, has_all, strict=True) if whole]
@@ -98,7 +76,7 @@ class SeriesAnalysis(Readable):
         found = {columns.id: np.array(taken.ids, dtype=object)[has_all]} if columns.id else {}
         found |= {self.findings.table.target: target.to_numpy()}
         words = [one.words for one in self.findings.features]
-        return pd_frame(found | dict(zip(words, values.T, strict=True)))
+        return pd.DataFrame(found | dict(zip(words, values.T, strict=True)))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the model for `parsimon predict`, and return its path."""
@@ -111,13 +89,6 @@ class SeriesAnalysis(Readable):
         mark = "\t" if place.suffix.lower() in (".tsv", ".tab") else ","
         self.features.to_csv(place, sep=mark, index=False)
         return place
-
-
-def pd_frame(columns: dict[str, Any]) -> "pd.DataFrame":
-    """Return columns as a frame."""
-    import pandas as pd
-
-    return pd.DataFrame(columns)
 
 
 def analyse_series(
@@ -210,23 +181,67 @@ def analyse_series(
     check_count("seed", seed, least=0)
     check_seconds("time_limit", time_limit)
     values = (value,) if isinstance(value, str) else tuple(value)
-    given = _Given.of(as_frame(table), target, id, time, values, positive, task, has_header)
+    given = AskedSeries.of(as_frame(table), target, id, time, values, positive, task, has_header)
+    options: dict[str, Any] = {"max_features": max_features, "choose": choose}
+    found = _searched(
+        given,
+        options | ({"max_iter": 1} if fast else {}),
+        plain_methods(fast=fast),
+        outer=outer,
+        seed=seed,
+        n_jobs=n_jobs,
+        budget=TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE),
+        verbose=verbose,
+    )
+    said = {"outer": found.n_outer, "max-features": max_features, "choose": choose, "seed": seed}
+    run = run_findings(
+        seed=seed,
+        seconds=clock.perf_counter() - started,
+        command=command,
+        options=tuple((option, str(one)) for option, one in said.items()),
+        skipped=() if found.n_outer else ("outer folds",),
+        cells=given.frame.to_csv(index=False),
+        too_few_rows=bool(outer) and not found.n_outer,
+    )
+    findings = _findings(given, found, run, name, choose)
+    return SeriesAnalysis(findings, found.search, _model(given, found), given.frame)
+
+
+class _Searched(NamedTuple):
+    """The search of all series, and what everyone said on the outer folds."""
+
+    search: SeriesExtractor
+    comparison: ModelComparison | None
+    answers: Sequence[FoldAnswers]
+    n_outer: int
+    stopped: bool
+
+
+def _searched(
+    given: AskedSeries,
+    options: dict[str, Any],
+    others: Sequence[Contender],
+    *,
+    outer: int,
+    seed: int,
+    n_jobs: int | None,
+    budget: TimeBudget,
+    verbose: bool,
+) -> _Searched:
+    """Search all series, then again in each fold, beside the plain methods."""
     question = given.asked.questions[0]
     folding, comparing, fitting = np.random.SeedSequence(seed).spawn(3)
     parts = plan_folds(question, outer, folding)
-    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     # The table itself, and each fold, some of them at once.
     rounds = 1 + math.ceil(len(parts) / max(1, n_workers(n_jobs)))
-    options: dict[str, Any] = {"max_features": max_features, "choose": choose}
-    options |= {"max_iter": 1} if fast else {}
     limit = budget.left(0.7 / rounds)
-    contender = few_features(time_limit=limit, **options)
     seen = UnchangedTable.of(question)
-    whole = replace(contender, make=few_features(time_limit=limit, n_jobs=n_jobs, **options).make)
+    whole = few_features(time_limit=limit, n_jobs=n_jobs, **options)
     search = whole.fit(seen.X, seen.values, question.task, fitting).search_
-    others = plain_methods(fast=fast)
+    # Guessing and the features first: they answer even if time is short.
+    contenders = (others[0], few_features(time_limit=limit, **options), *others[1:])
     comparison, _, answers = compare_on_folds(
-        (others[0], contender, *others[1:]),
+        contenders,
         {},
         given.asked,
         parts,
@@ -236,310 +251,50 @@ def analyse_series(
         verbose=verbose,
         prepare=UnchangedTable.of,
     )
-    run = run_findings(
-        seed=seed,
-        seconds=clock.perf_counter() - started,
-        command=command,
-        options=(
-            ("outer", str(len(parts))),
-            ("max-features", str(max_features)),
-            ("choose", choose),
-            ("seed", str(seed)),
-        ),
-        skipped=() if parts else ("outer folds",),
-        cells=given.frame.to_csv(index=False),
-        too_few_rows=bool(outer) and not parts,
-    )
-    front, sizes = _front(search, given, answers)
-    features, pictures = _features(search, given)
-    picture = front_picture(front)
-    drawn = () if comparison is None else (_methods_picture(comparison),)
+    stopped = limit is not None and search.seconds_ >= _SEARCHING * limit
+    return _Searched(search, comparison, answers, len(parts), stopped)
+
+
+def _findings(
+    given: AskedSeries, found: _Searched, run: RunFindings, name: str, choose: str
+) -> SeriesFindings:
+    front, sizes = series_front(found.search, given, found.answers)
+    features, pictures = drawn_series(found.search, given)
+    pictures += (front_picture(front),)
+    front, comparison = replace(front, picture=pictures[-1].name), found.comparison
     if comparison is not None:
-        comparison = replace(comparison, picture=drawn[0].name)
-    findings = SeriesFindings(
+        pictures += (_methods_picture(comparison),)
+        comparison = replace(comparison, picture=pictures[-1].name)
+    number = given.is_number
+    return SeriesFindings(
         table=given.findings(name),
         features=features,
-        front=replace(front, picture=picture.name),
+        front=front,
         comparison=comparison,
         sizes=sizes,
-        n_outer=len(parts),
-        unit=_unit(question),
+        n_outer=found.n_outer,
+        unit=float(given.values.std()) if number else math.nan,
         choose=choose,
-        stopped=limit is not None and search.seconds_ >= 0.8 * limit,
+        stopped=found.stopped,
         run=run,
-        pictures=(*pictures, picture, *drawn),
-    )
-    return SeriesAnalysis(findings, search, _model(search, given, comparison), given.frame)
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """A table of series as it was read."""
-
-    frame: "pd.DataFrame"
-    columns: SeriesColumns
-    left_out: tuple[str, ...]
-    taken: TakenSeries
-    asked: ReadTable
-    n_without_target: int
-    n_empty: int
-
-    @classmethod
-    def of(
-        cls,
-        frame: "pd.DataFrame",
-        target: str,
-        id: str | None,
-        time: str | None,
-        value: Sequence[str],
-        positive: str | None,
-        task: Any,
-        has_header: bool,
-    ) -> "_Given":
-        """Take the series and their targets; those without a value or a target are left out."""
-        columns, left_out = series_columns(frame, target, id=id, time=time, value=value)
-        columns = replace(columns, has_header=has_header)
-        taken = read_series(frame, columns)
-        targets = target_of_series(frame, target, taken)
-        has_all = ~np.isin(taken.ids, taken.empty)
-        known = has_all & targets.notna().to_numpy()
-        n = int(known.sum())
-        if n < FEWEST_SERIES:
-            found = "There is 1 series" if n == 1 else f"There are {n} series"
-            hint = "" if columns.is_long else _hint(columns)
-            raise InvalidInputError(
-                f"{found} with values and a target; at least {FEWEST_SERIES} are needed.{hint}"
-            )
-        kept = targets[known].reset_index(drop=True).to_frame(target)
-        outcome = read_outcome(kept, target, positive=positive, task=task)
-        cells = pd_frame({SERIES: [taken.cells[row] for row in np.flatnonzero(known)]})
-        asked = ReadTable(frame=kept, columns=cells, target=clean_text(target), outcome=outcome)
-        n_empty = int((~has_all).sum())
-        return cls(frame, columns, left_out, taken, asked, len(known) - n - n_empty, n_empty)
-
-    @cached_property
-    def series(self) -> SeriesTable:
-        """The series that are used."""
-        return as_series(self.asked.questions[0].table)
-
-    @property
-    def is_number(self) -> bool:
-        return self.asked.questions[0].is_number
-
-    @cached_property
-    def values(self) -> Array:
-        """Codes of classes, or numbers."""
-        return np.asarray(self.asked.questions[0].values, dtype=np.float64)
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        return () if self.is_number else self.asked.class_names
-
-    def findings(self, name: str) -> SeriesTableFindings:
-        """Return what a page says of the series."""
-        counts = np.bincount(self.values.astype(int)) if not self.is_number else ()
-        series, taken, columns = self.series, self.taken, self.columns
-        rare = int((~self.asked.outcome.kept).sum())
-        return SeriesTableFindings(
-            name=name,
-            target=self.asked.target,
-            task=self.asked.outcome.task,
-            n_series=series.n_series,
-            channels=columns.channels,
-            shortest=int(series.lengths.min()),
-            longest=series.length,
-            classes=tuple(zip(self.class_names, map(int, counts), strict=True)),
-            is_long=columns.is_long,
-            columns=() if columns.is_long else columns.values,
-            id=columns.id,
-            time=columns.time,
-            left_out=self.left_out,
-            n_filled=taken.n_filled,
-            n_uneven=taken.n_uneven,
-            n_without_id=taken.n_without_id,
-            n_without_target=self.n_without_target,
-            n_empty=self.n_empty,
-            n_rare=rare,
-        )
-
-
-def _hint(columns: SeriesColumns) -> str:
-    return (
-        f" The table was read as one series a row, of {len(columns.values)} values; if a row is "
-        "one measurement, name --id, --time and --value."
+        pictures=pictures,
     )
 
 
-def _unit(question: Question) -> float:
-    return float(np.std(question.values)) if question.is_number else math.nan
-
-
-def _model(
-    search: SeriesExtractor, given: _Given, comparison: ModelComparison | None
-) -> SeriesTableModel:
+def _model(given: AskedSeries, found: _Searched) -> SeriesTableModel:
+    """Return what was chosen, for tables; numbers get the deviation of the outer folds."""
     deviation = None
     if given.is_number:
-        share = 1.0
-        if comparison is not None:
-            share = next(
-                (one.error.estimate for one in comparison.models if one.name == SEARCHED), 1.0
-            )
+        models = () if found.comparison is None else found.comparison.models
+        share = next((one.error.estimate for one in models if one.name == SEARCHED), 1.0)
         deviation = math.sqrt(share) * float(given.values.std())
     return SeriesTableModel(
-        search.best_estimator_, given.columns, given.class_names, given.asked.target, deviation
+        found.search.best_estimator_,
+        given.columns,
+        given.class_names,
+        given.asked.target,
+        deviation,
     )
-
-
-def _front(
-    search: SeriesExtractor, given: _Given, answers: Sequence[FoldAnswers]
-) -> tuple[FeatureFront, ModelComparison | None]:
-    """Return the best features of each number, and their errors on the outer folds."""
-    numbers = range(1, int(search.max_features) + 1)
-    question = given.asked.questions[0]
-    sizes = compared(answers, [GUESSING, *map(of_size, numbers)], question) if answers else None
-    new = {} if sizes is None else {one.name: one.error.estimate for one in sizes.models}
-    rows = {len(one.trees): one for one in _best_of_each_number(search)}
-    rows[len(search.trees_)] = search.best_estimator_
-    spread = float(given.values.std())
-    guess = spread
-    if not given.is_number:
-        guess = 1.0 - float(np.bincount(given.values.astype(int)).max()) / len(given.values)
-    front = FeatureFront(
-        kind="series",
-        measure="typical miss" if given.is_number else "error",
-        sizes=tuple(
-            replace(
-                _feature_size(rows[size], given, new.get(size_name(size), math.nan)),
-                chosen=rows[size] is search.best_estimator_,
-            )
-            for size in sorted(rows)
-        ),
-        guessing=guess,
-        exact=False,
-        n_tried=search.n_evaluations_,
-        n_rows=len(given.values),
-        n_columns=given.series.length,
-    )
-    return front, sizes
-
-
-def _best_of_each_number(search: SeriesExtractor) -> list[Any]:
-    """Return the models of least error for each number of features, where more are better."""
-    found: list[Any] = []
-    for number in range(1, int(search.max_features) + 1):
-        # Rules fall back on the smallest solution where nothing beats a constant.
-        model = search.select(f"error where n_features<={number}")
-        if not found or len(model.trees) > len(found[-1].trees):
-            found.append(model)
-    return found
-
-
-def _feature_size(model: Any, given: _Given, new: float) -> FeatureSize:
-    """Return a solution of the front; its error is of series left out, one by one."""
-    spread, left_out, n = float(given.values.std()), model.inner.left_out, len(given.values)
-    if given.is_number:
-        error, wrong = spread * math.sqrt(model.inner.loss), 0.0
-    else:
-        truth = given.values.astype(int)
-        same = len(left_out) == n
-        called = np.asarray(model.classes, dtype=int)[left_out.argmax(axis=1)]
-        error = float(np.mean(called != truth)) if same else float(model.inner.loss)
-        wrong = math.sqrt(error * (1 - error) / n)
-    return FeatureSize(
-        size=len(model.trees),
-        features=tuple(map(str, model.trees)),
-        formula="",
-        words="; ".join(tree_words(tree, given.columns.channels) for tree in model.trees),
-        error=error,
-        standard_error=wrong,
-        outside=spread * math.sqrt(new) if given.is_number else new,
-        cost=float(model.cost),
-    )
-
-
-def _features(
-    search: SeriesExtractor, given: _Given
-) -> tuple[tuple[SeriesFeature, ...], tuple[Picture, ...]]:
-    """Return the chosen features, and a drawing of each on examples."""
-    values = search.best_estimator_.transform(given.series)
-    features, pictures = [], []
-    for place, tree in enumerate(search.trees_):
-        feature = _feature(tree, values[:, place], given)
-        picture = _feature_picture(place, feature, tree, values[:, place], given)
-        features.append(replace(feature, picture=picture.name))
-        pictures.append(picture)
-    return tuple(features), tuple(pictures)
-
-
-def _feature(tree: MethodTree, values: Array, given: _Given) -> SeriesFeature:
-    names, groups = _groups(given)
-    if given.is_number:
-        agreement = float(np.nan_to_num(spearmanr(values, given.values).statistic))
-    else:
-        ends = np.isin(groups, (0, len(names) - 1))
-        shares = placement_shares(groups[ends] > 0, values[ends])
-        agreement = float(shares[groups[ends] > 0].mean())
-    begin, end = looked_at(tree, given.series.length)
-    medians = [(name, float(np.median(values[groups == k]))) for k, name in enumerate(names)]
-    return SeriesFeature(
-        words=tree_words(tree, given.columns.channels),
-        tree=str(tree),
-        begin=begin,
-        end=end,
-        medians=tuple(medians),
-        agreement=agreement,
-    )
-
-
-def _groups(given: _Given) -> tuple[tuple[str, ...], Any]:
-    """Return what is told apart: classes, or series below and above the middle of a number."""
-    if not given.is_number:
-        return given.class_names, given.values.astype(int)
-    target = given.asked.target
-    above = (given.values > np.median(given.values)).astype(int)
-    return (f"low {target}", f"high {target}"), above
-
-
-def _feature_picture(
-    place: int, feature: SeriesFeature, tree: MethodTree, values: Array, given: _Given
-) -> Picture:
-    """Draw a feature on an example of each group: the one whose value is most typical of it."""
-    from parsimon.report.figures import SeriesExample, feature_of_series
-
-    names, groups = _groups(given)
-    rows = [
-        int(np.flatnonzero(groups == k)[np.argmin(np.abs(values[groups == k] - median))])
-        for k, (_, median) in enumerate(feature.medians[:_EXAMPLES])
-    ]
-    table = given.series.of(np.array(rows))
-    seen = seen_by(tree, table) if _is_changed(tree) else None
-    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
-    raw: dict[int, Array] = {}
-    for own, cells, _ in table.signals[channel].blocks:
-        raw |= {int(row): cell for row, cell in zip(own, cells, strict=True)}
-    examples = [
-        SeriesExample(
-            name=names[k], values=raw[k], seen=None if seen is None else seen[k], number=values[row]
-        )
-        for k, row in enumerate(rows)
-    ]
-    axes = feature_of_series(
-        examples,
-        (feature.begin, feature.end),
-        values,
-        given.values if given.is_number else groups,
-        names,
-        target=given.asked.target if given.is_number else "",
-        measured=given.columns.channels[channel] if given.columns.channels else "value",
-        title=seen_words(tree) if seen is not None else "",
-        frequencies=any(step.name in ("spectrum", "phase", "bands") for step in tree.steps),
-    )
-    return picture_of(f"series-feature-{place + 1}", axes, f"Feature {place + 1}: {feature.words}")
-
-
-def _is_changed(tree: MethodTree) -> bool:
-    """Tell whether a feature looks at something else than the values of a part of the series."""
-    return any(step.name not in ("channel", "interval") for step in tree.steps[:-1])
 
 
 def _methods_picture(comparison: ModelComparison) -> Picture:

@@ -1,11 +1,12 @@
 """Series out of a table: one row a measurement (long), or one row a series (wide).
 
 `series_columns` decides which of the two a table is, and `read_series` takes the series out: in the
-order of their times, on even steps, gaps counted.
+order of their times, on even steps, gaps counted. `AskedSeries` is all of it, with the target.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,11 @@ import numpy as np
 from parsimon._checks import shorten
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.features.series import SeriesTable
+from parsimon.report.series_findings import SeriesTableFindings
+from parsimon.statistician.asked_table import ReadTable
+from parsimon.statistician.families.series_contenders import SERIES, as_series
+from parsimon.statistician.prepare import read_outcome
 from parsimon.statistician.prepare.cells import (
     find_format,
     is_date,
@@ -24,11 +30,12 @@ from parsimon.statistician.prepare.cells import (
     read_dates,
     read_numbers,
 )
-from parsimon.statistician.prepare.frames import find_column
+from parsimon.statistician.prepare.frames import clean_text, find_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FEWEST_SERIES = 10
 # Cells of a column that may be no numbers, such as "n/a".
 _FEW = 0.05
 # Steps of time that differ by less than this share are even: months have 28 to 31 days.
@@ -295,3 +302,114 @@ def target_of_series(frame: "pd.DataFrame", target: str, taken: TakenSeries) -> 
         )
     found = pairs.set_index("series")["target"].reindex(range(len(taken.ids)))
     return found.reset_index(drop=True).astype(column.dtype, errors="ignore")
+
+
+@dataclass(frozen=True, eq=False)
+class AskedSeries:
+    """A table of series as it was read, and what is asked of it."""
+
+    frame: "pd.DataFrame"
+    columns: SeriesColumns
+    left_out: tuple[str, ...]
+    taken: TakenSeries
+    asked: ReadTable
+    n_without_target: int
+    n_empty: int
+
+    @classmethod
+    def of(
+        cls,
+        frame: "pd.DataFrame",
+        target: str,
+        id: str | None,
+        time: str | None,
+        value: Sequence[str],
+        positive: str | None,
+        task: Any,
+        has_header: bool,
+    ) -> "AskedSeries":
+        """Take the series and their targets; those without a value or a target are left out."""
+        import pandas as pd
+
+        columns, left_out = series_columns(frame, target, id=id, time=time, value=value)
+        columns = replace(columns, has_header=has_header)
+        taken = read_series(frame, columns)
+        targets = target_of_series(frame, target, taken)
+        has_all = ~np.isin(taken.ids, taken.empty)
+        known = has_all & targets.notna().to_numpy()
+        n = int(known.sum())
+        if n < FEWEST_SERIES:
+            found = "There is 1 series" if n == 1 else f"There are {n} series"
+            hint = "" if columns.is_long else _hint(columns)
+            raise InvalidInputError(
+                f"{found} with values and a target; at least {FEWEST_SERIES} are needed.{hint}"
+            )
+        kept = targets[known].reset_index(drop=True).to_frame(target)
+        outcome = read_outcome(kept, target, positive=positive, task=task)
+        cells = pd.DataFrame({SERIES: [taken.cells[row] for row in np.flatnonzero(known)]})
+        asked = ReadTable(frame=kept, columns=cells, target=clean_text(target), outcome=outcome)
+        n_empty = int((~has_all).sum())
+        return cls(frame, columns, left_out, taken, asked, len(known) - n - n_empty, n_empty)
+
+    @cached_property
+    def series(self) -> SeriesTable:
+        """The series that are used."""
+        return as_series(self.asked.questions[0].table)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a number is asked for."""
+        return self.asked.questions[0].is_number
+
+    @cached_property
+    def values(self) -> Array:
+        """Codes of classes, or numbers."""
+        return np.asarray(self.asked.questions[0].values, dtype=np.float64)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes in the order of their codes; none for a number."""
+        return () if self.is_number else self.asked.class_names
+
+    def findings(self, name: str) -> SeriesTableFindings:
+        """Return what a page says of the series."""
+        counts = np.bincount(self.values.astype(int)) if not self.is_number else ()
+        series, taken, columns = self.series, self.taken, self.columns
+        rare = int((~self.asked.outcome.kept).sum())
+        return SeriesTableFindings(
+            name=name,
+            target=self.asked.target,
+            task=self.asked.outcome.task,
+            n_series=series.n_series,
+            channels=columns.channels,
+            shortest=int(series.lengths.min()),
+            longest=series.length,
+            classes=tuple(zip(self.class_names, map(int, counts), strict=True)),
+            is_long=columns.is_long,
+            columns=() if columns.is_long else columns.values,
+            id=columns.id,
+            time=columns.time,
+            left_out=self.left_out,
+            n_filled=taken.n_filled,
+            n_uneven=taken.n_uneven,
+            n_without_id=taken.n_without_id,
+            n_without_target=self.n_without_target,
+            n_empty=self.n_empty,
+            n_rare=rare,
+        )
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], Indices]:
+        """What is told apart: classes, or series below and above the middle of a number."""
+        if not self.is_number:
+            return self.class_names, self.values.astype(np.intp)
+        target = self.asked.target
+        above = (self.values > np.median(self.values)).astype(np.intp)
+        return (f"low {target}", f"high {target}"), above
+
+
+def _hint(columns: SeriesColumns) -> str:
+    return (
+        f" The table was read as one series a row, of {len(columns.values)} values; if a row is "
+        "one measurement, name --id, --time and --value."
+    )

@@ -63,20 +63,24 @@ def tree_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     >>> tree_words(parse_tree("correlation > place_of_maximum"))
     'the lag of the highest correlation of the series with itself'
     """
-    steps = tree.steps
-    said = _Said()
-    if steps[0].name == "channel":
-        number = int(steps[0].options[0])
-        whole = channels[number] if number < len(channels) else f"channel {number}"
-        said, steps = _Said(whole=whole), steps[1:]
+    said, steps = _begun(tree, channels)
     return _chain_words(steps, said)
 
 
-def seen_words(tree: MethodTree) -> str:
+def _begun(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[TreeStep]]:
+    """Return the series, or the channel that a tree names, and the steps that follow."""
+    if tree.steps[0].name != "channel":
+        return _Said(), tree.steps
+    number = int(tree.steps[0].options[0])
+    whole = channels[number] if number < len(channels) else f"channel {number}"
+    return _Said(whole=whole), tree.steps[1:]
+
+
+def seen_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     """Return what the last function of a tree sees: "the steps", "the spectrum of the series"."""
-    said = _Said()
-    for each in tree.steps[:-1]:
-        if each.name not in ("channel", "interval"):
+    said, steps = _begun(tree, channels)
+    for each in steps[:-1]:
+        if each.name != "interval":
             said = _windowed(each, said) if each.inside else _transformed(each, said)
     return said.noun or said.whole
 

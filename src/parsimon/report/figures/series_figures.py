@@ -1,6 +1,6 @@
 """Figures of series: a feature on examples, with the place it looks at, and errors of methods."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 # Corners of a drawn line, and marks of a group.
 _CORNERS, _MARKS = 500, 400
 _DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1, 1.5)))
+# Functions that take one point, and those that take a level.
+_POINTS: dict[str, Callable[[Array], int]] = {
+    "maximum": lambda up: int(np.argmax(up)),
+    "place_of_maximum": lambda up: int(np.argmax(up)),
+    "minimum": lambda up: int(np.argmin(up)),
+    "place_of_minimum": lambda up: int(np.argmin(up)),
+    "first": lambda _: 0,
+    "last": lambda up: len(up) - 1,
+}
+_LEVELS: dict[str, Callable[[Array], float]] = {
+    "mean": lambda up: float(np.mean(up)),
+    "median": lambda up: float(np.median(up)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +38,12 @@ class SeriesExample:
     """A series that is drawn as typical of its group.
 
     values (length,): As they were measured.
-    seen: Positions and values as the feature sees them; None if that is no different.
-    number: The value of the feature.
+    seen: Positions and values as the feature sees them; None if there are many such parts.
     """
 
     name: str
     values: Array
     seen: tuple[Array, Array] | None
-    number: float
 
 
 def feature_of_series(
@@ -45,46 +56,61 @@ def feature_of_series(
     target: str = "",
     measured: str = "value",
     title: str = "",
+    function: str = "",
     frequencies: bool = False,
 ) -> "Axes":
     """Draw a feature: examples with the place it looks at, what it sees there, and its values.
 
     groups: Codes of classes, or numbers if there is a `target`.
     title: What it sees, if that is not the series itself; over positions or `frequencies`.
+    function: What it takes of that; where it is a point or a level, that is marked.
     Shapes: values (n,), groups (n,).
     """
     import matplotlib.pyplot as plt
 
-    is_seen = all(one.seen is not None for one in examples)
+    is_seen = bool(title) and all(one.seen is not None for one in examples)
     rows = 1.7 if target else 0.35 + 0.3 * len(names)
     heights = [1.7, *([1.1] if is_seen else []), rows]
     with figure_style():
         figure = plt.figure(figsize=(5.6, sum(heights) + 0.8), layout="constrained")
-        panels = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
-        _draw_examples(panels[0], examples, place, measured)
+        panels: Any = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
+        first: Axes = panels[0]
+        _draw_examples(first, examples, place, measured)
         if is_seen:
             _draw_seen(panels[1], examples, title, frequencies=frequencies)
+        _mark_points(panels[int(is_seen)], examples, function, 1.0 if frequencies else 100.0)
         if target:
             _draw_numbers(panels[-1], values, groups, target)
         else:
             _draw_groups(panels[-1], values, groups, names)
         panels[-1].set_xlabel("value of the feature")
     whole = place == (0.0, 1.0)
-    panels[0].set_label(
-        f"Top: the most typical series of {'each class' if not target else 'both halves'}"
+    first.set_label(
+        f"Top: the most typical series of {_halves(target) if target else 'each class'}"
         f"{'' if whole else '; the feature looks at the shaded part'}. "
         + (f"Middle: {label(title, 80)}{'' if whole else ' there'}. " if is_seen else "")
+        + _marked_words(function)
         + ("Bottom: the feature and " + label(target, 40) if target else "Bottom: its values")
         + (", one mark a series." if target else ", one mark a series; bars are medians.")
     )
-    return panels[0]
+    return first
+
+
+def _halves(target: str) -> str:
+    return f"the half with low and of that with high {label(target, 40)}"
+
+
+def _marked_words(function: str) -> str:
+    if function in _POINTS:
+        return "The point that it takes is marked. "
+    return "Thick lines are the levels that it takes. " if function in _LEVELS else ""
 
 
 def _draw_examples(
     ax: "Axes", examples: Sequence[SeriesExample], place: tuple[float, float], measured: str
 ) -> None:
     for code, one in enumerate(examples):
-        across = 100.0 * np.arange(len(one.values)) / max(1, len(one.values) - 1)
+        across = 100.0 * np.arange(len(one.values)) / len(one.values)
         _draw_line(ax, across, one.values, code, label(one.name, 30))
     if place != (0.0, 1.0):
         ax.axvspan(100 * place[0], 100 * place[1], color=GREY, alpha=0.2, linewidth=0)
@@ -93,7 +119,7 @@ def _draw_examples(
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     ax.set_xlabel("part of the series")
     ax.set_ylabel(label(measured, 24))
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, borderaxespad=0.2)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=4, borderaxespad=0.2)
 
 
 def _draw_seen(
@@ -115,6 +141,22 @@ def _draw_seen(
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     ax.set_xlabel("cycles a step" if frequencies else "part of the series")
     ax.set_title(label(title, 64), fontsize=10, fontweight="normal")
+
+
+def _mark_points(
+    ax: "Axes", examples: Sequence[SeriesExample], function: str, scale: float
+) -> None:
+    """Mark the point that a feature finds, or the level that it takes."""
+    for code, one in enumerate(examples):
+        if one.seen is None:
+            continue
+        across, up = one.seen[0] * scale, one.seen[1]
+        if function in _POINTS:
+            at = _POINTS[function](up)
+            ax.plot(across[at], up[at], "o", color=colour(code), markersize=7, zorder=4)
+        elif function in _LEVELS:
+            level = float(_LEVELS[function](up))
+            ax.plot(across[[0, -1]], [level, level], color=colour(code), linewidth=3, alpha=0.55)
 
 
 def _draw_line(ax: "Axes", across: Array, up: Array, code: int, name: str) -> None:

@@ -120,6 +120,11 @@ def facts(findings: SeriesFindings) -> tuple[tuple[str, str], ...]:
     return (*lines, ("Target", clean(table.target)), *run_facts(findings.run))
 
 
+def _words(feature: SeriesFeature) -> str:
+    """Return a feature in words, numbers and their signs on one line."""
+    return opened(clean(feature.words).replace(" %", f"{NARROW}%"))
+
+
 def _lengths(findings: SeriesFindings) -> str:
     low, high = findings.table.shortest, findings.table.longest
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -130,7 +135,7 @@ def lead(findings: SeriesFindings) -> tuple[Block, ...]:
     blocks: list[Block] = [
         paragraph((Strong(answer(findings)),), _verdict(findings)),
         KeyFigures(tuple(_key_figures(findings))),
-        bullets(*(f"{opened(clean(one.words))}." for one in findings.features)),
+        bullets(*(f"{_words(one)}." for one in findings.features)),
     ]
     if findings.stopped:
         blocks.append(note("caution", "Time ended the search before it was through."))
@@ -140,7 +145,7 @@ def lead(findings: SeriesFindings) -> tuple[Block, ...]:
 def summary_lines(findings: SeriesFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences."""
     lines = [answer(findings)]
-    lines += [f"{k}. {opened(clean(one.words))}" for k, one in enumerate(findings.features, 1)]
+    lines += [f"{k}. {_words(one)}" for k, one in enumerate(findings.features, 1)]
     lines.append(_verdict(findings))
     if findings.stopped:
         lines.append("Time ended the search before it was through.")
@@ -152,7 +157,8 @@ def answer(findings: SeriesFindings) -> str:
     own, guess, rival = _own(findings), _guessing(findings), _best_rival(findings)
     n = len(findings.features)
     those = f"{opened(spelled(n))} {'feature' if n == 1 else 'features'} of a series"
-    told = f"{those} {'tells' if n == 1 else 'tell'} {_what(findings)}"
+    verb = "predict" if findings.table.task == "regression" else "tell"
+    told = f"{those} {verb}{'s' if n == 1 else ''} {_what(findings)}"
     if own is None:
         return f"{told} in the search; how well on new series was not measured."
     beside = []
@@ -246,27 +252,26 @@ def _verdict(findings: SeriesFindings) -> str:
 
 
 def _key_figures(findings: SeriesFindings) -> Iterator[KeyFigure]:
-    n, table = len(findings.features), findings.table
-    yield KeyFigure(
-        f"{n:,}", "feature" if n == 1 else "features", f"of {_lengths(findings)} values"
-    )
     own, guess, rival = _own(findings), _guessing(findings), _best_rival(findings)
+    number = findings.table.task == "regression"
     if own is None:
+        n = len(findings.features)
+        word = "feature" if n == 1 else "features"
+        yield KeyFigure(f"{n:,}", word, f"of {_lengths(findings)} values")
         return
-    if table.task == "regression":
-        yield KeyFigure(miss(own, findings.unit), "typical miss on new series", "root mean square")
-        share = percent(max(0.0, 1 - own.error.estimate))
-        yield KeyFigure(share, "of the variance explained", "on new series")
-        if rival is not None:
-            yield KeyFigure(
-                miss(rival, findings.unit), "missed by the best plain", clean(rival.name)
-            )
-        return
-    yield KeyFigure(percent(own.error.estimate), "wrong on new series", share_range(own.error))
-    if guess is not None:
-        yield KeyFigure(percent(guess.error.estimate), "wrong by guessing", "the commonest class")
-    if rival is not None:
-        yield KeyFigure(percent(rival.error.estimate), "wrong by the best plain", clean(rival.name))
+    if number:
+        detail = f"explains {percent(max(0.0, 1 - own.error.estimate))}"
+        yield KeyFigure(miss(own, findings.unit), "typical miss on new series", detail)
+    else:
+        yield KeyFigure(percent(own.error.estimate), "wrong on new series", share_range(own.error))
+    verb = "missed" if number else "wrong"
+    for model, by in ((rival, "the best plain method"), (guess, "guessing")):
+        if model is not None:
+            detail = clean(model.name)
+            if model is guess:
+                detail = "the mean" if number else "the commonest class"
+            said = miss(model, findings.unit) if number else percent(model.error.estimate)
+            yield KeyFigure(said, f"{verb} by {by}", detail)
 
 
 def sections(findings: SeriesFindings) -> Iterator[Section]:
@@ -295,7 +300,7 @@ def _features_section(findings: SeriesFindings) -> Section:
         sections=tuple(
             Section(
                 f"feature-{k}",
-                opened(clean(one.words)),
+                _words(one),
                 (paragraph(*_said(findings, one)), *figures(findings, one.picture)),
             )
             for k, one in enumerate(findings.features, start=1)
@@ -311,7 +316,7 @@ def _said(findings: SeriesFindings, feature: SeriesFeature) -> Iterator[str]:
     if table.task == "regression":
         way = "rises" if feature.agreement > 0 else "falls"
         yield (
-            f"{opened(clean(table.target))} {way} with it: rank correlation "
+            f"With it {clean(table.target)} {way}: rank correlation "
             f"{decimal(feature.agreement, 2)}."
         )
     elif len(names) == 2:
@@ -395,7 +400,6 @@ def _beside(findings: SeriesFindings) -> Iterator[Block]:
     if found is None:
         return
     yield paragraph(
-        _verdict(findings),
         f"All methods had the same {findings.n_outer} outer folds; none had seen the series that "
         "it was tested on, and the features were searched for anew in each.",
     )

@@ -262,7 +262,7 @@ class PlainSummaries(FrameModel):
         else:
             mean, spread = float(y.mean()), float(y.std()) or 1.0
             T = ((y - mean) / spread)[:, None]
-            options = {"mean": mean, "spread": spread}
+            options: Any = {"mean": mean, "spread": spread}
             self.best_estimator_ = SeriesNumberModel.fitted(trees, table, T, **options)
         return self
 
