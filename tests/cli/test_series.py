@@ -158,13 +158,32 @@ def test_a_file_of_the_archive_has_no_header_and_the_class_first(tmp_path):
     frame.to_csv(tmp_path / "waves.tsv", sep="\t", header=False, index=False)
     result = run("series", tmp_path / "waves.tsv", *QUICK, "--outer", "0", "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "has no header" in result.stderr
+    assert "names no columns" in result.stderr
     assert "tells “1” from “2”" in result.stdout or "tell “1” from “2”" in result.stdout
     for name, part in (("all", frame), ("values", frame.drop(columns="label"))):
         part.to_csv(tmp_path / f"{name}.tsv", sep="\t", header=False, index=False)
         given = [tmp_path / "waves-model.skops", tmp_path / f"{name}.tsv"]
         told = pd.read_csv(pd.io.common.StringIO(run("predict", *given).stdout))
         assert (told["predicted class"] == frame["label"]).mean() > 0.85
+
+
+def test_a_ts_file_is_read_and_one_with_channels_is_not(tmp_path):
+    frame = waves()
+    rows = [
+        ",".join(map(str, row)) + ":" + kind
+        for row, kind in zip(frame.drop(columns="sea").to_numpy(), frame["sea"], strict=True)
+    ]
+    rows[3] = rows[3].replace(",", ",?,", 1)
+    head = ["# about", "@problemName waves", "@classLabel true calm storm", "@data"]
+    (tmp_path / "waves.ts").write_text("\n".join([*head, *rows]))
+    result = run("series", tmp_path / "waves.ts", *QUICK, "--outer", "0", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "“calm” from “storm”" in result.stdout
+    told = run("predict", tmp_path / "waves-model.skops", tmp_path / "waves.ts")
+    assert told.stdout.splitlines()[0].startswith("class,1,2,")
+    (tmp_path / "two.ts").write_text("@data\n1,2:3,4:calm\n")
+    result = run("series", tmp_path / "two.ts")
+    assert (result.exit_code, "several channels" in result.stderr) == (1, True)
 
 
 def test_names_from_the_table_are_never_markup(tmp_path):

@@ -33,9 +33,8 @@ def table_model(path: Path) -> "TableModel | TraitModel | SeriesTableModel":
 
 def new_rows(model: Any, table: str) -> "pd.DataFrame":
     """Return the rows that a model is to look at; files of series may have no header."""
-    columns: Any = getattr(model, "columns", None)
-    if not getattr(columns, "has_header", True):
-        bare = series_source(table, len(columns.values))
+    if hasattr(model, "cases") and not model.columns.has_header:
+        bare = series_source(table, len(model.columns.values))
         if bare is not None:
             return bare.frame
     return find_source(table).frame

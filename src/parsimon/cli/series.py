@@ -25,6 +25,7 @@ from parsimon.cli.running import (
     time_option,
 )
 from parsimon.cli.sources import Source, find_source, needed_target, series_source
+from parsimon.cli.tables import CLASS
 from parsimon.exceptions import InvalidInputError
 
 # Options that change where and how results are shown, not the results.
@@ -88,8 +89,8 @@ def series(
     TABLE has one row a measurement: --id says which series it belongs to, --time when it was
     taken and --value what was measured; several --value are several channels. Or it has one row a
     series, all columns but the target being its values in order. The target is the same in all
-    rows of a series. Files of the UCR archive, without a header and with the class first, and data
-    sets such as ucr_gunpoint are read as they are.
+    rows of a series. Files of the UCR archive (.ts, or .tsv without a header and with the class
+    first) and data sets such as ucr_gunpoint are read as they are.
 
     The page says each feature in words and draws it on a series of each class, with the place it
     looks at; it shows what each further feature buys, and how well they do on new series beside
@@ -135,14 +136,11 @@ def series(
 
 def _source(table: str, target: str | None) -> tuple[Source, bool]:
     """Return the table, and whether it has a header; one without begins with the class."""
-    bare = series_source(table) if target in (None, "class") else None
+    bare = series_source(table) if target in (None, CLASS) else None
     if bare is None:
         return find_source(table, target), True
-    say(
-        f"{table} has no header: the first column is taken for the class, the others for the "
-        "values of a series.",
-        err=True,
-    )
+    said = f"{table} names no columns: the class of a series is called {CLASS!r}."
+    say(said, err=True)
     return bare, False
 
 

@@ -29,6 +29,8 @@ _ENCODINGS = {
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1",
 }
+# What the class of a series is called in files that name no columns.
+CLASS = "class"
 _ANY_CELL = "\x1f"
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})?\s*")
@@ -58,6 +60,32 @@ def column(table: "pd.DataFrame", name: str) -> "pd.Series":
     if found.ndim > 1:
         raise InvalidInputError(f"The table has {found.shape[1]} columns called {name!r}.")
     return found
+
+
+def read_archive(path: Path) -> "pd.DataFrame":
+    """Return the series of a .ts file, one a row, with their classes first.
+
+    Lines before "@data" describe the file; each line after it has values with commas between
+    them, a colon and the class. Series of unequal lengths end in empty cells.
+    """
+    import pandas as pd
+
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    begin = next((k for k, line in enumerate(lines) if line.lower() == "@data"), len(lines))
+    parts = [line.split(":") for line in lines[begin + 1 :]]
+    if not parts or any(len(part) != 2 for part in parts):
+        raise InvalidInputError(
+            f"{path} must have @data and then one channel and a class a line; save series of "
+            "several channels as CSV, one row a measurement, with --id, --time and --value."
+        )
+    cells = [part[0].split(",") for part in parts]
+    longest = max(map(len, cells))
+    frame = pd.DataFrame([row + [""] * (longest - len(row)) for row in cells])
+    frame = frame.apply(pd.to_numeric, errors="coerce")
+    frame.columns = [str(place + 1) for place in range(frame.shape[1])]
+    frame.insert(0, CLASS, [part[1].strip() for part in parts])
+    return frame
 
 
 def is_bare(path: Path) -> bool:

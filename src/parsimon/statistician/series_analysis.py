@@ -172,7 +172,7 @@ def analyse_series(
     >>> frame.iloc[10:, 3:9] += 3.0
     >>> found = analyse_series(frame, "kind", outer=0, fast=True)
     >>> found.findings.features[0].words
-    'the ... of the series'
+    'the ...'
     """
     started = clock.perf_counter()
     outer = (_FAST_FOLDS if fast else 5) if outer is None else outer
