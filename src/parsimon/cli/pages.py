@@ -26,6 +26,7 @@ _WRITERS = {
     "Findings": "to_json",
     "Markdown": "to_markdown",
     "Model": "save",
+    "Features": "to_csv",
 }
 
 
@@ -90,7 +91,8 @@ def write_files(analysis: Any, places: Mapping[str, Path]) -> None:
         for kind, path in made.items():
             getattr(analysis, _WRITERS[kind])(path)
         for kind, path in made.items():
-            os.replace(path, places[kind])
+            # A file that was asked for by itself may lie on another disk.
+            shutil.move(path, places[kind])
 
 
 def show_summary(lines: Iterable[str], places: Mapping[str, Path]) -> None:

@@ -8,8 +8,8 @@ import click
 import numpy as np
 
 from parsimon.cli.printing import give, say
-from parsimon.cli.saved_models import fitting_parts, remarks, table_model
-from parsimon.cli.sources import complete_table, find_source
+from parsimon.cli.saved_models import fitting_parts, new_rows, remarks, table_model
+from parsimon.cli.sources import complete_table
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
@@ -46,9 +46,10 @@ def predict(
     """Predict the rows of TABLE with MODEL, a file that parsimon report saved.
 
     The rows are written as CSV with further columns: the class and the probability of each class,
-    or the number and its standard deviation. --out writes CSV, TSV, Parquet or JSON, by its
-    ending. TABLE needs the columns that the model uses; others are kept. Cells that are empty, or
-    outside what the model has seen, are counted on standard error.
+    or the number and its standard deviation; a model of parsimon series writes one row a series.
+    --out writes CSV, TSV, Parquet or JSON, by its ending. TABLE needs the columns that the model
+    uses; others are kept. Cells that are empty, or outside what the model has seen, are counted on
+    standard error.
 
     \b
     Examples:
@@ -59,17 +60,19 @@ def predict(
     check_target(out)
     _check_ending(out)
     fitted = table_model(model)
-    frame = find_source(table).frame
+    frame = new_rows(fitted, table)
     with fitting_parts(model):
         found = predictions(fitted, frame, threshold=threshold)
         said = list(remarks(fitted, frame))
         if explain:
             found |= explanation_columns(fitted.contributions(frame))
+        # Of measurements in long form a series is what is predicted, not a row.
+        cases = fitted.cases(frame) if hasattr(fitted, "cases") else frame
     for line in said:
         say(line, err=True)
-    _write(_beside(frame, found), out, as_json=as_json)
+    _write(_beside(cases, found), out, as_json=as_json)
     if out is not None:
-        say(f"{len(frame)} rows written to {out}.")
+        say(f"{len(cases)} rows written to {out}.")
 
 
 def predictions(
@@ -119,10 +122,13 @@ def _checked(threshold: float, model: Any) -> float:
 
 def _beside(frame: "pd.DataFrame", found: dict[str, Any]) -> "pd.DataFrame":
     """Return the table with further columns; none of its own is replaced."""
+    import pandas as pd
+
     from parsimon.statistician.prepare.frames import unused
 
     taken = {str(name) for name in frame.columns}
-    return frame.assign(**{unused(name, taken): values for name, values in found.items()})
+    further = {unused(name, taken): values for name, values in found.items()}
+    return pd.concat([frame, pd.DataFrame(further, index=frame.index)], axis=1)
 
 
 def _check_ending(out: Path | None) -> None:

@@ -5,28 +5,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parsimon.cli.sources import find_source, series_source
 from parsimon.exceptions import InvalidInputError, ParsimonError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.statistician.fitted_series import SeriesTableModel
     from parsimon.statistician.table_model import TableModel
     from parsimon.statistician.trait_model import TraitModel
 
 
-def table_model(path: Path) -> "TableModel | TraitModel":
+def table_model(path: Path) -> "TableModel | TraitModel | SeriesTableModel":
     """Load a model of tables, or say what the file holds instead."""
     from parsimon.statistician.saving import load_model
 
     model: Any = load_model(path)
-    # Those of a table and those of a trait; the latter are not loaded without need.
+    # Those of a table, a trait or series; the latter two are not loaded without need.
     if not hasattr(model, "treatments_of"):
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__}, which takes numbers, not tables; "
             "load it with parsimon.statistician.load_model."
         )
-    found: TableModel | TraitModel = model
+    found: TableModel | TraitModel | SeriesTableModel = model
     return found
+
+
+def new_rows(model: Any, table: str) -> "pd.DataFrame":
+    """Return the rows that a model is to look at; files of series may have no header."""
+    if hasattr(model, "cases") and not model.columns.has_header:
+        bare = series_source(table, len(model.columns.values))
+        if bare is not None:
+            return bare.frame
+    return find_source(table).frame
 
 
 @contextmanager

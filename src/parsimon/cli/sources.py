@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from parsimon._checks import shorten
 from parsimon.cli.printing import say
-from parsimon.cli.tables import TABLE_ENDINGS, column, read_table
+from parsimon.cli.tables import CLASS, TABLE_ENDINGS, column, is_bare, read_archive, read_table
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -42,6 +42,25 @@ def find_source(text: str, target: str | None = None) -> Source:
     if path.is_dir() or len(path.parts) > 1 or _endings(path) & (TABLE_ENDINGS | _PACKED):
         read_table(path)
     return _data_set(text, target)
+
+
+def series_source(text: str, n_values: int | None = None) -> Source | None:
+    """Return series of a file of the UCR archive: one a row, the class first; None of others.
+
+    n_values: How many a model knows: a file of so many columns has no class.
+    """
+    path = Path(text).expanduser()
+    if not path.is_file():
+        return None
+    if path.suffix.lower() == ".ts":
+        return Source(read_archive(path), _plain_name(path).removesuffix(".ts"), CLASS)
+    if not is_bare(path):
+        return None
+    frame = read_table(path, has_header=False)
+    has_class = frame.shape[1] != n_values
+    names = [str(place + 1) for place in range(frame.shape[1] - has_class)]
+    frame.columns = [CLASS, *names] if has_class else names
+    return Source(frame, _plain_name(path), CLASS)
 
 
 def complete_table(

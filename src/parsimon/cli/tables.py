@@ -29,17 +29,19 @@ _ENCODINGS = {
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1",
 }
+# What the class of a series is called in files that name no columns.
+CLASS = "class"
 _ANY_CELL = "\x1f"
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})?\s*")
 
 
-def read_table(path: Path) -> "pd.DataFrame":
+def read_table(path: Path, *, has_header: bool = True) -> "pd.DataFrame":
     """Return a table with at least one row; gzip and the like are unpacked on the way."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise InvalidInputError(f"The table {path} {what}; give a CSV, TSV, Excel or Parquet file.")
-    table = _read(path)
+    table = _read(path, has_header)
     if not len(table):
         raise InvalidInputError(f"The table {path} has no rows.")
     table = table.reset_index(drop=True)
@@ -60,7 +62,53 @@ def column(table: "pd.DataFrame", name: str) -> "pd.Series":
     return found
 
 
-def _read(path: Path) -> "pd.DataFrame":
+def read_archive(path: Path) -> "pd.DataFrame":
+    """Return the series of a .ts file, one a row, with their classes first.
+
+    Lines before "@data" describe the file; each line after it has values with commas between
+    them, a colon and the class. Series of unequal lengths end in empty cells.
+    """
+    import pandas as pd
+
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    begin = next((k for k, line in enumerate(lines) if line.lower() == "@data"), len(lines))
+    parts = [line.split(":") for line in lines[begin + 1 :]]
+    if not parts or any(len(part) != 2 for part in parts):
+        raise InvalidInputError(
+            f"{path} must have @data and then one channel and a class a line; save series of "
+            "several channels as CSV, one row a measurement, with --id, --time and --value."
+        )
+    cells = [part[0].split(",") for part in parts]
+    longest = max(map(len, cells))
+    frame = pd.DataFrame([row + [""] * (longest - len(row)) for row in cells])
+    frame = frame.apply(pd.to_numeric, errors="coerce")
+    frame.columns = [str(place + 1) for place in range(frame.shape[1])]
+    frame.insert(0, CLASS, [part[1].strip() for part in parts])
+    return frame
+
+
+def is_bare(path: Path) -> bool:
+    """Return whether a text file begins with a row of numbers instead of names."""
+    import pandas as pd
+
+    ending = next((e.lower() for e in reversed(path.suffixes) if e.lower() in _SEPARATORS), "")
+    if not ending:
+        return False
+    try:
+        mark = _separator(path, "utf-8-sig", _SEPARATORS[ending])
+        line = pd.read_csv(path, sep=mark, header=None, nrows=1, dtype=str, encoding="utf-8-sig")
+        cells = line.iloc[0].dropna().str.strip().str.lower()
+        numbers = pd.to_numeric(cells[cells != "nan"], errors="coerce")
+    except (ValueError, OSError, UnicodeError):
+        return False
+    # A header may be numbers too, such as years or places, but then they go up evenly.
+    steps = numbers.iloc[1:].diff().dropna()
+    counted = len(steps) > 1 and bool((steps == steps.iloc[0]).all()) and steps.iloc[0] != 0
+    return len(numbers) > 2 and bool(numbers.notna().all()) and not counted
+
+
+def _read(path: Path, has_header: bool = True) -> "pd.DataFrame":
     import pandas as pd
 
     endings = [ending.lower() for ending in path.suffixes]
@@ -70,7 +118,7 @@ def _read(path: Path) -> "pd.DataFrame":
         if endings[-1:] and endings[-1] in (*_EXCEL, *_OTHER_SHEETS):
             return _read_sheet(path)
         kind = next((e for e in reversed(endings) if e in _SEPARATORS), ".csv")
-        return _read_text(path, _SEPARATORS[kind])
+        return _read_text(path, _SEPARATORS[kind], has_header)
     except ParsimonError:
         raise
     except ImportError as error:
@@ -106,14 +154,15 @@ def _read_sheet(path: Path) -> "pd.DataFrame":
         return pd.read_excel(book, sheet_name=first)
 
 
-def _read_text(path: Path, usual: str) -> "pd.DataFrame":
+def _read_text(path: Path, usual: str, has_header: bool = True) -> "pd.DataFrame":
     """Return a table of text in the first encoding that it can have."""
     import pandas as pd
 
+    header: Any = "infer" if has_header else None
     for encoding, name in _ENCODINGS.items():
         try:
             mark = _separator(path, encoding, usual)
-            table = pd.read_csv(path, sep=mark, encoding=encoding, low_memory=False)
+            table = pd.read_csv(path, sep=mark, encoding=encoding, header=header, low_memory=False)
         except UnicodeError:
             continue
         if any("\x00" in str(column) for column in table.columns):

@@ -1,5 +1,6 @@
-"""What a page says of a front of features, as values: columns, or formulas of them."""
+"""What a page says of a front of features, as values: columns, formulas of them, or series."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,13 +9,14 @@ from typing import Literal
 class FeatureSize:
     """One solution of a front.
 
-    size: Columns, or signs of the formula.
-    features: Names of columns, or formulas.
-    formula: The whole formula with its numbers; empty for columns.
+    size: Columns, signs of the formula, or features of series.
+    features: Names of columns, formulas, or method trees.
+    formula: The whole formula with its numbers; empty for others.
     words: The features as they are read aloud.
     error, standard_error: On the rows of the search; NaN if it is not known.
     outside: The error on rows set apart from the search; NaN if there are none.
     unbounded: Features that may become infinite within the range of the rows or just outside.
+    cost: Operations for one series; NaN for others.
     """
 
     size: int
@@ -26,6 +28,7 @@ class FeatureSize:
     outside: float
     unbounded: int = 0
     chosen: bool = False
+    cost: float = math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +39,12 @@ class FeatureFront:
     guessing: The error of a prediction that ignores all columns.
     exact: Whether all subsets were tried.
     n_tried, n_rows, n_columns: What was tried, on which rows and of how many columns.
-    gives: What a formula gives: "the log odds of yes", or the target's name; empty for columns.
+    gives: What a formula gives: "the log odds of yes", or the target's name; empty for others.
     breaks: Sizes before and after each step that drops columns again.
     picture: Of the front. `drawings` has one for each feature of the chosen solution.
     """
 
-    kind: Literal["columns", "formulas"]
+    kind: Literal["columns", "formulas", "series"]
     measure: str
     sizes: tuple[FeatureSize, ...]
     guessing: float

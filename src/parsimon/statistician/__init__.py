@@ -2,8 +2,8 @@
 
 `analyse` does all of it; the `Analysis` that it returns writes reports and gives models, which
 `save_model` and `load_model` keep without running code. `analyse_traits` does the same for a trait
-of related species and their tree, `select_features` for a table with more columns than rows; what
-they need is loaded when they are first asked for.
+of related species and their tree, `analyse_series` for series, `select_features` for a table with
+more columns than rows; what they need is loaded when they are first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
+    from parsimon.statistician.fitted_series import SeriesTableModel
     from parsimon.statistician.selection import SelectionAnalysis, select_columns
+    from parsimon.statistician.series_analysis import SeriesAnalysis, analyse_series
     from parsimon.statistician.trait_model import TraitModel
     from parsimon.statistician.traits import TraitAnalysis, analyse_traits
     from parsimon.statistician.wide import WideAnalysis, is_wide, select_features
@@ -24,11 +26,14 @@ __all__ = [
     "Analysis",
     "FittedModel",
     "SelectionAnalysis",
+    "SeriesAnalysis",
+    "SeriesTableModel",
     "TableModel",
     "TraitAnalysis",
     "TraitModel",
     "WideAnalysis",
     "analyse",
+    "analyse_series",
     "analyse_traits",
     "compare_models",
     "fit_model",
@@ -45,6 +50,10 @@ def __getattr__(name: str) -> Any:
         from parsimon.statistician import traits
 
         return getattr(traits, name)
+    if name in ("SeriesAnalysis", "SeriesTableModel", "analyse_series"):
+        from parsimon.statistician import series_analysis
+
+        return getattr(series_analysis, name)
     if name in ("SelectionAnalysis", "select_columns"):
         from parsimon.statistician import selection
 

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.fold_answers import (
     FoldAnswers,
     PreparedTable,
+    SeenTable,
     Told,
     run_contenders,
     with_lead,
@@ -280,10 +281,12 @@ def compare_on_folds(
     time_limit: float | None = None,
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
+    prepare: Callable[[Question], SeenTable] = PreparedTable.of,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Ask everyone on the outer folds, and compare; nothing without folds.
 
-    Those that were `searched` have answered before, by searches of their own.
+    Those that were `searched` have answered before, by searches of their own. `prepare` makes of
+    rows what contenders see.
     """
     if len(parts) < 2 or not contenders:
         return None, (), ()
@@ -298,6 +301,7 @@ def compare_on_folds(
             time_limit=time_limit,
             done=lambda done: progress.update(done, note="all models on the outer folds"),
             kept=kept,
+            prepare=prepare,
         )
     for one, folds in searched.items():
         answers = with_lead(

@@ -1,6 +1,7 @@
-"""Fronts of features as findings: which columns or which formula at each size, and drawings.
+"""Fronts of features as findings: which columns, formula or features of series, and drawings.
 
-`report_formulas` is what a report says of formulas, if they answered beside the other models.
+`report_formulas` is what a report says of formulas, if they answered beside the other models;
+`series_front` and `drawn_series` are what a page about series shows.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
+from parsimon.evaluation.row_intervals import placement_shares
 from parsimon.features import in_words
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ModelComparison, Picture
@@ -28,8 +30,19 @@ from parsimon.statistician.gallery import picture_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.report.series_findings import SeriesFeature
+    from parsimon.statistician.fold_answers import FoldAnswers
+    from parsimon.statistician.series_tables import AskedSeries
+
 # Formulas of a front that a page shows.
 _SHOWN = 12
+# Classes of which a figure shows an example.
+_EXAMPLES = 4
+_TITLES = {
+    "columns": "What each column buys",
+    "formulas": "What a longer formula buys",
+    "series": "What each feature buys",
+}
 
 
 def column_front(search: Any, names: Sequence[str]) -> FeatureFront:
@@ -171,8 +184,7 @@ def front_picture(front: FeatureFront) -> Picture:
     """Draw a front."""
     from parsimon.report.figures import feature_front
 
-    title = "What each column buys" if front.kind == "columns" else "What a longer formula buys"
-    return picture_of(f"front-of-{front.kind}", feature_front(front), title)
+    return picture_of(f"front-of-{front.kind}", feature_front(front), _TITLES[front.kind])
 
 
 def feature_pictures(
@@ -199,3 +211,157 @@ def feature_pictures(
         for place, name in enumerate(front.chosen.features)
         if np.isfinite(values[:, place]).all()
     )
+
+
+def series_front(
+    search: Any, given: "AskedSeries", answers: Sequence["FoldAnswers"]
+) -> tuple[FeatureFront, ModelComparison | None]:
+    """Return the best features of each number, and their errors on the outer folds."""
+    from parsimon.statistician.comparison import compared
+    from parsimon.statistician.families.contenders import GUESSING
+    from parsimon.statistician.families.series_contenders import of_size, size_name
+
+    numbers = range(1, int(search.max_features) + 1)
+    question = given.asked.questions[0]
+    sizes = compared(answers, [GUESSING, *map(of_size, numbers)], question) if answers else None
+    new = {} if sizes is None else {one.name: one.error.estimate for one in sizes.models}
+    rows = {len(one.trees): one for one in _best_of_each_number(search)}
+    rows[len(search.trees_)] = search.best_estimator_
+    spread = float(given.values.std())
+    guess = spread
+    if not given.is_number:
+        guess = 1.0 - float(np.bincount(given.values.astype(int)).max()) / len(given.values)
+    front = FeatureFront(
+        kind="series",
+        measure="typical miss" if given.is_number else "error",
+        sizes=tuple(
+            replace(
+                _feature_size(rows[size], given, new.get(size_name(size), math.nan)),
+                chosen=rows[size] is search.best_estimator_,
+            )
+            for size in sorted(rows)
+        ),
+        guessing=guess,
+        exact=False,
+        n_tried=search.n_evaluations_,
+        n_rows=len(given.values),
+        n_columns=given.series.length,
+    )
+    return front, sizes
+
+
+def _best_of_each_number(search: Any) -> list[Any]:
+    """Return the models of least error for each number of features, where more are better."""
+    found: list[Any] = []
+    for number in range(1, int(search.max_features) + 1):
+        # Rules fall back on the smallest solution where nothing beats a constant.
+        model = search.select(f"error where n_features<={number}")
+        if not found or len(model.trees) > len(found[-1].trees):
+            found.append(model)
+    return found
+
+
+def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
+    """Return a solution of the front; its error is of series left out, one by one."""
+    from parsimon.features.series import tree_words
+
+    spread, left_out, n = float(given.values.std()), model.inner.left_out, len(given.values)
+    if given.is_number:
+        error, wrong = spread * math.sqrt(model.inner.loss), 0.0
+    else:
+        truth = given.values.astype(int)
+        same = len(left_out) == n
+        called = np.asarray(model.classes, dtype=int)[left_out.argmax(axis=1)]
+        error = float(np.mean(called != truth)) if same else float(model.inner.loss)
+        wrong = math.sqrt(error * (1 - error) / n)
+    return FeatureSize(
+        size=len(model.trees),
+        features=tuple(map(str, model.trees)),
+        formula="",
+        words="; ".join(tree_words(tree, given.columns.channels) for tree in model.trees),
+        error=error,
+        standard_error=wrong,
+        outside=spread * math.sqrt(new) if given.is_number else new,
+        cost=float(model.cost),
+    )
+
+
+def drawn_series(
+    search: Any, given: "AskedSeries"
+) -> tuple[tuple["SeriesFeature", ...], tuple[Picture, ...]]:
+    """Return the chosen features, and a drawing of each on examples."""
+    values = search.best_estimator_.transform(given.series)
+    features, pictures = [], []
+    for place, tree in enumerate(search.trees_):
+        feature = _feature(tree, values[:, place], given)
+        picture = _feature_picture(place, feature, tree, values[:, place], given)
+        features.append(replace(feature, picture=picture.name))
+        pictures.append(picture)
+    return tuple(features), tuple(pictures)
+
+
+def _feature(tree: Any, values: Array, given: "AskedSeries") -> "SeriesFeature":
+    from scipy.stats import spearmanr
+
+    from parsimon.features.series import looked_at, tree_words
+    from parsimon.report.series_findings import SeriesFeature
+
+    names, groups = given.groups
+    if given.is_number:
+        agreement = float(np.nan_to_num(spearmanr(values, given.values).statistic))
+    else:
+        ends = np.isin(groups, (0, len(names) - 1))
+        shares = placement_shares(groups[ends] > 0, values[ends])
+        agreement = float(shares[groups[ends] > 0].mean())
+    begin, end = looked_at(tree, given.series.length)
+    medians = [(name, float(np.median(values[groups == k]))) for k, name in enumerate(names)]
+    return SeriesFeature(
+        words=tree_words(tree, given.columns.channels),
+        tree=str(tree),
+        begin=begin,
+        end=end,
+        medians=tuple(medians),
+        agreement=agreement,
+    )
+
+
+def _feature_picture(
+    place: int, feature: "SeriesFeature", tree: Any, values: Array, given: "AskedSeries"
+) -> Picture:
+    """Draw a feature on an example of each group: the one whose value is most typical of it."""
+    from parsimon.features.series import seen_by
+    from parsimon.features.series.tree_words import seen_words
+    from parsimon.report.figures import SeriesExample, feature_of_series
+
+    names, groups = given.groups
+    rows = [
+        int(np.flatnonzero(groups == k)[np.argmin(np.abs(values[groups == k] - median))])
+        for k, (_, median) in enumerate(feature.medians[:_EXAMPLES])
+    ]
+    table = given.series.of(np.array(rows))
+    seen = seen_by(tree, table)
+    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
+    raw: dict[int, Array] = {}
+    for own, cells, _ in table.signals[channel].blocks:
+        raw |= {int(row): cell for row, cell in zip(own, cells, strict=True)}
+    examples = [
+        SeriesExample(names[k], raw[k], None if seen is None else seen[k]) for k in range(len(rows))
+    ]
+    axes = feature_of_series(
+        examples,
+        (feature.begin, feature.end),
+        values,
+        given.values if given.is_number else groups,
+        names,
+        target=given.asked.target if given.is_number else "",
+        measured=given.columns.channels[channel] if given.columns.channels else "value",
+        title=seen_words(tree, given.columns.channels) if _is_changed(tree) else "",
+        function=tree.steps[-1].name,
+        frequencies=any(step.name in ("spectrum", "phase", "bands") for step in tree.steps),
+    )
+    return picture_of(f"series-feature-{place + 1}", axes, f"Feature {place + 1}: {feature.words}")
+
+
+def _is_changed(tree: Any) -> bool:
+    """Tell whether a feature looks at something else than the values of a part of the series."""
+    return any(step.name not in ("channel", "interval") for step in tree.steps[:-1])

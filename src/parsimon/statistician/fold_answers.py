@@ -7,7 +7,7 @@ anew inside it.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -41,7 +41,8 @@ _PREPARED_ONCE = 200_000
 _SLOW = ("rvm", "gp", "svm", "features")
 
 _Pairs: TypeAlias = Sequence[tuple[Contender, np.random.SeedSequence]]
-_Call: TypeAlias = tuple[_Pairs, Question, OuterPart]
+_Prepare: TypeAlias = "Callable[[Question], SeenTable]"
+_Call: TypeAlias = tuple[_Pairs, Question, OuterPart, _Prepare]
 
 
 class Told(NamedTuple):
@@ -69,9 +70,50 @@ class FoldAnswers:
     failures: Mapping[str, str] = field(default_factory=dict)
 
 
+class SeenTable(Protocol):
+    """A part of a table as contenders see it; other rows are seen in the same way."""
+
+    @property
+    def X(self) -> "pd.DataFrame":
+        """What they are fitted to, (n, d)."""
+
+    @property
+    def values(self) -> AnyArray:
+        """Codes of classes, or numbers, (n,)."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The column of the table that each variable comes from."""
+
+    def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return other rows as they are seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnchangedTable:
+    """A table whose cells contenders take as they are, such as series."""
+
+    X: "pd.DataFrame"
+    values: AnyArray
+
+    @classmethod
+    def of(cls, question: Question) -> "UnchangedTable":
+        """Take the rows of a question."""
+        return cls(question.table, np.asarray(question.values, dtype=np.float64))
+
+    def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return other rows as they are."""
+        return table
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table."""
+        return [str(name) for name in self.X.columns]
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """A part of a table as contenders see it."""
+    """A part of a table as contenders see it: prepared as numbers."""
 
     preparer: "Preparer"
     screener: "Screener"
@@ -111,11 +153,13 @@ def run_contenders(
     time_limit: float | None = None,
     done: Callable[[float], object] = lambda _: None,
     kept: FinishedWork = NOTHING_KEPT,
+    prepare: _Prepare = PreparedTable.of,
 ) -> list[FoldAnswers]:
     """Fit all contenders to every training part, and predict the rows outside.
 
     With a limit those that come too late say nothing in that fold, and are not asked in later
-    ones. What an earlier run has `kept` is not fitted again.
+    ones. What an earlier run has `kept` is not fitted again. `prepare` makes of a part's rows what
+    contenders see.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     whole = deadline is not None or question.table.size > _PREPARED_ONCE
@@ -123,7 +167,7 @@ def run_contenders(
     for fold, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True)):
         pairs = list(zip(contenders, child.spawn(len(contenders)), strict=True))
         for number, group in enumerate([pairs] if whole else _groups(pairs)):
-            calls[number, fold] = (group, question, part)
+            calls[number, fold] = (group, question, part, prepare)
     found: dict[tuple[int, ...], FoldAnswers] = kept.read("compare", calls)
     left = sorted(place for place in calls if place not in found)
     workers = min(n_workers(n_jobs), max(1, len(left)))
@@ -159,7 +203,7 @@ def _joined(answers: Sequence[FoldAnswers], contenders: Sequence[Contender]) -> 
     names = [one.name for one in contenders]
     return FoldAnswers(
         answers[0].test,
-        {name: told[name] for name in names if name in told},
+        {name: told[name] for name in (*names, *told) if name in told},
         {name: failures[name] for name in names if name in failures},
     )
 
@@ -179,6 +223,7 @@ def _ask(
     contenders: _Pairs,
     question: Question,
     part: OuterPart,
+    prepare: _Prepare,
     limit: float | None,
     late: frozenset[str],
     costs: Mapping[str, float],
@@ -193,7 +238,7 @@ def _ask(
     failures: dict[str, str] = {}
     n_classes = n_codes(question)
     try:
-        table = PreparedTable.of(question.at(part.train))
+        table = prepare(question.at(part.train))
         outside = table.numbers(question.table.iloc[part.test])
     except Exception as error:  # noqa: BLE001 - whatever it is, the report goes on
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one, _ in contenders})
@@ -206,25 +251,35 @@ def _ask(
                 failures[name] = _NO_TIME
                 continue
         try:
-            told[name] = _told(contender, table, outside, question.task, n_classes, child)
+            told |= _all_told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[name] = _reason(error)
     return FoldAnswers(part.test, told, failures)
 
 
-def _told(
+def _all_told(
     contender: Contender,
-    table: PreparedTable,
+    table: SeenTable,
     outside: "pd.DataFrame",
     task: Task,
     n_classes: int,
     seed: np.random.SeedSequence,
-) -> Told:
+) -> dict[str, Told]:
+    """Return what a contender says, and what the further models say that come with it."""
     started = time.process_time()
     refused = contender.refuses(Setting.of(table.X, table.values, task, seed))
     if refused:
         raise _RefusedError(refused)
     model = contender.fit(table.X, table.values, task, seed)
+    told = {contender.name: _told(model, table, outside, n_classes, started)}
+    for name, other in contender.others(model).items():
+        told[name] = _told(other, table, outside, n_classes, time.process_time())
+    return told
+
+
+def _told(
+    model: Any, table: SeenTable, outside: "pd.DataFrame", n_classes: int, started: float
+) -> Told:
     sure = False
     if n_classes:
         value, gives = class_shares(model, outside, n_classes)

@@ -16,7 +16,7 @@ from parsimon.features.series.cost import (
     tree_cost,
     windowing_cost,
 )
-from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_values
+from parsimon.features.series.evaluate import SeriesTable, looked_at, seen_by, tree_values
 from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
@@ -57,6 +57,7 @@ __all__ = [
     "rank_series",
     "read_tree",
     "search_space_size",
+    "seen_by",
     "standard_set",
     "step",
     "tree_cost",

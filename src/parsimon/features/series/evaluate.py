@@ -13,6 +13,7 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.features.series.tree_methods import bounds_of, steps_of
 from parsimon.features.series.trees import MethodTree, TreeStep
 
 Chain = tuple[TreeStep, ...]
@@ -400,12 +401,18 @@ def levels(row: Array, count: int) -> Indices:
     return np.concatenate(([0], changes, [len(row)])).astype(np.intp)
 
 
-def looked_at(tree: MethodTree) -> tuple[float, float]:
+# Steps after which positions are no longer those of the series.
+_OFF_AXIS = ("spectrum", "phase", "correlation", "cosine", "bands", "haar", "mismatch")
+
+
+def looked_at(tree: MethodTree, length: int | None = None) -> tuple[float, float]:
     """Return the part of the series that a tree looks at before it leaves the time axis.
 
     Parameters
     ----------
     tree : MethodTree
+    length : int, optional
+        Of the series; with it the reach of steps and bends over several values is counted in.
 
     Returns
     -------
@@ -415,14 +422,59 @@ def looked_at(tree: MethodTree) -> tuple[float, float]:
     Examples
     --------
     >>> from parsimon.features.series import parse_tree
-    >>> looked_at(parse_tree("difference > interval(0.25, 0.5) > mean"))
+    >>> tree = parse_tree("difference(0.1) > interval(0.25, 0.5) > mean")
+    >>> looked_at(tree)
     (0.25, 0.5)
+    >>> looked_at(tree, 100)
+    (0.23, 0.55)
     """
     begin, end = 0.0, 1.0
+    first, n, reach = 0, length or 0, 0
     for each in tree.steps:
-        if each.name in ("spectrum", "phase", "correlation", "cosine", "bands") or each.inside:
+        if each.name in _OFF_AXIS or each.inside:
             break
         if each.name == "interval":
             low, high = each.options
             begin, end = begin + low * (end - begin), begin + high * (end - begin)
-    return begin, end
+            inside = bounds_of(low, high, max(n, 1))
+            first, n = first + inside[0], inside[1] - inside[0]
+        elif "lag" in each.method.options and each.name in ("difference", "bend"):
+            times = 2 if each.name == "bend" else 1
+            taken = min(times * steps_of(each.options[0], max(n, 2)), max(n - 1, 0))
+            n, reach = n - taken, reach + taken
+    if not length:
+        return begin, end
+    return first / length, min(1.0, (first + n + reach) / length)
+
+
+def seen_by(tree: MethodTree, X: Any) -> list[tuple[Array, Array]] | None:
+    """Return the series as the last function of a tree sees them: the steps, the spectrum, a part.
+
+    Parameters
+    ----------
+    tree : MethodTree
+    X : SeriesTable, or what it reads
+
+    Returns
+    -------
+    list of (positions, values), one for each series, or None
+        Positions are shares of the series, or frequencies; None for windows, of which there are
+        many.
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> seen_by(parse_tree("difference > mean"), [[1.0, 2.0, 4.0]])[0][1]
+    array([1., 2.])
+    """
+    table = X if isinstance(X, SeriesTable) else SeriesTable(X)
+    channel = tree.steps[0].name == "channel"
+    signal = table.signals[int(tree.steps[0].options[0]) if channel else 0]
+    for each in tree.steps[int(channel) : -1]:
+        if each.inside:
+            return None
+        signal = transformed(signal, each)
+    found: dict[int, tuple[Array, Array]] = {}
+    for rows, values, positions in signal.blocks:
+        found |= {int(row): (positions, one) for row, one in zip(rows, values, strict=True)}
+    return [found[row] for row in range(signal.n)]

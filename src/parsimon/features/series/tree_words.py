@@ -58,12 +58,14 @@ class _Said:
         return "the strength" if self.is_spectrum else "the values"
 
 
-def tree_words(tree: MethodTree) -> str:
+def tree_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     """Return a tree in words.
 
     Parameters
     ----------
     tree : MethodTree
+    channels : sequence of str
+        What the channels are called, such as "temperature"; by their numbers if not given.
 
     Returns
     -------
@@ -75,10 +77,7 @@ def tree_words(tree: MethodTree) -> str:
     >>> tree_words(parse_tree("correlation > place_of_maximum"))
     'the lag of the highest correlation of the series with itself'
     """
-    steps = tree.steps
-    said = _Said()
-    if steps[0].name == "channel":
-        said, steps = _Said(whole=f"channel {steps[0].options[0]}"), steps[1:]
+    said, steps = _begun(tree, channels)
     return _chain_words(steps, said)
 
 
@@ -97,6 +96,24 @@ def step_words(each: TreeStep) -> str:
 
 def _segment(each: TreeStep) -> str:
     return "rise and fall" if each.options[0] == "direction" else "stretch of one level"
+
+
+def _begun(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[TreeStep]]:
+    """Return the series, or the channel that a tree names, and the steps that follow."""
+    if tree.steps[0].name != "channel":
+        return _Said(), tree.steps
+    number = int(tree.steps[0].options[0])
+    whole = channels[number] if number < len(channels) else f"channel {number}"
+    return _Said(whole=whole), tree.steps[1:]
+
+
+def seen_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
+    """Return what the last function of a tree sees: "the steps", "the spectrum of the series"."""
+    said, steps = _begun(tree, channels)
+    for each in steps[:-1]:
+        if each.name != "interval":
+            said = _windowed(each, said) if each.inside else _transformed(each, said)
+    return said.noun or said.whole
 
 
 def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:

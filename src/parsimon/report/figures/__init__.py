@@ -23,6 +23,11 @@ from parsimon.report.figures.search_figures import (
     feature_response,
     search_tree,
 )
+from parsimon.report.figures.series_figures import (
+    SeriesExample,
+    error_of_methods,
+    feature_of_series,
+)
 from parsimon.report.figures.svg_text import caption, svg
 from parsimon.report.figures.three_columns import data_figure
 from parsimon.report.figures.two_columns import posterior_2d
@@ -32,14 +37,17 @@ __all__ = [
     "DrawnPart",
     "NumberRows",
     "RowBar",
+    "SeriesExample",
     "calibration_curve",
     "caption",
     "component_panels",
     "component_reach",
     "data_figure",
     "error_against_size",
+    "error_of_methods",
     "error_steps",
     "feature_front",
+    "feature_of_series",
     "feature_response",
     "label",
     "monotonicity",

@@ -403,7 +403,7 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
     with figure_style():
         ax = new_axes(ax, figsize=(5.6, 0.8 + 0.31 * len(models)))
         for place, model in enumerate(models):
-            _draw_model(ax, model, place, _measured(model, comparison))
+            _draw_model(ax, model, place, measured_error(model, comparison))
         names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
         ax.set_yticks(range(len(models)), names)
         for text, model in zip(ax.get_yticklabels(), models, strict=True):
@@ -414,7 +414,7 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
         ax.grid(axis="y", visible=False)
         if not rare:
             ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel(_MEASURES[comparison.metric])
+        ax.set_xlabel(MEASURES[comparison.metric])
     ax.set_label(
         f"{_CAPTIONS[comparison.metric]}, the smallest model first, with 95 % intervals"
         f"{' of the distance from the best' if rare else ''}. Vermilion: the model to use; blue: "
@@ -423,7 +423,7 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
     return ax
 
 
-_MEASURES = {
+MEASURES = {
     "error": "wrong answers on new rows",
     "log loss": "log loss on new rows",
     "variance left": "variance explained",
@@ -435,7 +435,7 @@ _CAPTIONS = {
 }
 
 
-def _measured(model: ComparedModel, comparison: ModelComparison) -> tuple[float, float, float]:
+def measured_error(model: ComparedModel, comparison: ModelComparison) -> tuple[float, float, float]:
     """Return what is drawn of a model, with the ends of its interval."""
     error, gap = model.error, model.difference
     if comparison.metric == "variance left":
@@ -471,7 +471,17 @@ def _model_tint(model: ComparedModel) -> str:
     return BLUE if model.is_level else GREY
 
 
-_FRONT_AXES = {"columns": "columns", "formulas": "signs of the formula"}
+_FRONT_AXES = {"columns": "columns", "formulas": "signs of the formula", "series": "features"}
+_FRONT_ROWS = {
+    "columns": ("rows of the search", "rows set apart"),
+    "formulas": ("rows of the search", "rows set apart"),
+    "series": ("in the search", "on new series"),
+}
+_FRONT_SIZES = {
+    "columns": "each number of columns",
+    "formulas": "each length of the formula",
+    "series": "each number of features",
+}
 _FRONT_ERRORS = {"error": "wrong answers", "log loss": "log loss", "typical miss": "typical miss"}
 
 
@@ -484,10 +494,11 @@ def feature_front(front: FeatureFront, *, ax: "Axes | None" = None) -> "Axes":
     with figure_style():
         ax = new_axes(ax, figsize=(5.6, 3.3))
         ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
-        ax.plot(sizes, error, "o-", color=BLUE, label="rows of the search")
+        inside, new = _FRONT_ROWS[front.kind]
+        ax.plot(sizes, error, "o-", color=BLUE, label=inside)
         apart = bool(np.isfinite(outside).all())
         if apart:
-            ax.plot(sizes, outside, "s--", color=VERMILION, label="rows set apart")
+            ax.plot(sizes, outside, "s--", color=VERMILION, label=new)
         chosen = front.chosen
         ax.plot(
             chosen.size,
@@ -505,12 +516,12 @@ def feature_front(front: FeatureFront, *, ax: "Axes | None" = None) -> "Axes":
         ax.set_xlabel(_FRONT_AXES[front.kind])
         ax.set_ylabel(_FRONT_ERRORS[front.measure])
         ax.legend(loc="best", fontsize=8)
-    found = "each number of columns" if front.kind == "columns" else "each length of the formula"
+    rows = "series" if front.kind == "series" else "rows"
     ax.set_label(
-        f"The least error that was found for {found}"
+        f"The least error that was found for {_FRONT_SIZES[front.kind]}"
         f"{', with one standard error' if spread.any() else ''}."
         + (
-            " Where the two lines part, the search has found what only its rows show."
+            f" Where the two lines part, the search has found what only its {rows} show."
             if apart
             else ""
         )

@@ -233,6 +233,31 @@ def _formula(model: Any, table: _Table) -> ModelSize:
     return ModelSize(used, bits, f"{made}, {_counted(numbers, 'number')}")
 
 
+def _series_features(model: Any, table: _Table) -> ModelSize:
+    """Count the steps of method trees, and what the rows determine of the function of them."""
+    from parsimon.features.series.smooth import smooth_kernel
+    from parsimon.features.series.tree_methods import METHODS
+
+    steps = sum(tree.size for tree in model.trees)
+    options = sum(len(step.options) for tree in model.trees for step in tree.steps)
+    fit, n = model.inner, len(model.Z)
+    K = smooth_kernel(model.Z, model.Z, fit.width)
+    freedom = float(np.trace(np.linalg.solve(K + fit.noise * np.eye(n), K)))
+    # Only differences between the functions of classes matter; width and noise are two more.
+    functions = max(1, fit.weights.shape[1] - 1)
+    numbers = freedom * functions + options + 2
+    bits = steps * math.log2(len(METHODS)) + table.numbers(numbers)
+    words = f"{_counted(len(model.trees), 'feature')}, {_counted(round(numbers), 'number')}"
+    return ModelSize(table.all_used, bits, words)
+
+
+def _nearest(model: Any, table: _Table) -> ModelSize:
+    """Count what is known of each row that a new one is compared with."""
+    n, classes = len(model.y_), model.n_classes_
+    bits = n * math.log2(classes) if classes else table.numbers(n)
+    return ModelSize(table.all_used, bits, f"{_counted(n, 'series', 'series')}")
+
+
 def _tree(model: Any, table: _Table) -> ModelSize:
     n_leaves, used = _leaves(model)
     values = n_leaves * _values_of_a_leaf(model)
@@ -318,6 +343,8 @@ _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]
     (_has("relevance_", "degrees_of_freedom_"), _relevance),
     (lambda model: type(model).__name__.startswith("Dummy"), _constant),
     (_has("features", "names", "intercept"), _formula),
+    (_has("trees", "inner", "cost"), _series_features),
+    (_has("kept_values_", "n_classes_"), _nearest),
     (_has("coef_"), _linear),
     (_has("support_"), _support),
     (_is_class_by_class, _class_by_class),

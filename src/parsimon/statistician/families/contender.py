@@ -1,7 +1,7 @@
 """A model that answers the whole question of a table: its name, and how it is made for a table."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +59,11 @@ def _suits(setting: Setting) -> str:
     return ""
 
 
+def _alone(model: Any) -> Mapping[str, Any]:
+    del model
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Contender:
     """A model that answers the whole question of a table.
@@ -70,6 +75,7 @@ class Contender:
     make: Returns an estimator for a setting.
     most_rows: Beyond that many rows it is fitted to a sample.
     refuses: Says why it cannot answer, in a sentence; empty if it can.
+    others: Returns further models of one that is fitted, by name: those of other sizes of a front.
     """
 
     name: str
@@ -79,6 +85,7 @@ class Contender:
     make: Callable[[Setting], Any]
     most_rows: int | None = None
     refuses: Callable[[Setting], str] = _suits
+    others: Callable[[Any], Mapping[str, Any]] = _alone
 
     def fit(
         self, X: "pd.DataFrame", values: AnyArray, task: Task, seed: np.random.SeedSequence

@@ -1,0 +1,159 @@
+"""`parsimon series`: the few features of series that tell a target, on a page."""
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon.cli.pages import (
+    INTERRUPTED,
+    check_places,
+    command_line,
+    find_places,
+    show_summary,
+    write_files,
+)
+from parsimon.cli.printing import say
+from parsimon.cli.running import (
+    on_cluster,
+    question_options,
+    run_options,
+    seconds_left,
+    time_option,
+)
+from parsimon.cli.sources import Source, find_source, needed_target, series_source
+from parsimon.cli.tables import CLASS
+from parsimon.exceptions import InvalidInputError
+
+# Options that change where and how results are shown, not the results.
+_SHOWING = frozenset(
+    {"table", "out", "pdf", "as_json", "markdown", "features", "n_jobs", "quiet", "cluster"}
+)
+
+
+@click.command()
+@question_options
+@click.option("--id", "id_", metavar="COLUMN", help="Which series a row belongs to.")
+@click.option("--time", "time_", metavar="COLUMN", help="When a row was measured: number or date.")
+@click.option(
+    "--value", multiple=True, metavar="COLUMN", help="What was measured; may be repeated."
+)
+@click.option("--max-features", default=5, metavar="K", help="Most features.  [default: 5]")
+@click.option(
+    "--choose",
+    default="one_se",
+    metavar="RULE",
+    help="The features to take: one_se (fewest within one standard error of the least error), "
+    "error, knee, ranked, or such as 'error where n_features<=2'.  [default: one_se]",
+)
+@click.option(
+    "--outer", type=int, metavar="N", help="Outer folds; 0 for none.  [default: 5, with --fast 3]"
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The page to write, or a folder.")
+@click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
+@click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
+@click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
+@click.option(
+    "--features",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the features of each series as CSV or TSV too.",
+)
+@run_options
+@time_option
+@click.option("--fast", is_flag=True, help="A short search, three outer folds, no warping.")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@click.pass_context
+def series(
+    context: click.Context,
+    /,
+    table: str,
+    target: str | None,
+    id_: str | None,
+    time_: str | None,
+    out: Path | None,
+    pdf: bool,
+    as_json: bool,
+    markdown: bool,
+    features: Path | None,
+    cluster: str | None,
+    time_limit: float | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Find the few features of the series in TABLE that tell a target, and report on them.
+
+    TABLE has one row a measurement: --id says which series it belongs to, --time when it was
+    taken and --value what was measured; several --value are several channels. Or it has one row a
+    series, all columns but the target being its values in order. The target is the same in all
+    rows of a series. Files of the UCR archive (.ts, or .tsv without a header and with the class
+    first) and data sets such as ucr_gunpoint are read as they are.
+
+    The page says each feature in words and draws it on a series of each class, with the place it
+    looks at; it shows what each further feature buys, and how well they do on new series beside
+    the nearest series, a linear model and plain summaries. The model is saved beside it, for
+    parsimon predict.
+
+    \b
+    Examples:
+        parsimon series hearts.csv --id patient --time second --value pulse --target ill
+        parsimon series walks.csv --id walk --time t --value x --value y --target kind
+        parsimon series one_series_a_row.csv --target outcome --max-features 3 --pdf
+        parsimon series GunPoint_TRAIN.tsv --fast --features features.csv
+    """
+    started = time.monotonic()
+    try:
+        source, has_header = _source(table, target)
+        places = _places(source, out, features, pdf=pdf, as_json=as_json, markdown=markdown)
+        from parsimon.statistician import analyse_series
+
+        with on_cluster(cluster):
+            analysis = analyse_series(
+                source.frame,
+                needed_target(source),
+                id=id_,
+                time=time_,
+                has_header=has_header,
+                name=source.name,
+                verbose=not quiet,
+                command=command_line(context, needed_target(source), _SHOWING),
+                time_limit=seconds_left(time_limit, started),
+                **options,
+            )
+            write_files(analysis, places)
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.", err=True)
+        sys.exit(INTERRUPTED)
+    if not quiet:
+        from parsimon.report.sections import summary_lines
+
+        show_summary(summary_lines(analysis.findings), places)
+        say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_SERIES.csv")
+
+
+def _source(table: str, target: str | None) -> tuple[Source, bool]:
+    """Return the table, and whether it has a header; one without begins with the class."""
+    bare = series_source(table) if target in (None, CLASS) else None
+    if bare is None:
+        return find_source(table, target), True
+    said = f"{table} names no columns: the class of a series is called {CLASS!r}."
+    say(said, err=True)
+    return bare, False
+
+
+def _places(
+    source: Source, out: Path | None, features: Path | None, **wanted: bool
+) -> dict[str, Path]:
+    """Return where each file goes, and refuse what cannot be written."""
+    places = find_places(source.name, out, "series", **wanted)
+    stem = places["Report"].stem.removesuffix("-series")
+    places["Model"] = places["Report"].with_name(f"{stem}-model.skops")
+    if features is not None:
+        if features.suffix.lower() not in (".csv", ".tsv", ".tab"):
+            raise InvalidInputError(f"--features {features} must end in .csv or .tsv.")
+        places["Features"] = features
+    check_places(places)
+    return places
