@@ -95,8 +95,10 @@ def rows(*, quick: bool, methods: list[str] | None = None) -> list[Row]:
     made += permuted_rows(data, quick=quick) + planted_rows(quick)
     if quick:
         return made
-    five, peer = METHODS["ours-5"], METHODS["anova-5"]
-    return made + replication_rows(five, peer, N_SPLITS, JACCARD_BAR) + time_rows()
+    ours = {5: METHODS["ours-5"], 10: METHODS["ours-10"]}
+    sized = ("anova-5", "mrmr-5", "svm-rfe-5", "anova-10", "mrmr-10", "svm-rfe-10")
+    others = {name: METHODS[name] for name in sized}
+    return made + replication_rows(ours, others, N_SPLITS, JACCARD_BAR) + time_rows()
 
 
 def table_rows(name: str, figures: Mapping[str, "Figures"]) -> list[Row]:
@@ -404,4 +406,26 @@ def time_rows() -> list[Row]:
     return [
         Row(case, "seconds of one fit; bar", seconds, FIT_SECONDS, bar=1.0),
         Row(case, "seconds of 100 splits, two workers; bar", spent, STABLE_SECONDS, bar=1.0),
+        regression_time_row(),
     ]
+
+
+def regression_time_row() -> Row:
+    """Return the seconds of a sparse regression on 500 rows, with the prior for wide tables."""
+    from parsimon.rvm import RVR
+
+    rng = np.random.default_rng(20_002)
+    X = rng.normal(size=(500, 20_000))
+    genes = rng.choice(20_000, 5, replace=False)
+    y = X[:, genes].sum(axis=1) + rng.normal(size=500)
+    seconds, notes = [], []
+    for name, model in (
+        ("ric", RVR("features", prior="smooth", smoothness="ric")),
+        ("default", RVR("features")),
+    ):
+        start = time.perf_counter()
+        kept = np.flatnonzero(model.fit(X, y).coef_)
+        seconds.append(time.perf_counter() - start)
+        notes.append(f"{name}: {len(np.intersect1d(kept, genes))} of 5 among {len(kept)}")
+    metric = "seconds of RVR with smoothness='ric'; its default prior"
+    return Row("planted 500 x 20000", metric, *seconds, note="; ".join(notes))
