@@ -31,7 +31,7 @@ POOLS = (
     ("largest scatter", 40),
     ("largest scatter", 160),
 )
-N_OTHER = 100
+N_OTHER = 300
 
 
 def replication_rows(
