@@ -3,7 +3,7 @@
 Four questions. Do the genes of the larger tables come back when these have as few patients as
 hedenfalk? How often would they on tables simulated with the classes as far apart as measured, which
 flatters, for what was measured holds luck as well; and with how many patients? And what does it
-cost to choose without labels first, among the genes of most extreme level or of largest scatter?
+cost to choose without labels first, among genes of extreme or low level or of large scatter?
 Last, who predicts better with as few patients, over more splits than the comparison has?
 """
 
@@ -27,6 +27,10 @@ POOLS = (
     ("most extreme level", 12),
     ("most extreme level", 40),
     ("most extreme level", 160),
+    ("lowest level", 5),
+    ("lowest level", 12),
+    ("lowest level", 40),
+    ("lowest level", 160),
     ("largest scatter", 5),
     ("largest scatter", 40),
     ("largest scatter", 160),
@@ -175,9 +179,12 @@ def best_among(kind: str, size: int) -> Chooser:
     def chosen(X: Array, y: Indices, new: Array) -> tuple[Array, Indices]:
         levels = levels_of(X, X)
         means = levels.mean(axis=0)
-        extreme = np.abs(means - np.median(means))
-        wanted = extreme if kind == "most extreme level" else levels.std(axis=0)
-        pool = np.argsort(-wanted, kind="stable")[:size]
+        wanted = {
+            "most extreme level": np.abs(means - np.median(means)),
+            "lowest level": -means,
+            "largest scatter": levels.std(axis=0),
+        }
+        pool = np.argsort(-wanted[kind], kind="stable")[:size]
         scores = FewColumnsClassifier().fit(X, y).scores_[pool]
         best = pool[np.argsort(-scores, kind="stable")[:5]]
         model = FewColumnsClassifier(columns=best).fit(X, y)
