@@ -25,6 +25,17 @@ def gene_table(name: str) -> tuple[Array, Indices]:
     return found.data.to_numpy(dtype=float), y
 
 
+def levels_of(X: Array, train: Array) -> Array:
+    """Return values on a logarithm-like scale, the level of each row taken out.
+
+    Shapes: X (n, d), train (m, d) whose typical size is the unit -> (n, d).
+    """
+    typical = np.median(np.abs(train))
+    values = np.arcsinh(X / typical)
+    found: Array = values - np.median(values, axis=1, keepdims=True)
+    return found
+
+
 def gene_names(name: str) -> list[str]:
     """Return the names of the columns, with titles where there are any."""
     from parsimon.datasets import load

@@ -3,7 +3,8 @@ import pytest
 from scipy import stats
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.features import fixed_models, label_noise, regression_screen
+from parsimon.features import FewColumnsClassifier, fixed_models, label_noise, regression_screen
+from parsimon.features._screen import moderated_scores, steady_share, target_columns
 
 RNG = np.random.default_rng(0)
 
@@ -57,3 +58,46 @@ def test_named_columns_are_judged_on_other_rows():
     assert found.test[0].mean() > 0.75
     assert abs(found.test[1].mean() - 0.5) < 3 * found.null_sd
     assert found.plot().get_xlabel()
+
+
+def trimmed(rows):
+    return np.sort(rows)[1:-1].mean()
+
+
+def test_scores_of_two_classes_take_the_smaller_distance_with_and_without_extremes():
+    y = np.repeat([0, 1], [8, 5])
+    X = RNG.normal(size=(13, 60)) + y[:, None] * RNG.normal(size=60)
+    found = moderated_scores(X, target_columns(y, np.array([0, 1])))
+    scatter, distance = np.empty(60), np.empty(60)
+    for k, (ill, well) in enumerate(zip(X[y == 1].T, X[y == 0].T, strict=True)):
+        plain, inner = ill.mean() - well.mean(), trimmed(ill) - trimmed(well)
+        distance[k] = min(abs(plain), abs(inner)) if plain * inner > 0 else 0.0
+        scatter[k] = np.sqrt((7 * well.var(ddof=1) + 4 * ill.var(ddof=1)) / 11)
+    expected = np.sqrt(8 * 5) / 13 * distance / (scatter + np.median(scatter))
+    np.testing.assert_allclose(found, expected)
+
+
+def test_the_steady_share_of_three_classes_is_that_of_their_means_and_trimmed_means():
+    y = np.repeat([0, 1, 2], [4, 6, 2])
+    X = RNG.normal(size=(12, 20))
+    X -= X.mean(axis=0)
+    share = steady_share(X, target_columns(y, np.arange(3)))
+    weights = np.array([4, 6, 2]) / 12
+    for k, column in enumerate(X.T):
+        parts = [column[y == one] for one in range(3)]
+        means = np.array([part.mean() for part in parts])
+        inner = np.array([trimmed(part) if len(part) > 2 else part.mean() for part in parts])
+        inner = inner - weights @ inner
+        kept = np.where(means * inner > 0, np.minimum(abs(means), abs(inner)), 0.0)
+        assert share[k] == pytest.approx(weights @ kept**2 / (weights @ means**2))
+
+
+def test_one_row_makes_no_column():
+    y = np.repeat([0, 1], 10)
+    X = RNG.normal(size=(20, 300))
+    X[:, 5] += 2.5 * y
+    X[:, 8] = 0.1 * RNG.normal(size=20)
+    X[19, 8] = 4.0
+    scores = FewColumnsClassifier().fit(X, y).scores_
+    assert scores[5] == scores.max()
+    assert scores[8] < np.median(scores)

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -142,7 +143,7 @@ def test_fixed_columns_are_kept_never_counted_and_adjusted_for():
     assert given.frequencies_[3] < 0.6
     assert given.totals_[100] == 0
     assert given.get_support()[100]
-    with pytest.raises(InvalidInputError, match="no column of X"):
+    with pytest.raises(InvalidInputError, match="names of columns, got 'sex'"):
         StableSelector(fixed=["sex"]).fit(frame, y)
 
 
@@ -177,6 +178,21 @@ def test_the_front_of_auc_holds_what_is_fixed_and_the_constant_as_asked():
         np.testing.assert_array_equal(front.to_frame()["complexity"], paid)
     with pytest.raises(InvalidInputError, match="from 0 to 119"):
         AucFrontSelector(fixed=[120]).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        AucFrontSelector(fixed=["age"], max_iter=20, random_state=0),
+        StableSelector(fixed=["age"], n_splits=2, n_permutations=0, random_state=0),
+    ],
+    ids=lambda selector: type(selector).__name__,
+)
+def test_fixed_columns_have_names(selector):
+    frame = pd.DataFrame(X, columns=["age", *(f"g{k}" for k in range(1, 120))])
+    assert "age" in clone(selector).fit(frame, Y).get_feature_names_out()
+    with pytest.raises(InvalidInputError, match="names of columns, got 'height'"):
+        clone(selector).set_params(fixed=["height"]).fit(frame, Y)
 
 
 def test_columns_that_stand_for_each_other_form_a_group_and_masking_shows_the_next():

@@ -240,3 +240,13 @@ def test_a_fit_that_stops_early_warns(noisy):
 def test_what_cannot_be_used_is_refused(noisy, options, message):
     with pytest.raises(InvalidInputError, match=message):
         RVR(**options).fit(*noisy)
+
+
+def test_a_wide_table_whose_noise_is_explained_warns_and_a_price_for_candidates_helps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 1000))
+    y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=100)
+    with pytest.warns(UserWarning, match="of 1,000 columns were kept for 100 rows"):
+        RVR("features").fit(X, y)
+    sparse = RVR("features", prior="smooth", smoothness=np.log(1000)).fit(X, y)
+    assert np.flatnonzero(sparse.coef_).tolist() == [0, 1, 2]

@@ -1,8 +1,9 @@
 """Moderated scores: how far a column moves with the target, over its own and a typical scatter.
 
-In a table of measurements of one kind (genes on an array) three things make the same columns come
-back from other rows: values on a logarithm-like scale, the level of a whole row taken out, and a
-scatter that no column may have too small by luck (Tusher, Tibshirani and Chu 2001, PNAS 98:5116).
+In a table of measurements of one kind (genes on an array) four things make the same columns come
+back from other rows: values on a logarithm-like scale, the level of a whole row taken out, a
+scatter that no column may have too small by luck (Tusher, Tibshirani and Chu 2001, PNAS 98:5116),
+and a distance between classes that no single row makes.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ import numpy as np
 from parsimon._checks import check_choice
 from parsimon._typing import Array, Indices
 
-# The quantile of the scatters of all columns that is added to each.
-MODERATION = 0.75
+# The quantile of the scatters of all columns that is added to each: the median, as for shrunken
+# centroids (Tibshirani and others 2002, PNAS 99:6567).
+MODERATION = 0.5
 # So many times more columns than rows are taken for measurements of one kind.
 _WIDE = 5
 
@@ -81,7 +83,8 @@ def target_basis(target: Array) -> Array:
 def moderated_scores(levels: Array, target: Array, cofactors: Array | None = None) -> Array:
     """Return how far each column moves with the target, over its scatter and a typical one.
 
-    With cofactors it is what the column adds to them.
+    With cofactors it is what the column adds to them. Of classes only that part of a move counts
+    which stays without the extreme rows of each.
 
     Shapes: levels (n, d), target (n, r), cofactors (n, c) -> (d,).
     """
@@ -100,7 +103,38 @@ def moderated_scores(levels: Array, target: Array, cofactors: Array | None = Non
     freedom = max(1, n - 1 - lost - basis.shape[1])
     scatter = np.sqrt(np.maximum(left, 0.0) / freedom)
     typical = float(np.quantile(scatter, MODERATION))
+    if _holds_classes(target):
+        explained = explained * steady_share(values, target)
     found: Array = np.sqrt(explained / n) / np.maximum(scatter + typical, 1e-12)
+    return found
+
+
+def _holds_classes(target: Array) -> bool:
+    return bool(np.isin(target, (0.0, 1.0)).all())
+
+
+def steady_share(values: Array, target: Array) -> Array:
+    """Return the share of what classes explain that stays without the extreme rows of each.
+
+    The mean of a class counts as far as the mean without its highest and its lowest row lies on
+    the same side of all rows: so one row makes no column. Classes of one or two rows keep them.
+
+    Shapes: values (n, d) with columns of mean 0, target (n, r) -> (d,), from 0 to 1.
+    """
+    kinds, places = np.unique(target, axis=0, return_inverse=True)
+    means, inner = np.empty((2, len(kinds), values.shape[1]))
+    sizes = np.bincount(places.ravel(), minlength=len(kinds)).astype(float)
+    for kind, size in enumerate(sizes):
+        rows = values[places.ravel() == kind]
+        total = rows.sum(axis=0)
+        means[kind] = inner[kind] = total / size
+        if size > 2:
+            inner[kind] = (total - rows.max(axis=0) - rows.min(axis=0)) / (size - 2)
+    inner -= sizes @ inner / sizes.sum()
+    same_side = means * inner > 0
+    kept = np.where(same_side, np.minimum(np.abs(means), np.abs(inner)), 0.0)
+    explained = sizes @ means**2
+    found: Array = np.where(explained > 0, sizes @ kept**2 / np.maximum(explained, 1e-300), 1.0)
     return found
 
 
@@ -130,7 +164,7 @@ def ranked_columns(levels: Array, target: Array, columns: Indices, scale: Levels
 
     Shapes: levels (n, k) of these columns only, target (n, r).
     """
-    is_class = bool(np.isin(target, (0.0, 1.0)).all())
+    is_class = _holds_classes(target)
     mean = levels.mean(axis=0)
     middles, weights = [], []
     for aim in target.T:

@@ -156,11 +156,11 @@ class Columns:
     def of(cls, d: int, names: Any, *, groups: Any, fixed: Any, costs: Any) -> "Columns":
         """Return the columns of a table as options describe them, by place or name."""
         always = np.zeros(d, dtype=np.bool_)
-        always[_column_places(fixed, "fixed", names, d)] = True
+        always[column_places(fixed, "fixed", names, d)] = True
         left, units = ~always, []
         for group in groups or ():
             unit = np.zeros(d, dtype=np.bool_)
-            unit[_column_places(group, "groups", names, d)] = True
+            unit[column_places(group, "groups", names, d)] = True
             if not unit.any() or (unit & ~left).any():
                 raise InvalidInputError(
                     "groups must be lists of columns that are in no other group and not fixed, "
@@ -181,7 +181,7 @@ class Columns:
         return on | self.fixed
 
 
-def _column_places(chosen: Any, called: str, names: Any, d: int) -> list[int]:
+def column_places(chosen: Any, called: str, names: Any, d: int) -> list[int]:
     """Return the places of columns that are given by place or name."""
     if isinstance(chosen, str | int):
         raise InvalidInputError(f"{called} must be lists of columns, got {chosen!r}.")

@@ -20,6 +20,7 @@ from parsimon._data import check_classes, validate_data
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+from parsimon.features._subsets import column_places
 from parsimon.pareto import Front
 from parsimon.roc import auc
 
@@ -35,8 +36,9 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
     ----------
     ties : {"mid", "strict"}
         What pairs with equal scores count, as in `parsimon.roc.auc`.
-    fixed : sequence of int, optional
-        Places of columns that every model has, such as age, without a prior and at no cost.
+    fixed : sequence of int or str, optional
+        Places or names of columns that every model has, such as age, without a prior and at no
+        cost.
     bias : {"searched", "always", "never"}
         Whether the constant is one of the genes, counted in the shrunken complexity and not as a
         column; in every model without a prior and at no cost; or in none. It moves all scores of a
@@ -82,7 +84,7 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         self,
         ties: Literal["mid", "strict"] = "mid",
         *,
-        fixed: Sequence[int] | None = None,
+        fixed: Sequence[int | str] | None = None,
         bias: Literal["searched", "always", "never"] = "searched",
         complexity: Literal["shrunken", "columns"] = "shrunken",
         max_iter: int = 5000,
@@ -150,11 +152,10 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
 
     def _free_of_cost(self, d: int) -> list[int]:
         """Return what every model has: the fixed columns, and -1 for a constant."""
-        fixed = [int(column) for column in self.fixed or ()]
-        if any(not 0 <= column < d for column in fixed) or len(set(fixed)) >= d:
-            raise InvalidInputError(
-                f"fixed must name places from 0 to {d - 1} and leave one free, got {fixed}."
-            )
+        names = getattr(self, "feature_names_in_", None)
+        fixed = sorted(set(column_places(self.fixed, "fixed", names, d)))
+        if len(fixed) >= d:
+            raise InvalidInputError("fixed leaves no column to search; name fewer.")
         return fixed + [-1] * (self.bias == "always")
 
     def _judge(

@@ -25,11 +25,12 @@ from parsimon.features._screen import (
 class FewColumnsClassifier(ClassifierMixin, BaseEstimator):
     """Choose a few columns of a wide table and let each of them vote alike.
 
-    Columns are ranked by how far the classes lie apart in them, over their scatter and a typical
-    scatter of all columns [1]_. The best are averaged, each with its sign and in units of its own
-    scatter; no weight is fitted, so there is nothing to overfit but the choice. In tables of one
-    kind of measurement values are first put on a logarithm-like scale and the level of each row
-    (its median) is taken out, which is what makes the same columns come back from other rows.
+    Columns are ranked by how far the classes lie apart in them, with and without the extreme rows
+    of each class, over their scatter and the median scatter of all columns [1]_ [2]_. The best are
+    averaged, each with its sign and in units of its own scatter; no weight is fitted, so there is
+    nothing to overfit but the choice. In tables of one kind of measurement values are first put on
+    a logarithm-like scale and the level of each row (its median) is taken out, which is what makes
+    the same columns come back from other rows.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class FewColumnsClassifier(ClassifierMixin, BaseEstimator):
     References
     ----------
     .. [1] Tusher, Tibshirani and Chu (2001), PNAS 98:5116-5121.
+    .. [2] Tibshirani, Hastie, Narasimhan and Chu (2002), PNAS 99:6567-6572.
 
     Examples
     --------

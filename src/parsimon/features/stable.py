@@ -32,6 +32,7 @@ from parsimon.features._screen import (
     shares_unit,
     target_columns,
 )
+from parsimon.features._subsets import column_places
 from parsimon.features.chance import (
     chance_levels,
     false_selection_bound,
@@ -117,6 +118,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
         columns of large scatter.
     false_discovery_rate_ : float
         Selections with a permuted target over those with the true one; NaN without permutations.
+        To permute the target is to permute the rows of all columns together: the columns keep
+        what they say of each other and say nothing of the target.
     stability_ : Stability
         Nogueira's index of the fits, with an interval of 95 percent.
     ranking_ : ndarray of shape (d,)
@@ -264,15 +267,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
         )
 
     def _fixed_places(self, d: int) -> Indices:
-        names = list(getattr(self, "feature_names_in_", ()))
-        places = []
-        for column in self.fixed or ():
-            if isinstance(column, str) and column in names:
-                places.append(names.index(column))
-            elif not isinstance(column, str) and 0 <= int(column) < d:
-                places.append(int(column))
-            else:
-                raise InvalidInputError(f"fixed names {column!r}, which is no column of X.")
+        names = getattr(self, "feature_names_in_", None)
+        places = column_places(self.fixed, "fixed", names, d)
         if len(set(places)) >= d:
             raise InvalidInputError("fixed leaves no column to select; name fewer.")
         return np.unique(np.array(places, dtype=np.intp))

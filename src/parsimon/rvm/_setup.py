@@ -182,6 +182,10 @@ def _widths(
     return widths
 
 
+# Columns a row, and rows, from which a regression that keeps half as many columns is suspicious.
+_MANY_TIMES, _ENOUGH_ROWS = 5, 20
+
+
 def warn_unless_converged(fits: Sequence[Any]) -> None:
     """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
     reasons = [fit.reason for fit in fits if not fit.converged]
@@ -191,6 +195,20 @@ def warn_unless_converged(fits: Sequence[Any]) -> None:
             f"The fit did not converge{of_how_many}: {shorten(sorted(set(reasons)))} "
             "Raise max_iter or time_limit.",
             ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_explained_noise(n_rows: int, n_candidates: int, n_kept: int) -> None:
+    """Warn the caller of a regressor's `fit` if it keeps so many of many columns that noise fits.
+
+    Of more candidates than rows some always fit what is left, until nothing is.
+    """
+    if n_candidates >= _MANY_TIMES * n_rows and 2 * n_kept >= n_rows >= _ENOUGH_ROWS:
+        warnings.warn(
+            f"{n_kept} of {n_candidates:,} columns were kept for {n_rows} rows, so that they "
+            f'explain the noise as well. prior="smooth" with smoothness={np.log(n_candidates):.1f}'
+            ", the logarithm of their number, asks more of a column.",
             stacklevel=3,
         )
 

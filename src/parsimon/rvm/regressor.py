@@ -37,6 +37,7 @@ from parsimon.rvm._setup import (
     prepared_rows,
     rough_options,
     sparse_options,
+    warn_of_explained_noise,
     warn_unless_converged,
 )
 
@@ -81,7 +82,9 @@ class RVR(RegressorMixin, BaseEstimator):
         "ard" has no preference among precisions; "smooth" penalises degrees of freedom [3]_ and
         gives sparser models where functions are narrow.
     smoothness : {"bic", "aic", "ric"} or float
-        What a degree of freedom costs under "smooth".
+        What a degree of freedom costs under "smooth": half the logarithm of the number of rows,
+        1, that logarithm, or a number. For "features" of tables with more columns than rows give
+        the logarithm of the number of columns [5]_: many candidates explain noise.
     noise : "estimate", float or None
         Variance of an observation around the function: estimated ("estimate" and None), or held
         at this value, in squared units of y.
@@ -180,6 +183,7 @@ class RVR(RegressorMixin, BaseEstimator):
     .. [3] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
     .. [4] Rasmussen and Quiñonero-Candela (2005), "Healing the relevance vector machine through
        augmentation", ICML 22.
+    .. [5] Foster and George (1994), Annals of Statistics 22:1947-1975.
 
     Examples
     --------
@@ -266,6 +270,8 @@ class RVR(RegressorMixin, BaseEstimator):
         with one_thread():
             posterior = self._fitted(rows, noise, deadline)
         warn_unless_converged([posterior])
+        if self.kernel_ == "features":
+            warn_of_explained_noise(len(rows.y), X.shape[1], len(self.relevance_))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

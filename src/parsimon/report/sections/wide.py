@@ -300,7 +300,8 @@ def _methods(findings: WideFindings) -> Section:
             paragraph(
                 f"The rows were dealt into two halves {findings.n_splits:,} times, each class "
                 "alike, and columns were selected in each half alone (Clark 2011): those whose "
-                "classes lie furthest apart, over the scatter of the column and a typical scatter "
+                "classes lie furthest apart, also without the extreme rows of each, over the "
+                "scatter of the column and a typical scatter "
                 f"(Tusher et al. 2001).{fixed} A column is stable if at least "
                 f"{100 * findings.threshold:.0f} % of the fits select it, which bounds the "
                 "expected number of false ones (Meinshausen and Bühlmann 2010; Shah and Samworth "
