@@ -43,7 +43,7 @@ def least(problem):
     return min(problem.fit(one, tol=1e-7).objective for one in all_labellings(problem))
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(problems(most=4))
 def test_branch_and_bound_finds_what_scikit_learn_finds_by_trying_all(problem):
     brute = min(inner_maximum(problem, labels) for labels in all_labellings(problem))
@@ -79,7 +79,7 @@ def test_branch_and_bound_refuses_many_rows_and_stops_in_time():
     assert exhaust(few, deadline=time.monotonic() - 1.0).stopped_by == "time_limit"
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(problems(most=4))
 def test_the_printed_problem_takes_the_greatest_instead_of_the_least(problem):
     found = maximise_jointly(problem, rng=np.random.default_rng(0))
