@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
@@ -21,6 +22,7 @@ from parsimon.statistician.families.contenders import (
     FAMILIES,
     GUESSING,
     RIVALS,
+    LogShareOfTruth,
     as_families,
     chosen_contenders,
 )
@@ -87,6 +89,17 @@ def test_rivals_are_measured_on_all_rows_of_the_same_folds(kind):
         assert model.difference.estimate >= 0
         assert model.is_level or model.difference.low > 0
         assert np.isnan(model.log_loss) == (kind == "number")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_models_are_chosen_by_scikit_learns_log_loss(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % n_classes
+    X[:, 0] += 9.0 * y
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(X, y)
+    for rows_of in (slice(None), slice(7)):
+        ours = LogShareOfTruth()(model, X[rows_of], y[rows_of])
+        assert ours == get_scorer("neg_log_loss")(model, X[rows_of], y[rows_of])
 
 
 def test_the_recommended_model_is_the_smallest_near_the_best():
