@@ -65,14 +65,18 @@ def test_no_private_attribute_of_another_package_is_used():
     assert not found, listed(found)
 
 
-def test_no_private_attribute_of_another_module_is_used():
-    found = not_allowed(house.private_reach(MODULES))
+@pytest.fixture(scope="module")
+def reach():
+    return house.private_reach(MODULES)
+
+
+def test_no_private_attribute_of_another_module_is_used(reach):
+    found = not_allowed(reach)
     assert not found, listed(found)
 
 
-def test_every_allowed_reach_is_still_needed():
-    found = house.private_reach(MODULES)
-    assert len(found) - len(not_allowed(found)) >= len(ALLOWED_REACH)
+def test_every_allowed_reach_is_still_needed(reach):
+    assert len(reach) - len(not_allowed(reach)) >= len(ALLOWED_REACH)
 
 
 def test_files_are_at_most_600_lines_long():

@@ -1,6 +1,7 @@
 """A real Dask cluster of two processes gives the bits of one, also if a worker dies."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -73,9 +74,17 @@ def _analysis(X: Any, y: Any, n_jobs: int) -> Any:
     return to_json(found.findings), found.recommended.predict(table).tolist()
 
 
+@pytest.fixture(scope="module")
+def alone(rows: Any) -> Any:
+    """Return a function that does a piece of work in one process, once."""
+    return functools.cache(lambda work: work(*rows, n_jobs=1))
+
+
 @pytest.mark.parametrize("work", [_search, _score, _front, _analysis])
-def test_a_cluster_gives_the_bits_of_one_process(cluster: Any, rows: Any, work: Any) -> None:
-    here = work(*rows, n_jobs=1)
+def test_a_cluster_gives_the_bits_of_one_process(
+    cluster: Any, rows: Any, alone: Any, work: Any
+) -> None:
+    here = alone(work)
     with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
         there = work(*rows, n_jobs=-1)
     for ours, theirs in zip(here, there, strict=True):
@@ -114,8 +123,8 @@ def _one_worker_dies(cluster: Any) -> Iterator[list[int]]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a kill that cannot be caught")
-def test_a_worker_that_dies_costs_time_only(cluster: Any, rows: Any) -> None:
-    here = _search(*rows, n_jobs=1)
+def test_a_worker_that_dies_costs_time_only(cluster: Any, rows: Any, alone: Any) -> None:
+    here = alone(_search)
     with on_cluster(cluster.scheduler_address), _one_worker_dies(cluster) as killed:
         there = _search(*rows, n_jobs=-1)
     assert len(killed) == 1

@@ -204,6 +204,13 @@ def _is_own(node: ast.Attribute) -> bool:
     return ast.unparse(node.value) in ("self", "cls", "super()")
 
 
+def _calls(node: ast.Call, owner: str, method: str) -> bool:
+    called = node.func
+    if not isinstance(called, ast.Attribute) or called.attr != method:
+        return False
+    return isinstance(called.value, ast.Name) and called.value.id == owner
+
+
 def _private_definitions(module: Module) -> set[str]:
     """Return the private names that a module defines: methods, fields, attributes of self."""
     found: set[str] = set()
@@ -215,7 +222,7 @@ def _private_definitions(module: Module) -> set[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
                 found.add(node.attr)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "object.__setattr__":
+        elif isinstance(node, ast.Call) and _calls(node, "object", "__setattr__"):
             # Frozen values set what they compute once.
             found.update(str(arg.value) for arg in node.args[1:2] if isinstance(arg, ast.Constant))
     return {name for name in found if is_private(name)}

@@ -73,7 +73,8 @@ def test_a_report_holds_what_columns_are_worth():
     table["noise"] = rng.normal(size=80)
     shift = 1.5 * (table["ward"] == "a")
     table["state"] = np.where(table["dose"] + shift > 0.5, "ill", "well")
-    found = analyse(table, "state", depth=1, outer=2, n_jobs=1).findings.importance
+    options = {"depth": 1, "outer": 2, "n_jobs": 1, "families": "none", "rivals": "linear"}
+    found = analyse(table, "state", **options).findings.importance
     assert found[0].name == "dose"
     assert found[0].in_company.low > 0
     assert found[0].alone > 0.1

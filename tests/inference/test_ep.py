@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
@@ -25,6 +25,7 @@ def fit(kernel, X, y, form="auto", **options):
     return expectation_propagation(latent_prior(kernel, X, form=form), y, **{**EXACT, **options})
 
 
+@settings(max_examples=50)
 @given(
     st.integers(1, 3),
     st.integers(0, 50),

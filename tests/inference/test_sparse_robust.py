@@ -14,6 +14,7 @@ from parsimon.inference.sparse_bayes import (
     sparse_classification,
     sparse_regression,
 )
+from parsimon.inference.sparse_bayes._mode import laplace_mode
 
 
 def wave(n=60, noise=0.1, seed=0):
@@ -182,3 +183,14 @@ def test_the_same_call_gives_the_same_model():
     one, two = (sparse_classification(design, labels) for _ in range(2))
     np.testing.assert_array_equal(one.active, two.active)
     np.testing.assert_array_equal(one.mean, two.mean)
+
+
+def test_rows_that_weigh_ten_million_times_more_have_a_mode():
+    # A steep column of two rows that hardly count: a tiny step of its weight turns them over.
+    design = np.column_stack([np.full(30, 34.0), np.r_[2e6, 5e5, np.zeros(28)]])
+    labels = (np.arange(30) < 10).astype(float)
+    row_weights = np.where(labels == 1, 1e-4, 1e3)
+    mode = laplace_mode(design, labels, row_weights, np.array([-0.42, 1.0]))
+    residual = row_weights * (labels - expit(design @ mode.weights))
+    gradient = residual @ design - mode.weights
+    assert gradient @ mode.covariance @ gradient < 1e-12

@@ -1,7 +1,7 @@
 """What a kernel is called."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from matplotlib.mathtext import MathTextParser
 
 from parsimon.exceptions import InvalidInputError
@@ -44,6 +44,7 @@ def test_latex():
     assert latex(SE(0) + Constant(), ["a_b %"]) == (r"\mathrm{SE}_{\mathrm{a\_b\ \%}} + \mathrm{C}")
 
 
+@settings(max_examples=50)
 @given(combinations_of(LEAVES))
 def test_latex_can_be_typeset(kernel):
     names = ["glucose", "body_mass", "50% more", "{x^2} $ ~ \\"]

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -228,6 +228,7 @@ def test_hostile_names_survive_in_space():
     assert {"$a$", "<b>", "c d"} <= set(shown)
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=80), st.integers(5, 40))
 def test_labels_are_printable_bounded_and_keep_both_ends(text, most):
     made = label(text, most)

@@ -23,7 +23,7 @@ TABLE["power"] = TABLE["dose"] * TABLE["mass"] + 0.05 * RNG.normal(size=90)
 
 @pytest.fixture(scope="module")
 def analysis():
-    options = {"families": "formula", "rivals": "boosting", "outer": 3, "n_jobs": 1}
+    options = {"families": "formula", "rivals": "boosting", "outer": 2, "n_jobs": 1}
     return analyse(TABLE, "power", family="linear", **options)
 
 

@@ -314,9 +314,10 @@ def test_the_price_is_raised_where_rows_left_out_ask_for_it():
     truth = np.arange(60) % 2
     X = np.column_stack((4.0 * X[:, 0], 0.3 * truth + 0.02 * X[:, 1]))
     y = np.where(np.arange(60) < 40, truth, -1)
-    chosen = TransductiveSVC(kernel="linear", C_unlabelled=None, random_state=0).fit(X, y)
+    options = {"C_unlabelled": None, "stall": 1, "random_state": 0}
+    chosen = TransductiveSVC(kernel="linear", **options).fit(X, y)
     assert chosen.C_ > 10.0
-    noise = TransductiveSVC(C_unlabelled=None, stall=1, random_state=0)
+    noise = TransductiveSVC(**options)
     assert noise.fit(rng.normal(size=(60, 2)), y).C_ == 10.0
 
 

@@ -31,7 +31,8 @@ def inner_maximum(problem, labels):
     signs[problem.known == 0] = labels
     if len(set(signs)) == 1:
         return 0.0
-    machine = SVC(kernel="precomputed", tol=1e-8)
+    # Millions of steps where the kernel has few dimensions, and half of them without shrinking.
+    machine = SVC(kernel="precomputed", tol=1e-8, shrinking=False)
     machine.fit(problem.kernel, signs, sample_weight=problem.upper)
     signed = machine.dual_coef_[0]
     part = problem.kernel[np.ix_(machine.support_, machine.support_)]

@@ -19,8 +19,10 @@ from parsimon._typing import Array
 # is, and differences of evidences are compared.
 _TOLERANCE = 1e-14
 # Below this decrement Newton's method doubles the digits with every step, and the rise may be
-# below rounding: no need to watch it.
+# below rounding: a fall by so little, of the value or of one, is none. A larger one there is real:
+# rows that weigh a million times more than others bend the posterior within such a step.
 _CERTAIN = 1e-7
+_ROUNDING = 1e-9
 _MOST_STEPS = 100
 _SMALLEST_STEP = 2.0**-30
 
@@ -67,7 +69,8 @@ def laplace_mode(design: Array, labels: Array, row_weights: Array, guess: Array)
             break
         moved, size = design @ step, 1.0
         new_value = _log_posterior(scores + moved, signs, weights + step, row_weights)
-        while new_value < value and decrement > _CERTAIN and size > _SMALLEST_STEP:
+        least = value if decrement > _CERTAIN else value - _ROUNDING * max(1.0, -value)
+        while new_value < least and size > _SMALLEST_STEP:
             size *= 0.5
             new_weights, new_scores = weights + size * step, scores + size * moved
             new_value = _log_posterior(new_scores, signs, new_weights, row_weights)
