@@ -74,9 +74,11 @@ class Case:
             object.__setattr__(self, called, values)
         object.__setattr__(self, "formulas", tuple(map(str, self.formulas)))
         pairs = tuple(
-            (*sorted((one, other)), float(weight)) for one, other, weight in self.products
+            (min(str(one), str(other)), max(str(one), str(other)), float(weight))
+            for one, other, weight in self.products
         )
-        if not all(self.weights.keys() >= set(pair[:2]) and np.isfinite(pair[2]) for pair in pairs):
+        known = self.weights.keys()
+        if not all({one, other} <= known and np.isfinite(w) for one, other, w in pairs):
             raise InvalidInputError(
                 "The products of a case need two of its columns and a finite weight each."
             )
