@@ -9,16 +9,17 @@ the sign of the target. The source has slopes alone, with their signs; rows name
 
 Errors are root mean squares over the spread of the target, averaged over tests, unless a row says
 otherwise: the printed relative errors divide by targets that go through zero, so that single rows
-decide. An error above that of guessing counts as 1, or one test would decide. Those of TRANSFER-1 are sums of absolute errors over sums of absolute targets. Seconds are
-those of one processor. Table 10.1 needs the Garageband clips, which are not public. The source's
-ten tables for YAGGA3 are unknown; ours are the first ten further tasks of TRANSFER-2 that not every
-run of YAGGA2 solves exactly, and searches end by generations, not by the clock.
+decide. An error above that of guessing counts as 1, or one test would decide. Those of TRANSFER-1
+are sums of absolute errors over sums of absolute targets. Seconds are those of one processor. Table
+10.1 needs the Garageband clips, which are not public. The source's ten tables for YAGGA3 are
+unknown; ours are the first ten further tasks of TRANSFER-2 that not every run of YAGGA2 solves
+exactly, and searches end by generations, not by the clock.
 
 A row "method; other" has a bar of 1: the mean error of the method is not above that of the other.
 Only of Manhattan and Euclid, which the source lets be equal, it is allowed to be so by two standard
-errors of the paired differences, over 1,000 tests: in most tests both choose the same case. That bar
-is on slopes, as in the source. With products, Euclid is ahead where no column has copies, by a few
-hundredths: the chance in twenty weights adds up more in a sum than in a sum of squares.
+errors of the paired differences, over 1,000 tests: in most tests both choose the same case. That
+bar is on slopes, as in the source. With products it would not be met: Euclid has one to three per
+cent less error where no column has copies. Rows without a bar show it.
 """
 
 import tempfile
