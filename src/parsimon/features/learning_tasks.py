@@ -317,14 +317,18 @@ def _checked_task(X: Any, y: Any, task: Task, C: float) -> tuple[Array, Target]:
 
 def _normal(standard: Array, target: Target, C: float) -> Array:
     """Return the normal of a linear machine on standardised columns, shape (d,)."""
-    from sklearn.svm import LinearSVC, LinearSVR
+    from sklearn.svm import LinearSVC
 
     if target.classes is None:
         wanted = _standardised(finite_matrix(target.values[:, None], "y"))[:, 0]
-        machine = LinearSVR(
-            C=C, epsilon=0.0, loss="squared_epsilon_insensitive", dual=False, tol=1e-6
-        )
-        weights: Array = machine.fit(standard, wanted).coef_
+        # All is centred, so that the machine with squared losses is a ridge in closed form.
+        n, d = standard.shape
+        if d > n:
+            gram = standard @ standard.T + np.eye(n) / (2 * C)
+            weights: Array = standard.T @ np.linalg.solve(gram, wanted)
+        else:
+            gram = standard.T @ standard + np.eye(d) / (2 * C)
+            weights = np.linalg.solve(gram, standard.T @ wanted)
         return weights
     # A large scale of the constant column keeps the intercept out of the penalty.
     classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
