@@ -323,12 +323,13 @@ def _normal(standard: Array, target: Target, C: float) -> Array:
         wanted = _standardised(finite_matrix(target.values[:, None], "y"))[:, 0]
         # All is centred, so that the machine with squared losses is a ridge in closed form.
         n, d = standard.shape
+        weights: Array
         if d > n:
             gram = standard @ standard.T + np.eye(n) / (2 * C)
-            weights: Array = standard.T @ np.linalg.solve(gram, wanted)
+            weights = np.asarray(standard.T @ np.linalg.solve(gram, wanted), dtype=np.float64)
         else:
             gram = standard.T @ standard + np.eye(d) / (2 * C)
-            weights = np.linalg.solve(gram, standard.T @ wanted)
+            weights = np.asarray(np.linalg.solve(gram, standard.T @ wanted), dtype=np.float64)
         return weights
     # A large scale of the constant column keeps the intercept out of the penalty.
     classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
