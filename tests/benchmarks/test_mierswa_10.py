@@ -40,7 +40,7 @@ def test_copies_of_a_column_change_relief_and_not_the_machine():
     assert relief["x0"] == pytest.approx(relief["x0_3"])
 
 
-def test_manhattan_may_err_by_a_standard_error_and_two_phases_may_not():
+def test_manhattan_may_err_by_two_standard_errors_and_two_phases_may_not():
     rng = np.random.default_rng(0)
     worse = rng.random(50)
     errors = {"a": worse + 1e-4 * rng.random(50), "manhattan": worse + 1e-4 * rng.normal(size=50)}

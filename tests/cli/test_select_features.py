@@ -140,3 +140,17 @@ def test_splits_are_asked_of_any_table(patients, tmp_path):
     assert "fits to halves of the rows" in result.stdout
     result = run("select-features", patients, "--target", "ill", *words, "--time-limit", "3")
     assert "give fewer --splits" in result.stderr
+
+
+def test_a_formula_of_few_rows_is_short_and_says_how_it_was_chosen(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 3)), columns=["body mass", "a*b", "c"])
+    frame["dose"] = 3 * frame["a*b"] + rng.normal(size=12)
+    frame.to_csv(tmp_path / "few.csv", index=False)
+    words = ["--construct", "--outer", "0", "--out", tmp_path / "few.html", "--jobs", "1", "--json"]
+    result = run("select-features", tmp_path / "few.csv", "--target", "dose", *words)
+    assert result.exit_code == 0, result.output
+    assert "too few rows to set some apart" in " ".join(result.stdout.split())
+    text = (tmp_path / "few.html").read_text()
+    assert "The rows are too few to set some apart to choose by." in text
+    assert "A quarter of the rows" not in text

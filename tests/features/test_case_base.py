@@ -35,9 +35,10 @@ def test_a_folder_holds_weights_spreads_and_formulas_and_nothing_of_the_rows(tmp
     CaseBase(tmp_path / "new" / "cases").add(case)
     (file,) = (tmp_path / "new" / "cases").iterdir()
     content = json.loads(file.read_text())
-    assert set(content["cases"][0]) == {"title", "weights", "centres", "spreads", "formulas"}
+    kept = {"title", "weights", "centres", "spreads", "formulas", "products"}
+    assert set(content["cases"][0]) == kept
     assert content["cases"][0]["formulas"] == ["exp(a)*`c d`"]
-    assert len(file.read_text()) < 700
+    assert len(file.read_text()) < 1000
     (again,) = CaseBase(tmp_path / "new" / "cases")
     assert again == case
     assert again.expressions()[0].columns == {"a", "c d"}
@@ -136,8 +137,12 @@ def test_what_is_no_case_is_refused_in_one_sentence(tmp_path):
         Case({"x": 1.0}, {}, {"x": 1.0})
     with pytest.raises(InvalidInputError, match="weights of a case must be finite"):
         Case({"x": np.nan}, {"x": 0.0}, {"x": 1.0})
+    with pytest.raises(InvalidInputError, match="two of its columns and a finite weight"):
+        Case({"x": 1.0}, {"x": 0.0}, {"x": 1.0}, products=[("x", "y", 1.0)])
     with pytest.raises(InvalidInputError, match="case_base must be"):
         FeatureTransfer(3).fit(table(), table()[:, 0] ** 2)
+    with pytest.raises(InvalidInputError, match="two of its columns and a finite weight"):
+        Case({"x": 1.0}, {"x": 0.0}, {"x": 1.0}, products=[("x", "y", 1.0)])
     with pytest.raises(InvalidInputError, match="case_base must be"):
         ParetoConstructor(case_base=3).fit(table(), table()[:, 0] ** 2)
     with pytest.raises(InvalidInputError, match="method must be"):
@@ -148,8 +153,13 @@ def test_what_is_no_case_is_refused_in_one_sentence(tmp_path):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["manhattan", "euclidean"]), st.integers(1, 12))
-def test_the_tree_finds_what_a_scan_finds(seed, method, n_cases):
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["manhattan", "euclidean"]),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_the_tree_finds_what_a_scan_finds(seed, method, n_cases, signed):
     rng = np.random.default_rng(seed)
     weights = rng.integers(-3, 4, size=(1500, 3)).astype(float)
     base = CaseBase()
@@ -159,13 +169,33 @@ def test_the_tree_finds_what_a_scan_finds(seed, method, n_cases):
     late = rng.integers(-3, 4, size=(5, 3)).astype(float)
     base.extend(case_of(row, title=f"late {number}") for number, row in enumerate(late))
     asked = rng.normal(size=3)
-    apart = np.vstack([weights, late]) - asked
-    scan = np.abs(apart).sum(1) if method == "manhattan" else np.sqrt((apart**2).sum(1))
-    found = base.retrieve(case_of(asked), n_cases, method=method)
+    power = 1 if method == "manhattan" else 2
+    ways = [asked] if signed else [asked, -asked]
+    scan = np.min(
+        [np.linalg.norm(np.vstack([weights, late]) - one, power, axis=1) for one in ways], axis=0
+    )
+    found = base.retrieve(case_of(asked), n_cases, method=method, signed=signed)
     np.testing.assert_allclose([each.distance for each in found], np.sort(scan)[:n_cases])
     again = CaseBase()
     again.extend(reversed(base.cases))
-    assert again.retrieve(case_of(asked), n_cases, method=method) == found
+    assert again.retrieve(case_of(asked), n_cases, method=method, signed=signed) == found
+
+
+@pytest.mark.parametrize("mapping", ["names", "assignment"])
+def test_a_task_is_as_near_as_that_of_minus_its_target(mapping):
+    X = table()
+    y = np.exp(X[:, 0]) + X[:, 1]
+    base = CaseBase()
+    base.add(describe_task(X, y, formulas=["exp(x0)"]))
+    for task in (describe_task(X, -y), describe_task(X, y > 1), describe_task(X, y <= 1)):
+        (near,) = base.retrieve(task, mapping=mapping)
+        (far,) = base.retrieve(task, mapping=mapping, signed=True)
+        assert near.distance <= far.distance
+        assert near.case.formulas == ("exp(x0)",)
+    (same,) = base.retrieve(describe_task(X, -y), mapping=mapping)
+    assert same.distance == pytest.approx(0, abs=1e-6)
+    (apart,) = base.retrieve(describe_task(X, -y), mapping=mapping, signed=True)
+    assert apart.distance > 1
 
 
 def test_columns_that_one_task_lacks_count_with_their_weight():
@@ -240,6 +270,7 @@ def test_the_sampled_distance_is_as_printed_or_symmetric():
 def test_columns_with_other_names_are_matched():
     case = case_of([0.9, -0.5, 0.0], ["exp(u)*v", "sin(w)"], names=("u", "v", "w"))
     task = case_of([0.02, 0.95, -0.45], names=("a", "b", "c"))
+    case = replace(case, products=[("v", "u", 0.3), ("u", "w", 0.1)])
     assert match_columns(case, task).renamed == {"u": "b", "v": "c", "w": "a"}
     base = CaseBase()
     base.add(case)
@@ -250,6 +281,8 @@ def test_columns_with_other_names_are_matched():
     fewer = case_of([0.95, -0.45], names=("b", "c"))
     (part,) = base.retrieve(fewer, mapping="assignment")
     assert part.case.formulas == ("c*exp(b)",)
+    assert found.case.products == (("b", "c", 0.3), ("a", "b", 0.1))
+    assert part.case.products == (("b", "c", 0.3),)
     with pytest.raises(InvalidInputError, match="Manhattan distances only"):
         base.retrieve(task, method="euclidean", mapping="assignment")
 

@@ -496,3 +496,17 @@ def test_quick_formulas():
 @pytest.mark.filterwarnings("ignore:ParetoConstructor predicts")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_few_rows_of_noise_get_a_plain_formula_and_a_law_is_still_found():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        noise = ParetoConstructor(max_iter=1, random_state=0).fit(X, y)
+    assert noise.n_holdout_ == 0
+    assert noise.to_frame()["unbounded"].iloc[noise.best_index_] == 0
+    assert noise.front_.values[noise.best_index_, 2] < 5
+    law = ParetoConstructor(max_iter=1, random_state=0)
+    law.fit(np.exp(X), np.exp(X[:, 0] + X[:, 1] - 2 * X[:, 2]))
+    assert law.formula_ == "x0*x1/x2^2"

@@ -143,3 +143,14 @@ def test_cells_below_zero_and_constant_columns_get_one_sentence():
         fitted(np.column_stack((IRIS, np.ones(150))))
     with pytest.raises(InvalidInputError, match="input_features should have length"):
         ColumnMaxima([[0]]).fit(IRIS).get_feature_names_out(["a"])
+
+
+def test_several_numbers_of_groups():
+    exact = fitted(IRIS, range(2, 5), n_init=5)
+    assert exact.front_.names == ("davies_bouldin", "n_features", "n_clusters")
+    assert exact.n_evaluations_ == 3 * 51
+    assert len(np.unique(exact.labels_)) == exact.front_.values[exact.best_index_, 2]
+    searched = fitted(IRIS, [2, 3, 4], n_init=5, max_candidates=1, stall=30)
+    assert not searched.exact_
+    assert searched.n_evaluations_ <= exact.n_evaluations_
+    assert searched.front_ == exact.front_

@@ -1,5 +1,7 @@
 """Features between tasks: axioms, transfer and the search that asks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from parsimon.features import (
     ParetoConstructor,
     describe_task,
     distance_violations,
+    product_weights,
     task_weights,
     taxonomy_tasks,
     weighting_violations,
@@ -116,6 +119,47 @@ def test_copies_and_noise_do_not_move_tasks_in_the_case_base():
         return base.retrieve(pair[0], 1)[0].distance
 
     assert distance(more) == pytest.approx(distance(plain), rel=0.05)
+
+
+def test_products_of_copies_share_the_weight_of_the_product():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = X[:, 0] * X[:, 1] + 0.5 * X[:, 0] ** 2
+    square, product, _ = product_weights(X, y)
+    wide = product_weights(np.column_stack([X, 2 * X[:, 0] + 3]), y)
+    by_pair = dict(zip(zip(*np.triu_indices(3), strict=True), wide, strict=True))
+    squares = [by_pair[pair] for pair in ((0, 0), (0, 2), (2, 2))]
+    products = [by_pair[pair] for pair in ((0, 1), (1, 2))]
+    assert sum(squares) == pytest.approx(square, rel=0.01)
+    assert sum(products) == pytest.approx(product, rel=0.01)
+    np.testing.assert_allclose(squares, squares[0])
+    np.testing.assert_allclose(products, products[0])
+
+
+def test_tasks_that_slopes_do_not_tell_apart_are_told_apart_by_products():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    base, slopes = CaseBase(), CaseBase()
+    for i, j in ((0, 1), (0, 2), (1, 2), (0, 0), (1, 1), (2, 2)):
+        formula = f"x{i}*x{j}"
+        case = describe_task(X, X[:, i] * X[:, j], formulas=[formula])
+        base.add(case)
+        slopes.add(replace(case, products=()))
+    new = np.random.default_rng(1).normal(size=(400, 3))
+    for i, j in ((1, 2), (2, 2)):
+        task = describe_task(new, 3 - 2 * new[:, i] * new[:, j])
+        assert base.retrieve(task, 1)[0].case.formulas == (f"x{i}*x{j}",)
+    # What the cases do not know of products does not change their order.
+    few = describe_task(new, new[:, 0] ** 2, products=False)
+    more = describe_task(new, new[:, 0] ** 2)
+    found = [[each.case for each in slopes.retrieve(one, 6)] for one in (few, more)]
+    assert found[0] == found[1]
+
+
+def test_products_are_left_out_of_short_and_of_wide_tables():
+    X = np.random.default_rng(0).normal(size=(500, 21))
+    assert len(describe_task(X[:, :5], X[:, 0]).products) == 15
+    assert describe_task(X[:99, :5], X[:99, 0]).products == ()
+    assert describe_task(X, X[:, 0]).products == ()
 
 
 # Transfer

@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from parsimon import __version__
 from parsimon.exceptions import InvalidInputError
+from parsimon.features import ClusteringSelector
 from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 from parsimon.kernels import Linear, Periodic
 from parsimon.kernels import SquaredExponential as SE
@@ -149,6 +150,11 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
 def test_keys_of_any_kind_come_back(value, tmp_path):
     model = LogisticRegression(class_weight=value)
     assert saved_and_loaded(model, tmp_path).class_weight == value
+
+
+def test_ranges_come_back(tmp_path):
+    model = ClusteringSelector(range(9, 1, -2))
+    assert saved_and_loaded(model, tmp_path).n_clusters == range(9, 1, -2)
 
 
 def test_what_is_shared_stays_shared():

@@ -62,6 +62,7 @@ from parsimon.features.learning_tasks import (
     describe_task,
     feature_set_distance,
     match_columns,
+    product_weights,
     task_weights,
     taxonomy_tasks,
 )
@@ -120,6 +121,7 @@ __all__ = [
     "latex",
     "match_columns",
     "parse",
+    "product_weights",
     "python_source",
     "quick_formulas",
     "regression_screen",

@@ -11,8 +11,10 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -29,6 +31,8 @@ from parsimon.features.operations import OwnFunction
 
 Method = Literal["manhattan", "euclidean", "sampled", "two_phase"]
 Matching = Literal["names", "assignment"]
+# Columns, and pairs of columns for their products, that have a weight in a case.
+_Terms: TypeAlias = tuple[tuple[str, ...], ...]
 
 _FORMAT = "parsimon cases 1"
 # Cases that are compared one by one before the tree is built anew.
@@ -80,7 +84,7 @@ class CaseBase:
         self._known: set[Case] = set()
         self._read: set[str] = set()
         self._read_at = -1
-        self._by_name: dict[tuple[str, ...], _Points] = {}
+        self._by_terms: dict[_Terms, _Points] = {}
         self._by_rank = _Points(ranked=True)
         if self.path is not None and self.path.exists() and not self.path.is_dir():
             raise InvalidInputError(f"{self.path} is a file; name a folder for the cases.")
@@ -149,8 +153,13 @@ class CaseBase:
         n_candidates: int = 20,
         sampling_weight: float = 50.0,
         mapping: Matching = "names",
+        signed: bool = False,
     ) -> list[Neighbour]:
         """Return the cases nearest to a task, the nearest first.
+
+        The features that predict a target also predict minus the target, and which of two classes
+        comes first is a matter of their names. So the distance of two tasks is the lesser of those
+        to the weights of a case and to minus these, which is a metric too.
 
         Parameters
         ----------
@@ -158,7 +167,8 @@ class CaseBase:
             As `describe_task` makes it; "sampled" and "two_phase" compare its formulas.
         n_cases : int
         method : {"manhattan", "euclidean", "sampled", "two_phase"}
-            "manhattan" and "euclidean" compare weights, through a metric tree. "sampled" compares
+            "manhattan" and "euclidean" compare weights of columns and of their products, through a
+            metric tree. "sampled" compares
             formulas of every case on artificial rows. "two_phase" does so with the nearest by
             weights only, and adds both distances; without formulas it is "manhattan".
         n_candidates : int
@@ -167,8 +177,11 @@ class CaseBase:
             Of the mean distance of formulas in the second phase.
         mapping : {"names", "assignment"}
             Whether columns of one name are the same, or are matched by what is known of them.
-            With names a column that one of both lacks has weight 0 there, and cases without any
-            common column are left out.
+            With names a column or product that one of both lacks has weight 0 there, and cases
+            without any common column are left out. What matches is the weights of columns alone.
+        signed : bool
+            Whether a task and that of minus its target are as far apart as their weights, as in
+            the source; it needs more cases for the same error.
 
         Returns
         -------
@@ -182,9 +195,9 @@ class CaseBase:
         self._refresh()
         find = self._matched if mapping == "assignment" else self._named
         if method in ("manhattan", "euclidean"):
-            return find(task, n_cases, method)
+            return find(task, n_cases, method, signed)
         everything = method == "sampled"
-        near = find(task, len(self._cases) if everything else n_candidates, "manhattan")
+        near = find(task, len(self._cases) if everything else n_candidates, "manhattan", signed)
         n_own = max(len(task.formulas), 1)
         ranked = []
         for case, distance in near:
@@ -193,15 +206,17 @@ class CaseBase:
             ranked.append(Neighbour(case, total))
         return _sorted(ranked)[:n_cases]
 
-    def _named(self, task: Case, n_cases: int, metric: str) -> list[Neighbour]:
+    def _named(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
         """Return the nearest by weights of columns of one name."""
         found = []
-        for names, points in self._by_name.items():
-            if not task.weights.keys() & set(names):
+        terms = task.terms
+        for listed, points in self._by_terms.items():
+            known = set(listed)
+            if not any((name,) in known for name in task.weights):
                 continue
-            point = np.array([task.weights.get(name, 0.0) for name in names])
-            missing = np.array([task.weights[name] for name in task.names if name not in names])
-            distances, places = points.nearest(point, n_cases, metric)
+            point = np.array([terms.get(term, 0.0) for term in listed])
+            missing = np.array([weight for term, weight in terms.items() if term not in known])
+            distances, places = points.nearest_of(_signs(point, signed), n_cases, metric)
             if metric == "manhattan":
                 distances = distances + np.abs(missing).sum()
             else:
@@ -212,7 +227,7 @@ class CaseBase:
             ]
         return _sorted(found)[:n_cases]
 
-    def _matched(self, task: Case, n_cases: int, metric: str) -> list[Neighbour]:
+    def _matched(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
         """Return the nearest after columns have been matched.
 
         The least sum of differences of weights over all ways to match is that of the sorted
@@ -220,31 +235,37 @@ class CaseBase:
         """
         if metric != "manhattan":
             raise InvalidInputError("Columns are matched for Manhattan distances only.")
-        weights = np.array(list(task.weights.values()))
+        weights = _signs(np.array(list(task.weights.values())), signed)
+        tasks = [
+            replace(task, weights=dict(zip(task.names, one.tolist(), strict=True)))
+            for one in weights
+        ]
         n_wanted = max(_MATCHED * n_cases, 20)
-        places = self._by_rank.nearest(weights, n_wanted, "manhattan")[1]
         found = []
-        for place in places:
+        for place in self._by_rank.nearest_of(weights, n_wanted, "manhattan")[1]:
             case = self._cases[place]
-            renamed, cost = match_columns(case, task)
+            renamed, cost = min((match_columns(case, one) for one in tasks), key=itemgetter(1))
             found.append(Neighbour(renamed_case(case, renamed, self.functions), cost))
         return _sorted(found)[:n_cases]
 
     def _take(self, cases: Iterable[Case]) -> None:
         """Take up cases that are not known yet."""
-        grown: dict[tuple[str, ...], tuple[list[Array], list[int]]] = {}
+        grown: dict[_Terms, tuple[list[Array], list[int]]] = {}
         for case in cases:
             if case in self._known:
                 continue
-            names = tuple(sorted(case.names))
-            rows, places = grown.setdefault(names, ([], []))
-            rows.append(np.array([case.weights[name] for name in names]))
+            terms = case.terms
+            known = tuple(sorted(terms, key=lambda term: (len(term), term)))
+            rows, places = grown.setdefault(known, ([], []))
+            rows.append(np.array([terms[term] for term in known]))
             places.append(len(self._cases))
             self._known.add(case)
             self._cases.append(case)
-        for names, (rows, places) in grown.items():
-            self._by_name.setdefault(names, _Points()).extend(np.array(rows), places)
-            self._by_rank.extend(np.array(rows), places)
+        for known, (rows, places) in grown.items():
+            vectors = np.array(rows)
+            n_columns = sum(len(term) == 1 for term in known)
+            self._by_terms.setdefault(known, _Points()).extend(vectors, places)
+            self._by_rank.extend(vectors[:, :n_columns], places)
 
     def _refresh(self) -> None:
         """Read the files that others have written since the last look."""
@@ -329,6 +350,15 @@ class _Points:
         self._new.append(rows)
         self._places += places
 
+    def nearest_of(self, points: Sequence[Array], n: int, metric: str) -> tuple[Array, list[int]]:
+        """Return those that are nearest to any of some points, each once."""
+        least: dict[int, float] = {}
+        for point in points:
+            distances, places = self.nearest(point, n, metric)
+            for place, distance in zip(places, distances.tolist(), strict=True):
+                least[place] = min(distance, least.get(place, np.inf))
+        return np.array(list(least.values())), list(least)
+
     def nearest(self, point: Array, n: int, metric: str) -> tuple[Array, list[int]]:
         """Return distances and places of the n nearest, and of all as near as the last."""
         self._settle(len(point))
@@ -368,6 +398,11 @@ class _Points:
             n_sorted, tree = len(self._rows), BallTree(self._rows, metric=metric)
             self._trees[metric] = n_sorted, tree
         return n_sorted, tree
+
+
+def _signs(weights: Array, signed: bool) -> tuple[Array, ...]:
+    """Return the weights of a task and, unless signs count, those of minus its target."""
+    return (weights,) if signed else (weights, -weights)
 
 
 def _ranked(rows: Array, width: int) -> Array:

@@ -35,8 +35,7 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
     Parameters
     ----------
     n_clusters : int, or range or list of int
-        Groups. Of several numbers all are tried, and fewer groups are a third objective. Give a
-        list if the fitted search is to be saved by `parsimon.save_model`, which knows no range.
+        Groups. Of several numbers all are tried, and fewer groups are a third objective.
     clusterer : {"k-means", "gaussian mixture", "single link"}
         How rows are grouped. The first two are judged by the index of Davies and Bouldin, the last
         by the longest link that must be crossed inside a group.

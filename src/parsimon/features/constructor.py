@@ -34,6 +34,7 @@ from parsimon.features.feature_sets import (
     FeatureProblem,
     FeatureSet,
     Variation,
+    complexity,
     fit_inner,
 )
 from parsimon.features.formula_candidates import formula_candidates
@@ -56,6 +57,8 @@ _OBJECTIVES = ("error", "n_features", "complexity")
 _FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
 # With fewer rows none are held out.
 _FEW_ROWS = 40
+# An error that nothing else has.
+_NEVER = 1e9
 # Relative errors below this are the same to the choice: the simplest of such formulas is taken.
 _EXACT = 1e-7
 
@@ -129,7 +132,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         on rows held out; formulas that are exact but for rounding count as equally good. To the
         error is added the column "strays" of `to_frame`: how far, beyond three standard
         deviations of the target, predictions reach for rows whose columns come from different
-        rows.
+        rows. Below 40 rows none are held out; the error of rows left out one by one, which the
+        search has made small, then grows by n / (n - nodes), and formulas with a pole in the
+        range of the rows are not chosen unless they are exact.
     case_base : CaseBase, CaseRecall, str or Path, optional
         Earlier tasks, or their folder. It is asked in generation 5 and every tenth from there,
         which is YAGGA3; `CaseRecall` changes that.
@@ -159,6 +164,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     classes_ : ndarray of shape (n_classes,)
         Only for classes.
     n_iter_, n_evaluations_ : int
+    n_holdout_ : int
+        Rows held out to choose by.
     stopped_by_ : str
         "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
     ranges_ : dict
@@ -268,6 +275,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         names = [f"x{j}" for j in range(X.shape[1])] if given is None else list(map(str, given))
         chance = np.random.default_rng(self._seeds()[1])
         trained, held = held_out(target, n_classes, float(self.validation_fraction), chance)
+        self.n_holdout_ = len(held)
         with one_thread():
             problem = FeatureProblem(
                 names,
@@ -527,6 +535,15 @@ def held_out(
     return np.setdiff1d(np.arange(n), chosen), chosen
 
 
+def _with_luck(error: Array, nodes: Array, n: int, has_poles: AnyArray) -> Array:
+    """Return errors on rows that guided the search, each node counted as a number fitted to them.
+
+    Poles within the range of so few rows are luck, unless the formula is exact.
+    """
+    grown = error * n / np.maximum(n - nodes, 1)
+    return np.where((nodes >= n) | (has_poles & (error > _EXACT)), _NEVER + nodes, grown)
+
+
 def holdout_figures(
     problem: FeatureProblem, sets: Sequence[FeatureSet], X: Array, target: AnyArray
 ) -> Figures:
@@ -559,6 +576,11 @@ def holdout_figures(
     if problem.n_classes:
         # A few rows that a classifier is too sure of do not outweigh those that it knows.
         beats |= wrong < np.mean(constant > np.log(2))
+    judged = np.maximum(error, _EXACT)
+    if not has_rows:
+        nodes = np.array([complexity(features) for features in sets])
+        judged = _with_luck(judged, nodes, len(problem.target), np.array(unbounded) > 0)
+        beats &= judged < 1.0
     strays = np.array([problem.strays(features) for features in sets])
     scale = base**0.5 if problem.n_classes == 0 else base
     return Figures(
@@ -573,7 +595,5 @@ def holdout_figures(
         size=("complexity", "n_features"),
         standard_error="standard_error",
         beats_constant=beats,
-        judged={
-            "relative_error": np.maximum(error, _EXACT) + np.where(error > _EXACT, strays, 0.0)
-        },
+        judged={"relative_error": judged + np.where(error > _EXACT, strays, 0.0)},
     )

@@ -156,8 +156,8 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
 
     Parameters
     ----------
-    n_clusters : int
-        Groups.
+    n_clusters : int, or range or list of int
+        Groups. Of several numbers all are tried, and fewer groups are a third objective.
     clusterer : {"k-means", "gaussian mixture", "single link"}
         How rows are grouped, as in `ClusteringSelector`.
     scale : bool
@@ -186,8 +186,9 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
     Attributes
     ----------
     front_ : Front
-        ``davies_bouldin`` or ``longest_link`` to be small and ``n_features`` to be large; a
-        solution is a list of lists of places, each a column of the result.
+        ``davies_bouldin`` or ``longest_link`` to be small and ``n_features`` to be large and, with
+        several `n_clusters`, these to be small; a solution is a list of lists of places, each a
+        column of the result.
     best_estimator_ : Pipeline
         `ColumnMaxima` and a fitted clusterer of scikit-learn.
     best_index_ : int
@@ -223,7 +224,7 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
 
     def __init__(
         self,
-        n_clusters: int = 3,
+        n_clusters: Any = 3,
         *,
         clusterer: Clusterer = "k-means",
         scale: bool = True,
@@ -266,10 +267,6 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
     def _most_candidates(self) -> int:
         return check_count("max_candidates", self.max_candidates)
 
-    def _checked_options(self) -> list[int]:
-        check_count("n_clusters", self.n_clusters)
-        return super()._checked_options()
-
     def _prepared(self, X: Array) -> Array:
         if self.scale:
             scaled: Array = (X - X.min(axis=0)) / np.ptp(X, axis=0)
@@ -287,14 +284,17 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
     def _every_candidate(self, m: int) -> Indices:
         return partial_partitions(m)
 
-    def _space(self, m: int, n_choices: int) -> tuple[Space, Any]:  # noqa: ARG002
-        return Integers(-1, max(1, m // 2), n_variables=m), _GroupReset()
+    def _space(self, m: int, n_choices: int) -> tuple[Space, Any]:
+        number = [] if n_choices == 1 else [n_choices - 1]
+        upper = [max(1, m // 2)] * m + number
+        return Integers([-1] * m + [0] * len(number), upper), _GroupReset(m)
 
-    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:  # noqa: ARG002
-        return without_gaps(rows), np.zeros(len(rows), dtype=np.intp)
+    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
+        place = np.zeros(len(rows), dtype=np.intp) if n_choices == 1 else rows[:, m]
+        return without_gaps(rows[:, :m]), place
 
-    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:  # noqa: ARG002
-        return codes
+    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
+        return codes if n_choices == 1 else np.insert(codes, codes.shape[1], place, axis=1)
 
     def _further_starts(self, X: Array) -> Indices:
         """Return columns joined step by step, those first that go together, and each join alone."""
@@ -324,18 +324,26 @@ class _GroupReset:
     The latter no sequence of better and better single replacements may reach. Each candidate is
     written one way; otherwise a population fills up with copies under other numbers.
 
+    m: Columns of the table; what follows their codes is the number of groups.
     joining: Probability of two columns becoming a group, in place of the replacement.
     """
 
+    m: int
     joining: float = 0.25
 
     def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
-        replaced = IntegerReset(within="used")(parents, space, rng)
-        pairs = np.argsort(rng.random(parents.shape), axis=1)[:, :2]
-        joined = parents.copy()
-        np.put_along_axis(joined, pairs, parents.max(axis=1, keepdims=True) + 1, axis=1)
-        joins = rng.random((len(parents), 1)) < self.joining
-        return without_gaps(np.where(joins, joined, replaced))
+        codes = parents[:, : self.m]
+        inside = Integers(space.lower[: self.m], space.upper[: self.m])
+        replaced = IntegerReset(within="used")(codes, inside, rng)
+        pairs = np.argsort(rng.random(codes.shape), axis=1)[:, :2]
+        joined = codes.copy()
+        np.put_along_axis(joined, pairs, codes.max(axis=1, keepdims=True) + 1, axis=1)
+        joins = rng.random((len(codes), 1)) < self.joining
+        children = without_gaps(np.where(joins, joined, replaced))
+        if parents.shape[1] == self.m:
+            return children
+        numbers = IntegerReset(1 / self.m)(parents, space, rng)[:, self.m :]
+        return np.column_stack((children, numbers))
 
 
 def without_gaps(codes: AnyArray) -> Indices:

@@ -24,6 +24,10 @@ from parsimon.features.operations import OwnFunction
 Task = Literal["auto", "regression", "classification"]
 Measure = Literal["correlation", "deviation"]
 
+# Products of columns are weighed up to so many columns, with so many rows for each weight.
+_MOST_COLUMNS = 20
+_ROWS_PER_WEIGHT = 5
+
 
 @dataclass(frozen=True)
 class Case:
@@ -39,6 +43,8 @@ class Case:
         Constructed features as they are printed.
     title : str
         What a person calls it.
+    products : sequence of (str, str, float)
+        Weights of squares and products of standardised columns, where they are known.
 
     Examples
     --------
@@ -52,6 +58,7 @@ class Case:
     spreads: Mapping[str, float]
     formulas: Sequence[str] = ()
     title: str = ""
+    products: Sequence[tuple[str, str, float]] = ()
 
     def __post_init__(self) -> None:
         if not self.weights or not set(self.weights) == set(self.centres) == set(self.spreads):
@@ -66,11 +73,27 @@ class Case:
                 raise InvalidInputError(f"The {called} of a case must be finite, got {values}.")
             object.__setattr__(self, called, values)
         object.__setattr__(self, "formulas", tuple(map(str, self.formulas)))
+        pairs = tuple(
+            (min(str(one), str(other)), max(str(one), str(other)), float(weight))
+            for one, other, weight in self.products
+        )
+        known = self.weights.keys()
+        if not all({one, other} <= known and np.isfinite(w) for one, other, w in pairs):
+            raise InvalidInputError(
+                "The products of a case need two of its columns and a finite weight each."
+            )
+        object.__setattr__(self, "products", pairs)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self.weights)
+
+    @property
+    def terms(self) -> dict[tuple[str, ...], float]:
+        """Weights of columns, (name,), and of products, (name, name), by which tasks compare."""
+        found: dict[tuple[str, ...], float] = {(name,): w for name, w in self.weights.items()}
+        return found | {(one, other): weight for one, other, weight in self.products}
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self.weights.values()), self.formulas, self.title))
@@ -87,6 +110,7 @@ class Case:
             "centres": dict(self.centres),
             "spreads": dict(self.spreads),
             "formulas": list(self.formulas),
+            "products": [list(pair) for pair in self.products],
         }
 
 
@@ -114,6 +138,7 @@ def describe_task(
     task: Task = "auto",
     C: float = 10.0,
     title: str = "",
+    products: bool = True,
 ) -> Case:
     """Return a task without its rows: weights, centres and spreads of columns.
 
@@ -131,6 +156,10 @@ def describe_task(
     C : float
         Of the support vector machine, see `task_weights`.
     title : str
+    products : bool
+        Whether squares and products of columns are weighed too, as `product_weights` does; without
+        them, as in the source, tasks that differ in these alone look the same. They are left out
+        of tables with more than 20 columns or less than five rows for each weight.
 
     Returns
     -------
@@ -147,12 +176,19 @@ def describe_task(
     table = finite_matrix(X, "X")
     called = column_names(X, table.shape[1], names)
     weights = task_weights(table, y, task=task, C=C)
+    pairs: list[tuple[str, str, float]] = []
+    n, d = table.shape
+    if products and d <= _MOST_COLUMNS and n >= _ROWS_PER_WEIGHT * d * (d + 3) / 2:
+        weighed = product_weights(table, y, task=task, C=C).tolist()
+        places = zip(*np.triu_indices(d), strict=True)
+        pairs = [(called[i], called[j], w) for (i, j), w in zip(places, weighed, strict=True)]
     return Case(
         dict(zip(called, weights.tolist(), strict=True)),
         dict(zip(called, table.mean(axis=0).tolist(), strict=True)),
         dict(zip(called, table.std(axis=0).tolist(), strict=True)),
         [str(formula) for formula in formulas],
         title,
+        pairs,
     )
 
 
@@ -227,20 +263,73 @@ def task_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Arr
     >>> task_weights(np.column_stack([x, 5 - 0 * x + 2 * x]), x**3 + x).round(2)
     array([0.45, 0.45])
     """
-    from sklearn.svm import LinearSVC, LinearSVR
+    table, target = _checked_task(X, y, task, C)
+    return _normal(_standardised(table), target, C)
 
+
+def product_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Array:
+    """Return the weight of each square and product of two columns for a task.
+
+    A linear machine sees a column by its slope. Where that is zero on average, as for the product
+    of two centred columns, `task_weights` takes a column that decides all for one that says
+    nothing. The same machine on standardised columns, their squares and products tells such tasks
+    apart, and what theorem 10.2 says of copies and of columns that say nothing holds there too:
+    products of copies are copies of products.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+    task : {"auto", "regression", "classification"}
+    C : float
+
+    Returns
+    -------
+    ndarray of shape (d (d + 1) / 2,)
+        In the order of ``numpy.triu_indices(d)``: of the first column with itself, with the second
+        and so on.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> product_weights(X, X[:, 0] * X[:, 1]).round(1) + 0.0
+    array([0., 1., 0.])
+    >>> bool(np.abs(task_weights(X, X[:, 0] * X[:, 1])).max() < 0.15)
+    True
+    """
+    table, target = _checked_task(X, y, task, C)
+    standard = _standardised(table)
+    first, second = np.triu_indices(table.shape[1])
+    products = _standardised(standard[:, first] * standard[:, second])
+    found: Array = _normal(np.column_stack([standard, products]), target, C)[table.shape[1] :]
+    return found
+
+
+def _checked_task(X: Any, y: Any, task: Task, C: float) -> tuple[Array, Target]:
     check_choice("task", task, ("auto", "regression", "classification"))
     check_positive("C", C)
     table, target = finite_matrix(X, "X"), read_target(y, task)
     if len(table) != len(target.values):
         raise InvalidInputError(f"X has {len(table)} rows and y has {len(target.values)}.")
-    standard = _standardised(table)
+    return table, target
+
+
+def _normal(standard: Array, target: Target, C: float) -> Array:
+    """Return the normal of a linear machine on standardised columns, shape (d,)."""
+    from sklearn.svm import LinearSVC
+
     if target.classes is None:
         wanted = _standardised(finite_matrix(target.values[:, None], "y"))[:, 0]
-        machine = LinearSVR(
-            C=C, epsilon=0.0, loss="squared_epsilon_insensitive", dual=False, tol=1e-6
-        )
-        weights: Array = machine.fit(standard, wanted).coef_
+        # All is centred, so that the machine with squared losses is a ridge in closed form.
+        n, d = standard.shape
+        weights: Array
+        if d > n:
+            gram = standard @ standard.T + np.eye(n) / (2 * C)
+            weights = np.asarray(standard.T @ np.linalg.solve(gram, wanted), dtype=np.float64)
+        else:
+            gram = standard.T @ standard + np.eye(d) / (2 * C)
+            weights = np.asarray(np.linalg.solve(gram, standard.T @ wanted), dtype=np.float64)
         return weights
     # A large scale of the constant column keeps the intercept out of the penalty.
     classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
@@ -420,7 +509,12 @@ def renamed_case(
         {new: each[old] for old, new in renamed.items()}
         for each in (case.weights, case.centres, case.spreads)
     )
-    return Case(weights, centres, spreads, formulas, case.title)
+    products = [
+        (renamed[one], renamed[other], weight)
+        for one, other, weight in case.products
+        if {one, other} <= renamed.keys()
+    ]
+    return Case(weights, centres, spreads, formulas, case.title, products)
 
 
 class BinaryTask(NamedTuple):

@@ -141,7 +141,7 @@ def _formula_size(search: Any, frame: "pd.DataFrame", place: int) -> FeatureSize
         words="; ".join(map(in_words, model.features)),
         error=float(row["error"]),
         standard_error=math.nan,
-        outside=float(row["holdout_error"]),
+        outside=float(row["holdout_error"]) if search.n_holdout_ else math.nan,
         unbounded=int(row["unbounded"]),
         chosen=place == search.best_index_,
     )

@@ -3,8 +3,8 @@
 A file is a zip archive. `skops` writes the model into it as arrays and names of types; beside them
 `parsimon.json` says what the file is, who wrote it, and the digest of all else, so that a file of a
 later version, or one that was changed, is recognised before anything of it is read. A few values do
-not come back from skops as they were (a `SeedSequence`, a dictionary whose keys are no texts): each
-is stored as a stand-in of this module and turned back after loading.
+not come back from skops as they were (a `SeedSequence`, a `range`, a dictionary whose keys are no
+texts): each is stored as a stand-in of this module and turned back after loading.
 """
 
 import copy
@@ -57,6 +57,15 @@ class StoredMapping:
     values: tuple[Any, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class StoredRange:
+    """What makes a range."""
+
+    start: int
+    stop: int
+    step: int
+
+
 def stored(value: Any) -> Any:
     """Return `value` with stand-ins inside; it is changed in place, so give a copy."""
     return _replaced(value, _stand_in, {})
@@ -72,6 +81,8 @@ def _stand_in(value: Any) -> Any:
         return StoredSeed(value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
     if type(value) is dict and any(type(key) is not str for key in value):
         return StoredMapping(tuple(value), tuple(value.values()))
+    if isinstance(value, range):
+        return StoredRange(value.start, value.stop, value.step)
     if isinstance(value, LowRankPrior | LowRankConditioned):
         # Only a fit needs them, which computes them again; they would be most of the file.
         object.__setattr__(value, "derivatives", None)
@@ -92,6 +103,8 @@ def _original(value: Any) -> Any:
         )
     if isinstance(value, StoredMapping):
         return dict(zip(value.keys, value.values, strict=True))
+    if isinstance(value, StoredRange):
+        return range(value.start, value.stop, value.step)
     return value
 
 

@@ -143,10 +143,16 @@ def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
         what = f"{count(chosen.size, 'column')}: {named(chosen.features, _NAMED)}"
         fewest = "fewest columns" if chosen.size > 1 else "fewest"
         return (f"Chosen: {what}; the {fewest} within one standard error of the least error.",)
+    judged = (
+        "on rows left out one by one, where every sign counts as a number fitted, since there are "
+        "too few rows to set some apart"
+        if math.isnan(chosen.outside)
+        else "on rows set apart"
+    )
     return (
         f"Chosen: {clean(front.gives)} as ",
         Code(clean(chosen.formula)),
-        "; the shortest formula within one standard error of the least error on rows set apart.",
+        f"; the shortest formula within one standard error of the least error {judged}.",
     )
 
 

@@ -141,11 +141,16 @@ def _methods(findings: SelectionFindings) -> Section:
             f"apart for the column “Set apart”.{always}"
         )
     else:
+        chosen_by = (
+            "The rows are too few to set some apart to choose by."
+            if math.isnan(front.chosen.outside)
+            else "A quarter of the rows was set apart to choose by; the numbers of the chosen "
+            "formula are then fitted to all rows."
+        )
         how = (
             "Formulas were first taken from least squares in a library of products of powers and "
             "functions, then changed and mixed in a search for the front of error, number of "
-            "features and length (YAGGA2, Mierswa 2009). A quarter of the rows was set apart to "
-            "choose by; the numbers of the chosen formula are then fitted to all rows."
+            f"features and length (YAGGA2, Mierswa 2009). {chosen_by}"
         )
     return Section(
         "methods",
