@@ -111,6 +111,7 @@ def described(task: RandomTask, seed: int, form: str, formulas: Sequence[str] = 
         formulas=formulas,
         title=str(seed),
         products=form.startswith("svm"),
+        shares=form.startswith("svm"),
     )
     if not form.startswith("relief"):
         return case

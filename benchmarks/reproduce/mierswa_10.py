@@ -4,8 +4,9 @@ Cases are constructed as in the source: YAGGA2 from the columns alone, populatio
 generations for TRANSFER-1 and 400 for TRANSFER-2; there are fewer of them than there. What is taken
 over goes, beside the columns, into a linear regression, judged by ten folds.
 
-Cases are found as `CaseBase` does by default: by weights of columns, squares and products, whatever
-the sign of the target. The source has slopes alone, with their signs; rows named "slopes" are so.
+Cases are found as `CaseBase` does by default: by weights of columns, squares and products as shares
+of their sum, whatever the sign of the target. The source has slopes alone, as they are, with their
+signs; rows named "slopes" are so.
 
 Errors are root mean squares over the spread of the target, averaged over tests, unless a row says
 otherwise: the printed relative errors divide by targets that go through zero, so that single rows
@@ -17,9 +18,8 @@ exactly, and searches end by generations, not by the clock.
 
 A row "method; other" has a bar of 1: the mean error of the method is not above that of the other.
 Only of Manhattan and Euclid, which the source lets be equal, it is allowed to be so by two standard
-errors of the paired differences, over 1,000 tests: in most tests both choose the same case. It is
-not met in every row: no column has copies here, for which Manhattan is made, and Euclid has up to
-three per cent less error.
+errors of the paired differences, over 1,000 tests: in most tests both choose the same case. Rows of
+slopes, the source's form, have no bar of this kind: they say what is found of its order.
 """
 
 import tempfile
@@ -331,7 +331,7 @@ def distance_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
                     "euclidean",
                     errors,
                     printed.TABLE_10_2.get(part, {}),
-                    judged_so=sizes is FULL,
+                    judged_so=sizes is FULL and form == "svm",
                 )
             )
     return made

@@ -149,8 +149,8 @@ def test_tasks_that_slopes_do_not_tell_apart_are_told_apart_by_products():
         task = describe_task(new, 3 - 2 * new[:, i] * new[:, j])
         assert base.retrieve(task, 1)[0].case.formulas == (f"x{i}*x{j}",)
     # What the cases do not know of products does not change their order.
-    few = describe_task(new, new[:, 0] ** 2, products=False)
-    more = describe_task(new, new[:, 0] ** 2)
+    few = describe_task(new, new[:, 0] ** 2, products=False, shares=False)
+    more = describe_task(new, new[:, 0] ** 2, shares=False)
     found = [[each.case for each in slopes.retrieve(one, 6)] for one in (few, more)]
     assert found[0] == found[1]
 
@@ -380,3 +380,16 @@ def test_a_taxonomy_gives_a_task_for_each_node_with_two_large_branches():
     assert len(drawn) == 3
     assert len(taxonomy_tasks(paths, min_rows=30, random_state=0)) == 3
     assert counts.min() > 30
+
+
+def test_weights_are_shares_that_copies_of_a_column_leave_as_they_are():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = 3 * X[:, 0] + X[:, 0] * X[:, 1]
+    case, plain = describe_task(X, y), describe_task(X, y, shares=False)
+    assert sum(map(abs, case.terms.values())) == pytest.approx(1.0)
+    unit = sum(map(abs, plain.terms.values()))
+    assert case.terms == pytest.approx({term: w / unit for term, w in plain.terms.items()})
+    copied = describe_task(np.column_stack([X, 2 * X[:, 0] + 3]), y, products=False)
+    weights = describe_task(X, y, products=False).weights
+    assert copied.weights["x0"] + copied.weights["x2"] == pytest.approx(weights["x0"], abs=1e-3)
+    assert describe_task(np.zeros((50, 2)), X[:50, 0]).weights == {"x0": 0.0, "x1": 0.0}

@@ -36,7 +36,7 @@ class Case:
     Parameters
     ----------
     weights : mapping of str to float
-        Of a linear support vector machine on standardised columns.
+        Of a linear support vector machine on standardised columns, as shares or as they are.
     centres, spreads : mapping of str to float
         Mean and standard deviation of each column, which tell where formulas are to be compared.
     formulas : sequence of str
@@ -139,6 +139,7 @@ def describe_task(
     C: float = 10.0,
     title: str = "",
     products: bool = True,
+    shares: bool = True,
 ) -> Case:
     """Return a task without its rows: weights, centres and spreads of columns.
 
@@ -160,6 +161,11 @@ def describe_task(
         Whether squares and products of columns are weighed too, as `product_weights` does; without
         them, as in the source, tasks that differ in these alone look the same. They are left out
         of tables with more than 20 columns or less than five rows for each weight.
+    shares : bool
+        Whether weights are shares: divided by the sum of their sizes. Then tasks compare by what
+        counts and not by how well a plane fits, and Manhattan distances find better cases than
+        Euclidean ones. The sum does not change where columns have copies, as a length would. The
+        source has weights as they are.
 
     Returns
     -------
@@ -182,13 +188,15 @@ def describe_task(
         weighed = product_weights(table, y, task=task, C=C).tolist()
         places = zip(*np.triu_indices(d), strict=True)
         pairs = [(called[i], called[j], w) for (i, j), w in zip(places, weighed, strict=True)]
+    total = float(np.abs([*weights, *(weight for *_, weight in pairs)]).sum()) if shares else 1.0
+    unit = total or 1.0
     return Case(
-        dict(zip(called, weights.tolist(), strict=True)),
+        dict(zip(called, (weights / unit).tolist(), strict=True)),
         dict(zip(called, table.mean(axis=0).tolist(), strict=True)),
         dict(zip(called, table.std(axis=0).tolist(), strict=True)),
         [str(formula) for formula in formulas],
         title,
-        pairs,
+        [(one, other, weight / unit) for one, other, weight in pairs],
     )
 
 
