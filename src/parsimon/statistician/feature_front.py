@@ -252,10 +252,11 @@ def series_front(
 
 def _best_of_each_number(search: Any) -> list[Any]:
     """Return the models of least error for each number of features, where more are better."""
+    from parsimon.statistician.families.series_contenders import best_with
+
     found: list[Any] = []
     for number in range(1, int(search.max_features) + 1):
-        # Rules fall back on the smallest solution where nothing beats a constant.
-        model = search.select(f"error where n_features<={number}")
+        model = best_with(search, number)
         if not found or len(model.trees) > len(found[-1].trees):
             found.append(model)
     return found
@@ -264,16 +265,16 @@ def _best_of_each_number(search: Any) -> list[Any]:
 def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
     """Return a solution of the front; its error is of series left out, one by one."""
     from parsimon.features.series import tree_words
+    from parsimon.features.series.smooth import smooth_kernel
 
-    spread, left_out, n = float(given.values.std()), model.inner.left_out, len(given.values)
+    spread, fit = float(given.values.std()), model.inner
     if given.is_number:
-        error, wrong = spread * math.sqrt(model.inner.loss), 0.0
+        error, wrong = spread * math.sqrt(fit.loss), 0.0
     else:
-        truth = given.values.astype(int)
-        same = len(left_out) == n
-        called = np.asarray(model.classes, dtype=int)[left_out.argmax(axis=1)]
-        error = float(np.mean(called != truth)) if same else float(model.inner.loss)
-        wrong = math.sqrt(error * (1 - error) / n)
+        # The targets of the rows that it was fitted to, from its weights.
+        targets = smooth_kernel(model.Z, model.Z, fit.width) @ fit.weights + fit.noise * fit.weights
+        error = float(np.mean(fit.left_out.argmax(axis=1) != targets.argmax(axis=1)))
+        wrong = math.sqrt(error * (1 - error) / len(targets))
     return FeatureSize(
         size=len(model.trees),
         features=tuple(map(str, model.trees)),

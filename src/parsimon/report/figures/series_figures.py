@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,7 +141,7 @@ def _draw_seen(
     if not frequencies:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     ax.set_xlabel("cycles a step" if frequencies else "part of the series")
-    ax.set_title(label(title, 64), fontsize=10, fontweight="normal")
+    ax.set_title(fill(label(title, 120), 66), fontsize=10, fontweight="normal")
 
 
 def _mark_points(
