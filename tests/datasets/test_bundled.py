@@ -25,6 +25,11 @@ PUBLISHED = {
     "crabs": (200, 6, "sex", {"female": 100, "male": 100}),
     "pima_ripley": (532, 7, "diabetes", {"no": 355, "yes": 177}),
 }
+# name: rows, features, target column, of those whose target is a number.
+NUMBERS = {
+    "sp500": (3333, 1, "close"),
+    "sp500_windows": (163, 80, "next"),
+}
 YES_NO = {"pos": "yes", "neg": "no", "Yes": "yes", "No": "no"}
 # name: file of an independent copy, its columns in our order, its labels in our words.
 COPIES = {
@@ -45,8 +50,9 @@ COPIES = {
 
 
 def test_every_bundled_table_is_checked_here():
-    assert set(PUBLISHED) == {entry.name for entry in known().values() if entry.where == BUNDLED}
-    assert names() == sorted(PUBLISHED)
+    checked = {*PUBLISHED, *NUMBERS}
+    assert checked == {entry.name for entry in known().values() if entry.where == BUNDLED}
+    assert names() == sorted(checked)
     assert set(COPIES) == set(PUBLISHED) - {"pima_cleaned"}
 
 
@@ -64,11 +70,20 @@ def test_rows_features_and_classes_are_as_published(name):
     assert bunch.target_names.dtype.kind == "U"
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_table_whose_target_is_a_number_has_no_classes(name):
+    n, n_features, target = NUMBERS[name]
+    bunch = load(name)
+    assert bunch.data.shape == (n, n_features)
+    assert (bunch.target.name, bunch.target.dtype, bunch.target_names) == (target, float, None)
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, *NUMBERS])
 def test_the_catalogue_agrees_with_the_table(name):
     entry, bunch = known()[name], load(name)
     assert (entry.rows, entry.features) == bunch.data.shape
-    assert int(entry.classes) == len(bunch.target_names)
+    classes = bunch.target_names
+    assert entry.classes == ("number" if classes is None else str(len(classes)))
     assert entry.missing == bunch.frame.isna().sum().sum()
     assert list(entry.left_out) == bunch.left_out.columns.tolist()
 
@@ -119,6 +134,25 @@ def test_pima_cleaned_is_columns_2_6_7_8_of_rows_without_impossible_zeros():
     pima = load("pima").frame.to_numpy()
     kept = [row[[1, 5, 6, 7, 8]].tolist() for row in pima if row[1] and row[2] and row[5]]
     assert load("pima_cleaned").frame.to_numpy().tolist() == kept
+
+
+def test_the_days_of_sp500_are_all_weekdays_and_holidays_repeat_the_last_close():
+    sp500 = load("sp500").frame
+    days = pd.to_datetime(sp500["date"])
+    assert days.tolist() == pd.bdate_range("1980-01-01", "1992-10-08").tolist()
+    close = sp500.set_index("date")["close"]
+    # Black Monday, and Christmas of the same year.
+    assert close["1987-10-19"] / close["1987-10-16"] - 1 == pytest.approx(-0.2047, abs=1e-4)
+    assert close["1987-12-25"] == close["1987-12-24"] == 252.03
+    assert "103 days without trade" in load("sp500").DESCR
+
+
+def test_windows_of_sp500_are_80_days_one_every_20_with_the_day_after():
+    close, windows = load("sp500").target.to_numpy(), load("sp500_windows")
+    by_hand = [close[at : at + 80] for at in range(0, 3333 - 80, 20)]
+    np.testing.assert_array_equal(windows.data.to_numpy(), by_hand)
+    np.testing.assert_array_equal(windows.target, close[80::20])
+    assert len(windows.target) == 163
 
 
 def test_identifiers_and_splits_are_apart_from_features():
@@ -203,7 +237,7 @@ def test_scikit_learn_takes_what_load_gives():
 
 def test_every_table_has_text_with_licence_source_and_citation():
     sources = (files("parsimon.datasets") / "SOURCES.md").read_text()
-    for name, (n, *_) in PUBLISHED.items():
+    for name, (n, *_) in {**PUBLISHED, **NUMBERS}.items():
         text = load(name).DESCR
         assert text.startswith(f"# {name}\n")
         assert str(n) in text
@@ -221,7 +255,7 @@ def test_bundled_files_are_small_and_all_known():
     tables = [path for path in (files("parsimon.datasets") / "tables").iterdir()]
     assert sum(len(path.read_bytes()) for path in tables) < 300_000
     stems = {path.name.split(".")[0] for path in tables}
-    assert stems == set(PUBLISHED)
+    assert stems == {*PUBLISHED, *NUMBERS}
 
 
 def test_the_printed_bayes_areas_of_ripley_come_from_the_bundled_sample():

@@ -1,8 +1,8 @@
 """Small tables to try things on, larger ones by name, and generators with known truth.
 
-`load` gives scikit-learn's Bunch for a name, `names` says which names can be loaded, and the
-``make_*`` functions draw samples whose best possible classifier is known. Licences and sources of
-the bundled tables are in ``SOURCES.md`` beside this file.
+`load` gives scikit-learn's Bunch for a name, `names` says which names can be loaded, `load_sounds`
+reads a folder of WAV files, and the ``make_*`` functions draw samples whose truth is known.
+Licences and sources of the bundled tables are in ``SOURCES.md`` beside this file.
 """
 
 from parsimon.datasets.alerts import make_alerts, sound_alerts
@@ -10,28 +10,35 @@ from parsimon.datasets.catalogue import names
 from parsimon.datasets.few_labels import make_four_clusters, make_three_clusters
 from parsimon.datasets.loading import load
 from parsimon.datasets.mixtures import make_banana, make_clutter, make_crescent, make_ripley
+from parsimon.datasets.music import make_genres, make_listener
 from parsimon.datasets.shapes import (
     make_checkerboard,
     make_global_and_local,
     make_spiral,
     make_waveform,
 )
+from parsimon.datasets.sounds import load_sounds, read_wav, write_wav
 from parsimon.datasets.variants import make_variants
 
 __all__ = [
     "load",
+    "load_sounds",
     "make_alerts",
     "make_banana",
     "make_checkerboard",
     "make_clutter",
     "make_crescent",
     "make_four_clusters",
+    "make_genres",
     "make_global_and_local",
+    "make_listener",
     "make_ripley",
     "make_spiral",
     "make_three_clusters",
     "make_variants",
     "make_waveform",
     "names",
+    "read_wav",
     "sound_alerts",
+    "write_wav",
 ]

@@ -9,7 +9,7 @@ comes first where rows are the tips of a tree.
 
 import difflib
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TARGET = "target"
+# Days of a window of closes, and from one window to the next.
+_WINDOW, _STEP = 80, 20
 _TRAIN_AND_TEST = ("X_train", "y_train", "X_test", "y_test")
 
 
@@ -176,6 +178,8 @@ def load(name: str, *, target: str | None = None) -> Any:
     ((200, 6), ['female', 'male'])
     >>> load("crabs", target="species").target_names.tolist()
     ['blue', 'orange']
+    >>> len(load("sp500").target), load("sp500_windows").data.shape
+    (3333, (163, 80))
     """
     key = canonical(name)
     entry = known().get(key)
@@ -211,12 +215,11 @@ def _load_from_folder(key: str, here: Mapping[str, DataFiles], target: str | Non
 def _load_bundled(entry: Entry, target: str | None) -> Any:
     folder = files("parsimon.datasets") / "tables"
     description = (folder / f"{entry.name}.md").read_text(encoding="utf-8")
-    derived = entry.name == "pima_cleaned"
-    table = folder / f"{'pima' if derived else entry.name}.csv.gz"
-    with table.open("rb") as file:
-        frame = read_table(file, text_target=True)
-    if derived:
-        frame = _without_impossible_zeros(frame)
+    of, derive = _DERIVED.get(entry.name, (entry.name, None))
+    with (folder / f"{of}.csv.gz").open("rb") as file:
+        frame = read_table(file, text_target=entry.classes != "number")
+    if derive is not None:
+        frame = derive(frame)
     return assemble(frame, entry, frame.columns[-1], target, DESCR=description)
 
 
@@ -225,6 +228,23 @@ def _without_impossible_zeros(pima: "pd.DataFrame") -> "pd.DataFrame":
     possible = (pima[["glucose", "blood_pressure", "bmi"]] > 0).all(axis=1)
     kept = pima.loc[possible, ["glucose", "bmi", "pedigree", "age", "diabetes"]]
     return kept.reset_index(drop=True)
+
+
+def _windows_of_days(sp500: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the 163 x 80 windows of Mierswa (2009, section 7.5), and the next close of each."""
+    import pandas as pd
+
+    close = sp500["close"].to_numpy()
+    windows = np.lib.stride_tricks.sliding_window_view(close, _WINDOW + 1)[::_STEP]
+    days = [f"day_{day}" for day in range(1, _WINDOW + 1)]
+    return pd.DataFrame(windows.copy(), columns=[*days, "next"])
+
+
+# Bundled names that are made from the table of another.
+_DERIVED: Mapping[str, tuple[str, Callable[["pd.DataFrame"], "pd.DataFrame"]]] = {
+    "pima_cleaned": ("pima", _without_impossible_zeros),
+    "sp500_windows": ("sp500", _windows_of_days),
+}
 
 
 def assemble(

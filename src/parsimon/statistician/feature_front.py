@@ -330,7 +330,7 @@ def _feature_picture(
     place: int, feature: "SeriesFeature", tree: Any, values: Array, given: "AskedSeries"
 ) -> Picture:
     """Draw a feature on an example of each group: the one whose value is most typical of it."""
-    from parsimon.features.series import seen_by
+    from parsimon.features.series.tree_plot import tree_stages
     from parsimon.features.series.tree_words import seen_words
     from parsimon.report.figures import SeriesExample, feature_of_series
 
@@ -339,15 +339,13 @@ def _feature_picture(
         int(np.flatnonzero(groups == k)[np.argmin(np.abs(values[groups == k] - median))])
         for k, (_, median) in enumerate(feature.medians[:_EXAMPLES])
     ]
-    table = given.series.of(np.array(rows))
-    seen = seen_by(tree, table)
-    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
-    raw: dict[int, Array] = {}
-    for own, cells, _ in table.signals[channel].blocks:
-        raw |= {int(row): cell for row, cell in zip(own, cells, strict=True)}
+    cells = given.asked.questions[0].table.iloc[:, 0]
+    stages = [tree_stages(tree, cells.iloc[row]) for row in rows]
     examples = [
-        SeriesExample(names[k], raw[k], None if seen is None else seen[k]) for k in range(len(rows))
+        SeriesExample(name, each[0].values, each[-1].positions, each[-1].values)
+        for name, each in zip(names, stages, strict=False)
     ]
+    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
     axes = feature_of_series(
         examples,
         (feature.begin, feature.end),
@@ -358,7 +356,7 @@ def _feature_picture(
         measured=given.columns.channels[channel] if given.columns.channels else "value",
         title=seen_words(tree, given.columns.channels) if _is_changed(tree) else "",
         function=tree.steps[-1].name,
-        frequencies=any(step.name in ("spectrum", "phase", "bands") for step in tree.steps),
+        axis=stages[0][-1].axis,
     )
     return picture_of(f"series-feature-{place + 1}", axes, f"Feature {place + 1}: {feature.words}")
 
