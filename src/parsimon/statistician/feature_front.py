@@ -330,7 +330,7 @@ def _feature_picture(
     place: int, feature: "SeriesFeature", tree: Any, values: Array, given: "AskedSeries"
 ) -> Picture:
     """Draw a feature on an example of each group: the one whose value is most typical of it."""
-    from parsimon.features.series.tree_plot import tree_stages
+    from parsimon.features.series import tree_stages
     from parsimon.features.series.tree_words import seen_words
     from parsimon.report.figures import SeriesExample, feature_of_series
 

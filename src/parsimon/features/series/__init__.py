@@ -24,7 +24,7 @@ from parsimon.features.series.series_model import (
     SeriesModel,
     SeriesNumberModel,
 )
-from parsimon.features.series.tree_plot import plot_tree
+from parsimon.features.series.tree_plot import plot_tree, tree_stages
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import (
     MethodTree,
@@ -61,6 +61,7 @@ __all__ = [
     "step",
     "tree_cost",
     "tree_json",
+    "tree_stages",
     "tree_values",
     "tree_words",
     "tree_xml",
