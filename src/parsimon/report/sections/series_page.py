@@ -93,7 +93,7 @@ _TERMS = (
     ),
     ("averaged over", "Averaged: each value gives way to the mean of its surroundings."),
     ("filtered to", "Filtered: only swings of these frequencies are kept."),
-    ("the logarithm of", "Logarithm: differences at small values count more."),
+    ("the log ", "Log: the logarithm, in which differences at small values count more."),
     ("without the extreme", "Without the extreme: values beyond are pulled in to the limit."),
     ("mismatch with a shape", "Mismatch: the distance from the most similar stretch of a shape."),
     ("in windows", "Windows: the series is cut into stretches, and each is looked at alone."),
