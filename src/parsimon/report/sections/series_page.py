@@ -469,7 +469,7 @@ def _method_row(findings: SeriesFindings, one: ComparedModel, *, rare: bool) -> 
         Cell(percent_range(one.error) if numbers else share_range(one.error)),
         *((number_cell(one.log_loss, 3),) if rare else ()),
         Cell(behind, order=gap.estimate),
-        Cell(clean(one.words)),
+        Cell(clean(one.words).replace("every row", "every series")),
     )
 
 
@@ -479,7 +479,7 @@ def _series_blocks(findings: SeriesFindings) -> Iterator[Block]:
     if table.channels:
         said += f" in {spelled(len(table.channels))} channels, {named(table.channels, _NAMED)},"
     if table.classes:
-        sizes = [f"{count(n, clean(name), clean(name))}" for name, n in table.classes]
+        sizes = [f"{n:,} {quoted(name)}" for name, n in table.classes]
         said += f" were used: {joined(sizes, 12)}"
     else:
         said += " were used"
