@@ -81,8 +81,8 @@ def read_archive(path: Path) -> "pd.DataFrame":
         )
     cells = [part[0].split(",") for part in parts]
     longest = max(map(len, cells))
-    frame = pd.DataFrame([row + [""] * (longest - len(row)) for row in cells])
-    frame = frame.apply(pd.to_numeric, errors="coerce")
+    text = pd.DataFrame([row + [""] * (longest - len(row)) for row in cells])
+    frame: pd.DataFrame = text.apply(pd.to_numeric, errors="coerce")
     frame.columns = [str(place + 1) for place in range(frame.shape[1])]
     frame.insert(0, CLASS, [part[1].strip() for part in parts])
     return frame

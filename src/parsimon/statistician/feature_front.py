@@ -252,10 +252,11 @@ def series_front(
 
 def _best_of_each_number(search: Any) -> list[Any]:
     """Return the models of least error for each number of features, where more are better."""
+    from parsimon.statistician.families.series_contenders import best_with
+
     found: list[Any] = []
     for number in range(1, int(search.max_features) + 1):
-        # Rules fall back on the smallest solution where nothing beats a constant.
-        model = search.select(f"error where n_features<={number}")
+        model = best_with(search, number)
         if not found or len(model.trees) > len(found[-1].trees):
             found.append(model)
     return found
@@ -264,16 +265,16 @@ def _best_of_each_number(search: Any) -> list[Any]:
 def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
     """Return a solution of the front; its error is of series left out, one by one."""
     from parsimon.features.series import tree_words
+    from parsimon.features.series.smooth import smooth_kernel
 
-    spread, left_out, n = float(given.values.std()), model.inner.left_out, len(given.values)
+    spread, fit = float(given.values.std()), model.inner
     if given.is_number:
-        error, wrong = spread * math.sqrt(model.inner.loss), 0.0
+        error, wrong = spread * math.sqrt(fit.loss), 0.0
     else:
-        truth = given.values.astype(int)
-        same = len(left_out) == n
-        called = np.asarray(model.classes, dtype=int)[left_out.argmax(axis=1)]
-        error = float(np.mean(called != truth)) if same else float(model.inner.loss)
-        wrong = math.sqrt(error * (1 - error) / n)
+        # The targets of the rows that it was fitted to, from its weights.
+        targets = smooth_kernel(model.Z, model.Z, fit.width) @ fit.weights + fit.noise * fit.weights
+        error = float(np.mean(fit.left_out.argmax(axis=1) != targets.argmax(axis=1)))
+        wrong = math.sqrt(error * (1 - error) / len(targets))
     return FeatureSize(
         size=len(model.trees),
         features=tuple(map(str, model.trees)),
@@ -329,7 +330,7 @@ def _feature_picture(
     place: int, feature: "SeriesFeature", tree: Any, values: Array, given: "AskedSeries"
 ) -> Picture:
     """Draw a feature on an example of each group: the one whose value is most typical of it."""
-    from parsimon.features.series import seen_by
+    from parsimon.features.series import tree_stages
     from parsimon.features.series.tree_words import seen_words
     from parsimon.report.figures import SeriesExample, feature_of_series
 
@@ -338,15 +339,13 @@ def _feature_picture(
         int(np.flatnonzero(groups == k)[np.argmin(np.abs(values[groups == k] - median))])
         for k, (_, median) in enumerate(feature.medians[:_EXAMPLES])
     ]
-    table = given.series.of(np.array(rows))
-    seen = seen_by(tree, table)
-    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
-    raw: dict[int, Array] = {}
-    for own, cells, _ in table.signals[channel].blocks:
-        raw |= {int(row): cell for row, cell in zip(own, cells, strict=True)}
+    cells = given.asked.questions[0].table.iloc[:, 0]
+    stages = [tree_stages(tree, cells.iloc[row]) for row in rows]
     examples = [
-        SeriesExample(names[k], raw[k], None if seen is None else seen[k]) for k in range(len(rows))
+        SeriesExample(name, each[0].values, each[-1].positions, each[-1].values)
+        for name, each in zip(names, stages, strict=False)
     ]
+    channel = int(tree.steps[0].options[0]) if tree.steps[0].name == "channel" else 0
     axes = feature_of_series(
         examples,
         (feature.begin, feature.end),
@@ -357,7 +356,7 @@ def _feature_picture(
         measured=given.columns.channels[channel] if given.columns.channels else "value",
         title=seen_words(tree, given.columns.channels) if _is_changed(tree) else "",
         function=tree.steps[-1].name,
-        frequencies=any(step.name in ("spectrum", "phase", "bands") for step in tree.steps),
+        axis=stages[0][-1].axis,
     )
     return picture_of(f"series-feature-{place + 1}", axes, f"Feature {place + 1}: {feature.words}")
 

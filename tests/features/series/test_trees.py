@@ -21,6 +21,7 @@ from parsimon.features.series import (
     tree_cost,
     tree_json,
     tree_values,
+    tree_words,
     tree_xml,
     windowing_cost,
 )
@@ -377,3 +378,30 @@ def test_rows_of_long_frames_have_an_id_and_a_time(column, value, message):
     frame.loc[1, column] = value
     with pytest.raises(InvalidInputError, match=message):
         SeriesTable(frame)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "interval(0.25, 0.5) > volume",
+        "difference > interval(0.1, 0.3) > volume",
+        "difference(0.1) > interval(0.25, 0.5) > volume",
+        "bend(0.05) > interval(0.5, 1) > volume",
+        "interval(0.2, 0.8) > difference(0.1) > interval(0.5, 1) > volume",
+    ],
+)
+def test_only_the_place_that_is_looked_at_changes_a_feature(text):
+    tree, length = parse_tree(text), X.shape[1]
+    begin, end = (round(length * share) for share in looked_at(tree, length))
+    before = tree_values([tree], X)
+    for place in range(length):
+        changed = X.copy()
+        changed[:, place] += 1.0
+        is_same = np.array_equal(tree_values([tree], changed), before)
+        assert is_same == (not begin <= place < end)
+
+
+def test_channels_are_called_by_their_names():
+    tree = parse_tree("channel(1) > difference > mean")
+    assert tree_words(tree) == "the mean of the steps of channel 1"
+    assert tree_words(tree, ["warmth", "rain"]) == "the mean of the steps of rain"

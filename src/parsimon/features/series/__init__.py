@@ -16,7 +16,7 @@ from parsimon.features.series.cost import (
     tree_cost,
     windowing_cost,
 )
-from parsimon.features.series.evaluate import SeriesTable, looked_at, seen_by, tree_values
+from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_values
 from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
@@ -24,7 +24,7 @@ from parsimon.features.series.series_model import (
     SeriesModel,
     SeriesNumberModel,
 )
-from parsimon.features.series.tree_plot import plot_tree
+from parsimon.features.series.tree_plot import plot_tree, tree_stages
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import (
     MethodTree,
@@ -57,11 +57,11 @@ __all__ = [
     "rank_series",
     "read_tree",
     "search_space_size",
-    "seen_by",
     "standard_set",
     "step",
     "tree_cost",
     "tree_json",
+    "tree_stages",
     "tree_values",
     "tree_words",
     "tree_xml",

@@ -445,36 +445,3 @@ def looked_at(tree: MethodTree, length: int | None = None) -> tuple[float, float
     if not length:
         return begin, end
     return first / length, min(1.0, (first + n + reach) / length)
-
-
-def seen_by(tree: MethodTree, X: Any) -> list[tuple[Array, Array]] | None:
-    """Return the series as the last function of a tree sees them: the steps, the spectrum, a part.
-
-    Parameters
-    ----------
-    tree : MethodTree
-    X : SeriesTable, or what it reads
-
-    Returns
-    -------
-    list of (positions, values), one for each series, or None
-        Positions are shares of the series, or frequencies; None for windows, of which there are
-        many.
-
-    Examples
-    --------
-    >>> from parsimon.features.series import parse_tree
-    >>> seen_by(parse_tree("difference > mean"), [[1.0, 2.0, 4.0]])[0][1]
-    array([1., 2.])
-    """
-    table = X if isinstance(X, SeriesTable) else SeriesTable(X)
-    channel = tree.steps[0].name == "channel"
-    signal = table.signals[int(tree.steps[0].options[0]) if channel else 0]
-    for each in tree.steps[int(channel) : -1]:
-        if each.inside:
-            return None
-        signal = transformed(signal, each)
-    found: dict[int, tuple[Array, Array]] = {}
-    for rows, values, positions in signal.blocks:
-        found |= {int(row): (positions, one) for row, one in zip(rows, values, strict=True)}
-    return [found[row] for row in range(signal.n)]

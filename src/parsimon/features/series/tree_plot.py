@@ -97,7 +97,24 @@ def chain_values_of(tree: MethodTree, series: Any) -> float:
 
 
 def tree_stages(tree: MethodTree, series: Any) -> list[Stage]:
-    """Return the series as it is and after each step but the last."""
+    """Return a series as it is and after each step of a tree but the last.
+
+    Parameters
+    ----------
+    tree : MethodTree
+    series : array-like of shape (length,) or (channels, length)
+
+    Returns
+    -------
+    list of Stage
+        Each with ``title``, ``values``, their ``positions`` and what these are, ``axis``.
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> tree_stages(parse_tree("difference > mean"), [1.0, 2.0, 4.0])[-1].values
+    array([1., 2.])
+    """
     signal, steps = _signal(tree, series)
     return _stages(signal, steps, "the series")
 

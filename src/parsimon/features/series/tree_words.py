@@ -81,23 +81,6 @@ def tree_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     return _chain_words(steps, said)
 
 
-def step_words(each: TreeStep) -> str:
-    """Return what one step makes, in a few words, such as "steps" or "spectrum"."""
-    if each.name == "interval":
-        return " to ".join(_percent(value) for value in each.options)
-    if each.name == "segments":
-        return f"in each {_segment(each)}"
-    if each.name == "windows":
-        return f"in windows of {_share(each.options[0])}"
-    if each.name in _SHORT:
-        return _SHORT[each.name]
-    return _noun(each, "").removeprefix("the ")
-
-
-def _segment(each: TreeStep) -> str:
-    return "rise and fall" if each.options[0] == "direction" else "stretch of one level"
-
-
 def _begun(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[TreeStep]]:
     """Return the series, or the channel that a tree names, and the steps that follow."""
     if tree.steps[0].name != "channel":
@@ -114,6 +97,23 @@ def seen_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
         if each.name != "interval":
             said = _windowed(each, said) if each.inside else _transformed(each, said)
     return said.noun or said.whole
+
+
+def step_words(each: TreeStep) -> str:
+    """Return what one step makes, in a few words, such as "steps" or "spectrum"."""
+    if each.name == "interval":
+        return " to ".join(_percent(value) for value in each.options)
+    if each.name == "segments":
+        return f"in each {_segment(each)}"
+    if each.name == "windows":
+        return f"in windows of {_share(each.options[0])}"
+    if each.name in _SHORT:
+        return _SHORT[each.name]
+    return _noun(each, "").removeprefix("the ")
+
+
+def _segment(each: TreeStep) -> str:
+    return "rise and fall" if each.options[0] == "direction" else "stretch of one level"
 
 
 def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:

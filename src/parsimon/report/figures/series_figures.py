@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Corners of a drawn line, and marks of a group.
 _CORNERS, _MARKS = 500, 400
+# What the axis of a spectrum is called; others are shares of a series.
+FREQUENCIES = "cycles a step"
 _DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1, 1.5)))
 # Functions that take one point, and those that take a level.
 _POINTS: dict[str, Callable[[Array], int]] = {
@@ -38,12 +41,13 @@ class SeriesExample:
     """A series that is drawn as typical of its group.
 
     values (length,): As they were measured.
-    seen: Positions and values as the feature sees them; None if there are many such parts.
+    positions, seen (m,): As the feature sees them.
     """
 
     name: str
     values: Array
-    seen: tuple[Array, Array] | None
+    positions: Array
+    seen: Array
 
 
 def feature_of_series(
@@ -57,18 +61,18 @@ def feature_of_series(
     measured: str = "value",
     title: str = "",
     function: str = "",
-    frequencies: bool = False,
+    axis: str = "",
 ) -> "Axes":
     """Draw a feature: examples with the place it looks at, what it sees there, and its values.
 
     groups: Codes of classes, or numbers if there is a `target`.
-    title: What it sees, if that is not the series itself; over positions or `frequencies`.
+    title: What it sees, if that is not the series itself, over an `axis`.
     function: What it takes of that; where it is a point or a level, that is marked.
     Shapes: values (n,), groups (n,).
     """
     import matplotlib.pyplot as plt
 
-    is_seen = bool(title) and all(one.seen is not None for one in examples)
+    is_seen, scale = bool(title), 1.0 if axis == FREQUENCIES else 100.0
     rows = 1.7 if target else 0.35 + 0.3 * len(names)
     heights = [1.7, *([1.1] if is_seen else []), rows]
     with figure_style():
@@ -77,8 +81,8 @@ def feature_of_series(
         first: Axes = panels[0]
         _draw_examples(first, examples, place, measured)
         if is_seen:
-            _draw_seen(panels[1], examples, title, frequencies=frequencies)
-        _mark_points(panels[int(is_seen)], examples, function, 1.0 if frequencies else 100.0)
+            _draw_seen(panels[1], examples, title, axis, scale)
+        _mark_points(panels[int(is_seen)], examples, function, scale)
         if target:
             _draw_numbers(panels[-1], values, groups, target)
         else:
@@ -123,24 +127,21 @@ def _draw_examples(
 
 
 def _draw_seen(
-    ax: "Axes", examples: Sequence[SeriesExample], title: str, *, frequencies: bool
+    ax: "Axes", examples: Sequence[SeriesExample], title: str, axis: str, scale: float
 ) -> None:
-    low, high = np.inf, -np.inf
+    low = min(float(one.positions[0]) for one in examples) * scale
+    high = max(float(one.positions[-1]) for one in examples) * scale
     for code, one in enumerate(examples):
-        if one.seen is None:
-            continue
-        across = one.seen[0] * (1.0 if frequencies else 100.0)
-        _draw_line(ax, across, one.seen[1], code, "")
-        low, high = min(low, across[0]), max(high, across[-1])
-        if one.seen[1].min() < 0 < one.seen[1].max():
-            ax.axhline(0.0, color=GREY, linewidth=0.8)
+        _draw_line(ax, one.positions * scale, one.seen, code, "")
+    if min(one.seen.min() for one in examples) < 0 < max(one.seen.max() for one in examples):
+        ax.axhline(0.0, color=GREY, linewidth=0.8)
     if low < high:
         ax.set_xlim(low, high)
     ax.locator_params(axis="both", nbins=5)
-    if not frequencies:
+    if scale > 1:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
-    ax.set_xlabel("cycles a step" if frequencies else "part of the series")
-    ax.set_title(label(title, 64), fontsize=10, fontweight="normal")
+    ax.set_xlabel(axis.replace("share", "part"))
+    ax.set_title(fill(label(title, 120), 66), fontsize=10, fontweight="normal")
 
 
 def _mark_points(
@@ -148,9 +149,7 @@ def _mark_points(
 ) -> None:
     """Mark the point that a feature finds, or the level that it takes."""
     for code, one in enumerate(examples):
-        if one.seen is None:
-            continue
-        across, up = one.seen[0] * scale, one.seen[1]
+        across, up = one.positions * scale, one.seen
         if function in _POINTS:
             at = _POINTS[function](up)
             ax.plot(across[at], up[at], "o", color=colour(code), markersize=7, zorder=4)

@@ -86,6 +86,14 @@ _TERMS = (
         "those of the path.",
     ),
     ("sign changes", "Share of sign changes: how often the values pass through 0."),
+    (
+        "smoothed by",
+        "Smoothed: each value is mixed with the smoothed ones before it; the smaller the number, "
+        "the smoother.",
+    ),
+    ("averaged over", "Averaged: each value gives way to the mean of its surroundings."),
+    ("filtered to", "Filtered: only swings of these frequencies are kept."),
+    ("the log ", "Log: the logarithm, in which differences at small values count more."),
     ("without the extreme", "Without the extreme: values beyond are pulled in to the limit."),
     ("mismatch with a shape", "Mismatch: the distance from the most similar stretch of a shape."),
     ("in windows", "Windows: the series is cut into stretches, and each is looked at alone."),
@@ -97,6 +105,12 @@ _RULES = {
     "knee": "the bend of the front, where further features buy little",
     "ranked": "the best features by rank, as many as were allowed",
 }
+
+
+_NO_USE = (
+    "The features and the saved model were not found to be better than guessing; what the page "
+    "shows of them may be chance."
+)
 
 
 def title(findings: SeriesFindings) -> str:
@@ -137,6 +151,8 @@ def lead(findings: SeriesFindings) -> tuple[Block, ...]:
         KeyFigures(tuple(_key_figures(findings))),
         bullets(*(f"{_words(one)}." for one in findings.features)),
     ]
+    if not _beats_guessing(findings):
+        blocks.append(note("caution", _NO_USE))
     if findings.stopped:
         blocks.append(note("caution", "Time ended the search before it was through."))
     return tuple(blocks)
@@ -146,7 +162,7 @@ def summary_lines(findings: SeriesFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences."""
     lines = [answer(findings)]
     lines += [f"{k}. {_words(one)}" for k, one in enumerate(findings.features, 1)]
-    lines.append(_verdict(findings))
+    lines.append(_verdict(findings) if _beats_guessing(findings) else _NO_USE)
     if findings.stopped:
         lines.append("Time ended the search before it was through.")
     return tuple(line for line in lines if line)
@@ -160,6 +176,8 @@ def answer(findings: SeriesFindings) -> str:
     verb = "predict" if findings.table.task == "regression" else "tell"
     told = f"{those} {verb}{'s' if n == 1 else ''} {_what(findings)}"
     if own is None:
+        if not findings.learns:
+            return f"No feature was found that tells {_what(findings)}, not even in the search."
         return f"{told} in the search; how well on new series was not measured."
     beside = []
     if guess is not None:
@@ -167,19 +185,20 @@ def answer(findings: SeriesFindings) -> str:
     if rival is not None:
         beside.append(f"{_missed(findings, rival)} by the best plain method, {the(rival)}")
     new = f"{'; ' if beside else ''}{joined(beside)}"
+    beats = _beats_guessing(findings)
     if findings.table.task == "regression":
-        interval = percent_range(explained(own.error))
-        how = (
-            f"new series were missed by {_missed(findings, own)} on average, so that "
-            f"{percent(max(0.0, 1 - own.error.estimate))} of the variance is explained "
-            f"(95{NARROW}% interval {interval})"
-        )
+        how = f"new series were missed by {_missed(findings, own)} on average"
+        if beats:
+            how += (
+                f", so that {percent(1 - own.error.estimate)} of the variance is explained "
+                f"(95{NARROW}% interval {percent_range(explained(own.error))})"
+            )
     else:
         how = (
             f"{_missed(findings, own)} of new series were called wrongly (95{NARROW}% interval "
             f"{share_range(own.error)})"
         )
-    if not _beats_guessing(findings):
+    if not beats:
         return f"No feature was found that surely tells {_what(findings)}: {how}{new}."
     return f"{told}: {how}{new}."
 
@@ -217,7 +236,11 @@ def _guessing(findings: SeriesFindings) -> ComparedModel | None:
 
 
 def _best_rival(findings: SeriesFindings) -> ComparedModel | None:
-    return next((one for one in _models(findings) if one.is_rival), None)
+    rivals = [one for one in _models(findings) if one.is_rival]
+    if findings.comparison is not None and findings.comparison.metric == "log loss":
+        # What gives no probabilities cannot be compared by them.
+        rivals = [one for one in rivals if not math.isnan(one.log_loss)] or rivals
+    return next(iter(rivals), None)
 
 
 def _beats_guessing(findings: SeriesFindings) -> bool:
@@ -234,6 +257,8 @@ def _verdict(findings: SeriesFindings) -> str:
     """Say whether the features or the best plain method is better, and by how much."""
     own, rival = _own(findings), _best_rival(findings)
     if own is None or rival is None or findings.comparison is None:
+        return ""
+    if not _beats_guessing(findings):
         return ""
     best, other = (own, rival) if own.is_best else (rival, own)
     if not (own.is_best or rival.is_best):
@@ -421,9 +446,9 @@ def _methods_table(findings: SeriesFindings) -> Table:
         (
             Heading("Method"),
             error,
-            Heading("95 % interval", numeric=True, help="Share of the variance left." * numbers),
+            Heading("Interval", numeric=True, help=f"95 %{', of the variance left' * numbers}."),
             *(also if rare else ()),
-            Heading("Worse than the best by", numeric=True, help="95 % interval, same series."),
+            Heading("Behind", numeric=True, help="The best: 95 % interval, same series."),
             Heading("What it does"),
         ),
         tuple(_method_row(findings, one, rare=rare) for one in models),
@@ -444,7 +469,7 @@ def _method_row(findings: SeriesFindings, one: ComparedModel, *, rare: bool) -> 
         Cell(percent_range(one.error) if numbers else share_range(one.error)),
         *((number_cell(one.log_loss, 3),) if rare else ()),
         Cell(behind, order=gap.estimate),
-        Cell(clean(one.words)),
+        Cell(clean(one.words).replace("every row", "every series")),
     )
 
 
@@ -454,7 +479,7 @@ def _series_blocks(findings: SeriesFindings) -> Iterator[Block]:
     if table.channels:
         said += f" in {spelled(len(table.channels))} channels, {named(table.channels, _NAMED)},"
     if table.classes:
-        sizes = [f"{count(n, clean(name), clean(name))}" for name, n in table.classes]
+        sizes = [f"{n:,} {quoted(name)}" for name, n in table.classes]
         said += f" were used: {joined(sizes, 12)}"
     else:
         said += " were used"

@@ -225,9 +225,16 @@ class FeatureSearch(FrameModel):
         """Return the best of the front with at most so many features, by `size_name`."""
         most = int(self.search_.max_features)
         return {
-            size_name(size): FrameModel(self.search_.select(f"error where n_features<={size}"))
+            size_name(size): FrameModel(best_with(self.search_, size))
             for size in range(1, most + 1)
         }
+
+
+def best_with(search: SeriesExtractor, size: int) -> Any:
+    """Return the model of least error with at most so many features, be it no use."""
+    frame = search.to_frame()
+    error = frame["error"].where(frame["n_features"] <= size, np.inf)
+    return search.select(int(np.argmin(error)))
 
 
 def size_name(size: int) -> str:
