@@ -20,6 +20,7 @@ from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
+    SeriesMachineModel,
     SeriesModel,
     SeriesNumberModel,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "SeriesClassModel",
     "SeriesExtractor",
     "SeriesForecastModel",
+    "SeriesMachineModel",
     "SeriesModel",
     "SeriesNumberModel",
     "SeriesTable",
