@@ -34,6 +34,7 @@ from phylo_figures import (
     strength_of_the_tree,
 )
 from rvm_figures import banana_boundaries, bands_by_size, front_in_three
+from series_figures import tree_of_steps, tree_of_windows, two_kinds
 from svm_figures import moons, overfitting, spectra, walk
 from unsupervised_figures import fronts_without_a_target
 
@@ -87,6 +88,9 @@ def main():
         save_small(errors_by_size(), "select-sizes", "Error by number of columns")
         save_small(features_of_a_formula(), "formula-features", "Formulas and their features")
         save_small(fronts_without_a_target(), "no-target", "Fronts of columns without a target")
+        save_small(tree_of_windows(), "series-windows", "A method tree with windows, step by step")
+        save_small(tree_of_steps(), "series-steps", "A method tree without windows, step by step")
+        save_small(two_kinds(), "series-kinds", "Two kinds of signal by two features")
         save_small(clutter_posteriors(), "clutter-posterior", "The mean of rows amid clutter")
         save_small(package_map(), "packages", "The packages in layers; imports point down")
         save_small(random_and_clade_folds(), "phylo-folds", "Random folds and folds of clades")

@@ -1,6 +1,7 @@
 """Trees print, parse, compute and cost as the source says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from parsimon.features.series import (
     dynamic_windowing_cost,
     looked_at,
     parse_tree,
+    plot_tree,
     read_tree,
     search_space_size,
     step,
@@ -318,3 +320,60 @@ def test_the_size_of_the_search_space_is_counted():
 def test_places_are_told():
     assert looked_at(parse_tree("interval(0.5, 1) > interval(0, 0.5) > mean")) == (0.5, 0.75)
     assert looked_at(parse_tree("spectrum > interval(0.5, 1) > mean")) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_panels"),
+    [
+        ("mean", 1),
+        ("channel(1) > difference(0.1) > interval(0.25, 0.75) > gradient", 3),
+        ("exponential_smoothing > windows(0.2){spectrum > place_of_maximum} > mean", 5),
+        ("segments{length} > maximum", 3),
+        ("windows(0.25, 1){difference} > deviation", 2),
+    ],
+)
+def test_a_tree_is_drawn_step_by_step_and_ends_with_its_value(text, n_panels, rng):
+    tree, series = parse_tree(text), rng.normal(size=(2, 60))
+    panels = plot_tree(tree, series).figure.axes
+    assert len(panels) == n_panels
+    value = tree_values([tree], series[None])[0, 0]
+    titles = "\n".join(panel.get_title(loc="left") for panel in panels)
+    assert f"{value:.3g}" in titles
+
+
+def test_the_window_that_is_drawn_is_one_of_the_series(rng):
+    series = rng.normal(size=60)
+    tree = parse_tree("windows(0.2, 2){mean} > maximum")
+    first, made, inside = plot_tree(tree, series).figure.axes
+    window = inside.lines[0].get_ydata()
+    places = [at for at in range(49) if np.array_equal(series[at : at + 12], window)]
+    assert len(places) == 1
+    assert made.lines[0].get_ydata()[places[0] // 6] == pytest.approx(window.mean())
+    assert first.patches[0].get_x() == pytest.approx(places[0] / 60)
+
+
+def test_long_frames_may_lie_in_any_order(rng):
+    values = {("b", 0): [1.0, 2.0, 3.0], ("a", 0): [4.0, 5.0], ("b", 1): [6.0, 7.0, 8.0]}
+    values["a", 1] = [9.0, 10.0]
+    rows = [
+        {"id": one, "channel": channel, "time": f"2020-01-0{at + 1}", "value": value}
+        for (one, channel), series in values.items()
+        for at, value in enumerate(series)
+    ]
+    frame = pd.DataFrame(rows)
+    shuffled = frame.iloc[[0, *(1 + rng.permutation(len(frame) - 1))]]
+    table = SeriesTable(shuffled)
+    assert (table.ids, table.n_channels) == (["b", "a"], 2)
+    trees = [parse_tree("channel(1) > first"), parse_tree("last"), parse_tree("length")]
+    np.testing.assert_array_equal(tree_values(trees, table), [[6, 3, 3], [9, 5, 2]])
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [("time", None, "'time' is empty in row 1"), ("time", "late", "mixes texts and numbers")],
+)
+def test_rows_of_long_frames_have_an_id_and_a_time(column, value, message):
+    frame = pd.DataFrame({"id": [1, 1], "time": [0, 1], "value": [1.0, 2.0]}).astype(object)
+    frame.loc[1, column] = value
+    with pytest.raises(InvalidInputError, match=message):
+        SeriesTable(frame)

@@ -3,7 +3,8 @@
 Read `SeriesExtractor` first: it finds a handful of features that can be read aloud, as a front of
 error, number of features and cost. A feature is a `MethodTree`: `parse_tree` and `read_tree` read
 one, `tree_json` and `tree_xml` write it, `tree_words` says it, `tree_values` computes many at once
-for the series of a `SeriesTable`, and `tree_cost` tells what that costs.
+for the series of a `SeriesTable`, `plot_tree` draws one on a series, and `tree_cost` tells what
+that costs.
 """
 
 from parsimon.features.series.candidates import candidate_trees, cross_trees, mutate_tree
@@ -24,6 +25,7 @@ from parsimon.features.series.series_model import (
     SeriesModel,
     SeriesNumberModel,
 )
+from parsimon.features.series.tree_plot import plot_tree
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import (
     MethodTree,
@@ -53,6 +55,7 @@ __all__ = [
     "measured_seconds",
     "mutate_tree",
     "parse_tree",
+    "plot_tree",
     "rank_series",
     "read_tree",
     "search_space_size",

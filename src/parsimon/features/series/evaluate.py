@@ -111,25 +111,42 @@ def _is_long(X: Any) -> bool:
 
 def _from_long(frame: Any) -> tuple[list[Any], list[Array]]:
     """Return ids in order of appearance, and series of shape (channels, length)."""
-    ids = np.asarray(frame["id"])
-    time, value = np.asarray(frame["time"]), np.asarray(frame["value"], dtype=np.float64)
-    columns = list(map(str, frame.columns))
-    channel = np.asarray(frame["channel"]) if "channel" in columns else np.zeros(len(ids))
-    order = list(dict.fromkeys(ids.tolist()))
-    channels = np.unique(channel)
+    value = np.asarray(frame["value"], dtype=np.float64)
+    codes, ids = _coded(frame, "id", sort=False)
+    moments, _ = _coded(frame, "time")
+    is_named = "channel" in map(str, frame.columns)
+    channels = _coded(frame, "channel")[0] if is_named else np.zeros(len(codes), dtype=np.intp)
+    order = np.lexsort((moments, channels, codes))
+    n_channels = int(channels.max(initial=0)) + 1
+    # One cell for each series and channel; rows are sorted by cell, then by time.
+    sizes = np.bincount(codes * n_channels + channels, minlength=len(ids) * n_channels)
+    parts = np.split(value[order], np.cumsum(sizes)[:-1])
+    longest = sizes.reshape(-1, n_channels).max(axis=1, initial=0)
     found = []
-    for one in order:
-        parts = []
-        for each in channels:
-            own = np.flatnonzero((ids == one) & (channel == each))
-            parts.append(value[own[np.argsort(time[own], kind="stable")]])
-        longest = max(map(len, parts))
-        found.append(
-            np.stack(
-                [np.pad(part, (0, longest - len(part)), constant_values=np.nan) for part in parts]
-            )
+    for at, length in enumerate(longest):
+        one = np.full((n_channels, length), np.nan)
+        for channel in range(n_channels):
+            part = parts[at * n_channels + channel]
+            one[channel, : len(part)] = part
+        found.append(one)
+    return ids, found
+
+
+def _coded(frame: Any, name: str, *, sort: bool = True) -> tuple[Indices, list[Any]]:
+    """Return a column as numbers of its distinct values, and these, sorted or as they appear."""
+    import pandas as pd
+
+    column = np.asarray(frame[name])
+    # Sorting by pandas would put all numbers before all texts.
+    kinds = {isinstance(value, str) for value in column} if column.dtype == object else set()
+    if sort and len(kinds) > 1 and not any(value is None for value in column):
+        raise InvalidInputError(f"Column {name!r} mixes texts and numbers; make them alike.")
+    codes, values = pd.factorize(column, sort=sort)
+    if (codes < 0).any():
+        raise InvalidInputError(
+            f"Column {name!r} is empty in row {int(codes.argmin())}; fill it in or leave rows out."
         )
-    return order, found
+    return codes, values.tolist()
 
 
 def _rows(X: Any) -> Any:
@@ -246,7 +263,7 @@ def _windowed(
 ) -> None:
     """Fill in the columns of chains that begin with one windowing, whatever is inside."""
     first = chains[places[0]][0]
-    parts, joined = (_windows if first.name == "windows" else _segments)(signal, *first.options)
+    parts, joined = _cut(signal, first)
     by_inside: dict[Chain, list[int]] = {}
     for place in places:
         by_inside.setdefault(chains[place][0].inside, []).append(place)
@@ -260,6 +277,19 @@ def _windowed(
         own = by_inside[inside]
         whole = _pieced(signal, parts, inside)
         found[:, own] = chain_values(whole, [chains[p][1:] for p in own])
+
+
+def _cut(signal: SeriesSignal, step: TreeStep) -> "tuple[SeriesSignal, Joined]":
+    """Return windows as series of their own, and how a number for each becomes a series."""
+    return (_windows if step.name == "windows" else _segments)(signal, *step.options)
+
+
+def joined_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
+    """Return the windows of a windowing as series of their own, and the series it makes."""
+    parts, joined = _cut(signal, step)
+    if step.inside[-1].method.kind != "function":
+        return parts, _pieced(signal, parts, step.inside)
+    return parts, joined(chain_values(parts, [step.inside])[:, 0])
 
 
 def _pieced(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
@@ -323,14 +353,15 @@ def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, 
     )
     owner, begin = np.array(owners), np.array(begins)
 
+    # Intervals lie in the order of blocks and rows, so that those of a row are neighbours.
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    ends = np.append(firsts[1:], len(owner))
+
     def joined(column: Array) -> SeriesSignal:
-        counts = np.bincount(owner, minlength=signal.n)
-        parts = []
-        for size in np.unique(counts):
-            rows = np.flatnonzero(counts == size)
-            for row in rows if size > 0 else ():
-                own = np.flatnonzero(owner == row)
-                parts.append(Block(np.array([row]), column[own][None], begin[own]))
+        parts = [
+            Block(owner[first : first + 1], column[first:end][None], begin[first:end])
+            for first, end in zip(firsts, ends, strict=True)
+        ]
         return SeriesSignal(signal.n, tuple(parts))
 
     return SeriesSignal(len(pieces), blocks), joined

@@ -512,6 +512,16 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         measure = accuracy_score if self.task_ == "classification" else r2_score
         return float(measure(y, self.predict(X)))
 
+    def describe(self) -> str:
+        """Return what was found, in words: how much was tried, the front, the chosen features."""
+        check_is_fitted(self)
+        sizes = self.front_.values[:, 1].astype(int)
+        told = f"{self.n_evaluations_} features of series were computed; the front has "
+        told += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
+        if getattr(self, "is_persistence_", False):
+            return f"{told} None beat the last value in back-testing, so that it is predicted."
+        return f"{told} Chosen: {'; '.join(self.best_estimator_.words())}."
+
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the chosen features in words, shape (n_chosen,)."""
         check_is_fitted(self)

@@ -17,7 +17,7 @@ from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import MethodTree, parse_tree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesModel:
     """A few features of series and what they predict.
 
@@ -64,8 +64,11 @@ class SeriesModel:
         """Return the features in words."""
         return [tree_words(tree) for tree in self.trees]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {'; '.join(map(str, self.trees))}"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesClassModel(SeriesModel):
     """A few features of series and the class that they tell."""
 
@@ -83,7 +86,7 @@ class SeriesClassModel(SeriesModel):
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesMachineModel(SeriesClassModel):
     """A few features of series and the class that a linear support vector machine tells."""
 
@@ -108,7 +111,7 @@ class SeriesMachineModel(SeriesClassModel):
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesNumberModel(SeriesModel):
     """A few features of series and the number that they tell."""
 
@@ -120,7 +123,7 @@ class SeriesNumberModel(SeriesModel):
         return self.mean + self.spread * self.outputs(X)[:, 0]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesForecastModel(SeriesModel):
     """A few features of series and the value that comes next.
 

@@ -17,6 +17,15 @@ _FRACTIONS = {
     0.01: "a hundredth",
 }
 
+# What a transformation that leaves the axis of time, or adds along it, makes.
+_SHORT = {
+    "spectrum": "spectrum",
+    "phase": "phases",
+    "correlation": "correlation with itself",
+    "cosine": "cosine transformation",
+    "cumulative": "running sum",
+}
+
 
 @dataclass(frozen=True)
 class _Said:
@@ -41,7 +50,12 @@ class _Said:
         """Return the values as the object of a sentence."""
         if not self.noun and not self.where:
             return self.whole or "the values"
-        return f"{self.noun or 'the values'} {self.located()}".strip()
+        return f"{self.noun or self.plain} {self.located()}".strip()
+
+    @property
+    def plain(self) -> str:
+        """What values are called that no step has changed."""
+        return "the strength" if self.is_spectrum else "the values"
 
 
 def tree_words(tree: MethodTree) -> str:
@@ -68,6 +82,23 @@ def tree_words(tree: MethodTree) -> str:
     return _chain_words(steps, said)
 
 
+def step_words(each: TreeStep) -> str:
+    """Return what one step makes, in a few words, such as "steps" or "spectrum"."""
+    if each.name == "interval":
+        return " to ".join(_percent(value) for value in each.options)
+    if each.name == "segments":
+        return f"in each {_segment(each)}"
+    if each.name == "windows":
+        return f"in windows of {_share(each.options[0])}"
+    if each.name in _SHORT:
+        return _SHORT[each.name]
+    return _noun(each, "").removeprefix("the ")
+
+
+def _segment(each: TreeStep) -> str:
+    return "rise and fall" if each.options[0] == "direction" else "stretch of one level"
+
+
 def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
     for each in steps:
         if each.method.kind == "function":
@@ -79,8 +110,7 @@ def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
 def _windowed(each: TreeStep, said: _Said) -> _Said:
     inner = _chain_words(each.inside, _Said(whole=""))
     if each.name == "segments":
-        by = "rise and fall" if each.options[0] == "direction" else "stretch of one level"
-        return _Said(noun=f"{inner} in each {by}", whole=said.called())
+        return _Said(noun=f"{inner} in each {_segment(each)}", whole=said.called())
     share, overlap = each.options
     laps = f" that overlap {overlap:g}-fold" if overlap > 1 else ""
     windows = f"in windows of {_share(share)} of {said.called()}{laps}"
@@ -104,14 +134,14 @@ def _transformed(each: TreeStep, said: _Said) -> _Said:
             "cumulative": f"the running sum of {called} less its mean",
         }[name]
         return _Said(whole=whole, is_spectrum=name == "spectrum")
-    return replace(said, noun=_noun(each, said.noun))
+    return replace(said, noun=_noun(each, said.noun, said.plain))
 
 
-def _noun(each: TreeStep, noun: str) -> str:
+def _noun(each: TreeStep, noun: str, plain: str = "the values") -> str:
     """Return what the values are called after a transformation that keeps the axis."""
     name, options = each.name, each.options
     of = f" of {noun}" if noun else ""
-    values = noun or "the values"
+    values = noun or plain
     has_lag = "lag" in each.method.options and options[0] > 0
     over = f" over {_percent(options[0])} of the length" if has_lag else ""
     return {
@@ -127,7 +157,7 @@ def _noun(each: TreeStep, noun: str) -> str:
         "weights": lambda: f"{values} under {options[0]} weights",
         "standardise": lambda: f"the standardised {values.removeprefix('the ')}",
         "absolute": lambda: f"the size of {values}",
-        "logarithm": lambda: f"the logarithm of {values}",
+        "logarithm": lambda: f"the log {values.removeprefix('the ')}",
         "bands": lambda: f"the {options[1]} {options[0]} bands{of}",
         "mismatch": lambda: f"the mismatch with a shape of {len(options[0])} points{of}",
     }[name]()
@@ -153,8 +183,8 @@ def _function_words(each: TreeStep, said: _Said) -> str:
         phrase = f"value {options[0]}"
     else:
         phrase = each.method.words
-    if said.noun:
-        return f"{phrase} of {said.noun} {said.located()}".strip()
+    if said.noun or (said.is_spectrum and said.where):
+        return f"{phrase} of {said.noun or said.plain} {said.located()}".strip()
     return f"{phrase} {said.located()}".strip()
 
 
