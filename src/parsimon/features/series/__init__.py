@@ -21,6 +21,7 @@ from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
+    SeriesMachineModel,
     SeriesModel,
     SeriesNumberModel,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "SeriesClassModel",
     "SeriesExtractor",
     "SeriesForecastModel",
+    "SeriesMachineModel",
     "SeriesModel",
     "SeriesNumberModel",
     "SeriesTable",

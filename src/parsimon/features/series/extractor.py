@@ -25,26 +25,29 @@ from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._linear_subsets import task_of
 from parsimon.features.series.candidates import candidate_trees
-from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
+    SeriesMachineModel,
     SeriesModel,
     SeriesNumberModel,
     last_values,
 )
 from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
+from parsimon.features.series.subset_losses import SubsetLosses, search_subsets
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
     many_values,
+    quick_fitness,
     rank_features,
     search_key,
     standardised,
+    unlike,
 )
 from parsimon.features.series.trees import MethodTree, step
-from parsimon.pareto import Bits, Figures, Front, nsga2
+from parsimon.pareto import Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 
@@ -52,9 +55,10 @@ from parsimon.pareto.estimator import FrontEstimator
 _FEWEST_ROWS = 10
 _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
-_DIGITS = 12
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
+# How alike columns of the pool may be that filters alone have ranked.
+_ALIKE = 0.8
 # Rows that the final model rests on.
 _MOST_FINAL = 2000
 
@@ -100,10 +104,15 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         is tried, the more of it fits by chance.
     excerpt : int
         The most series that the search looks at; the model is fitted to all, up to 2000.
+    subset_search : {"nsga2", "one_plus_one"}
+        How subsets are searched for. "one_plus_one" is the two stages of [1]_ for classes: the best
+        trees by fitness, of which a (1 + 1) evolutionary algorithm keeps a subset in 200 steps, by
+        the cross-validated accuracy of a linear support vector machine; such a machine predicts.
+        Errors of the front are then shares of rows (for two classes; else in proportion).
     choose : str, int or callable
         The rule by which a subset is chosen, as in `select`: "ranked", the best features by rank,
-        as many as `max_features`; "error", the least error of rows left out; "knee"; "one_se";
-        "error where n_features<=3".
+        as many as `max_features` (after "one_plus_one" as "error"); "error", the least error of
+        rows left out; "knee"; "one_se"; "error where n_features<=3".
     checkpoint : str or Path, optional
         A file for the trees that are bred; with the same series, options and seed, a fit that was
         interrupted goes on from there to the same front.
@@ -170,6 +179,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         population_size: int = 60,
         max_iter: int | None = None,
         excerpt: int = 400,
+        subset_search: Literal["nsga2", "one_plus_one"] = "nsga2",
         choose: Rule = "ranked",
         checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
@@ -182,6 +192,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.population_size = population_size
         self.max_iter = max_iter
         self.excerpt = excerpt
+        self.subset_search = subset_search
         self.choose = choose
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
@@ -240,12 +251,20 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             key = search_key(table, targets, {name: getattr(self, name) for name in names})
         self.n_iter_ = search.evolve(self._generations(len(rows)), deadline, self.checkpoint, key)
         self.n_evaluations_ = search.n_evaluations
-        places = rank_features(search.Z, search.targets, _POOL)
+        if self._is_linear:
+            places = unlike(quick_fitness(search.Z, search.targets), search.Z, _POOL, _ALIKE)
+        else:
+            places = rank_features(search.Z, search.targets, _POOL)
         self.pool_ = [search.trees[place] for place in places]
         self._given = table, targets
         self._read(search.Z[:, places], search.targets, subsets, begin)
         self.seconds_ = time.monotonic() - begin
         return self
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether subsets are searched for and models made the way of the source."""
+        return self.subset_search == "one_plus_one"
 
     def _listed(self, table: SeriesTable) -> list[MethodTree]:
         """Return the trees to begin with; in a forecast they do not see the level of a series."""
@@ -271,6 +290,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         check_count("excerpt", self.excerpt, least=2)
         check_seconds("time_limit", self.time_limit)
         check_choice("task", self.task, _TASKS)
+        check_choice("subset_search", self.subset_search, ("nsga2", "one_plus_one"))
         if self.choose != "ranked":
             names = ["error", "n_features", "cost", "standard_error", "misclassified"]
             check_rule(self.choose, names, ["ranked"])
@@ -302,6 +322,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         return table, y
 
     def _targets(self, table: SeriesTable, y: AnyArray | None) -> Targets:
+        if self._is_linear and self.task_ != "classification":
+            raise InvalidInputError(
+                f'subset_search="one_plus_one" is for classes, but the task is {self.task_}; '
+                'give "nsga2".'
+            )
         if y is None:
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
@@ -345,7 +370,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
         folds = self._folds(len(few))
-        errors = _SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
+        length, is_linear = self._given[0].length, self._is_linear
+        errors = SubsetLosses(Z[few], targets.T[few], self.pool_, length, folds, is_linear)
         most = min(self.max_features, len(self.pool_))
         ranked = np.tri(most, len(self.pool_), dtype=bool)
         limit = (
@@ -353,15 +379,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         )
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
         if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
-            nsga2(
-                lambda bits: (errors(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
-                Bits(len(self.pool_), share=min(0.5, most / len(self.pool_))),
-                start=ranked,
-                population_size=40,
-                max_iter=generations,
-                time_limit=limit,
-                random_state=evolving,
-            )
+            search_subsets(errors, ranked, generations, time_limit=limit, random_state=evolving)
         self._keep(
             errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
         )
@@ -397,7 +415,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             raise InvalidInputError(f"cv must have folds of the {n} series that are searched with.")
         return [(np.asarray(train), np.asarray(test)) for train, test in folds]
 
-    def _keep(self, errors: "_SubsetLosses", ranked: Mask, T: Array, codes: Indices | None) -> None:
+    def _keep(self, errors: SubsetLosses, ranked: Mask, T: Array, codes: Indices | None) -> None:
         """Keep the front of all subsets that were evaluated."""
         errors(ranked, ranked.shape[1])
         masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
@@ -418,7 +436,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             figures["misclassified"] = np.array(wrong)
         front = Front(values[kept], names, solutions=solutions)
         is_forecast = self.task_ == "forecast"
-        middle = 0.0 if is_forecast else T.mean(axis=0)
+        middle = 0.0 if is_forecast else errors.constant
         self.constant_error_ = float(((T - middle) ** 2)[tested].mean())
         beats = squares.mean(axis=1) < self.constant_error_
         self._keep_front(
@@ -435,7 +453,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             ),
             kept=None if is_forecast else "with the features of least error",
         )
-        if self.choose == "ranked" and not is_forecast:
+        if self.choose == "ranked" and not is_forecast and not self._is_linear:
             self.best_estimator_ = self._model(
                 [self.pool_[place] for place in np.flatnonzero(ranked[-1])]
             )
@@ -452,7 +470,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            return SeriesClassModel.fitted(trees, table, T, classes=self.classes_)
+            kind = SeriesMachineModel if self._is_linear else SeriesClassModel
+            return kind.fitted(trees, table, T, classes=self.classes_)
         if self.task_ == "regression":
             mean, spread = self._unit
             return SeriesNumberModel.fitted(trees, table, T, mean=mean, spread=spread)
@@ -507,38 +526,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Return the chosen features in words, shape (n_chosen,)."""
         check_is_fitted(self)
         return np.array(self.best_estimator_.words(), dtype=object)
-
-
-class _SubsetLosses:
-    """Errors of subsets of the pool for rows left out, each computed once.
-
-    known: Loss and outputs of rows left out by the bytes of a mask.
-    """
-
-    def __init__(
-        self, Z: Array, T: Array, trees: list[MethodTree], length: int, folds: Folds | None
-    ) -> None:
-        self.Z, self.T, self.trees, self.length, self.folds = Z, T, trees, length, folds
-        self.known: dict[bytes, tuple[float, Array]] = {}
-
-    def __call__(self, masks: Mask, most: int) -> Array:
-        """Return error, size and cost: (B, d) -> (B, 3); of no use for subsets beyond limits."""
-        found = np.zeros((len(masks), 3))
-        for row, mask in zip(found, masks.astype(bool), strict=True):
-            if 0 < mask.sum() <= most:
-                row[:] = self.objectives(mask)
-            else:
-                row[:] = float((self.T**2).mean()) * 10.0, mask.sum(), 0.0
-        return found
-
-    def objectives(self, mask: Mask) -> list[float]:
-        """Return error, size and cost of a subset."""
-        key = np.ascontiguousarray(mask).tobytes()
-        if key not in self.known:
-            fit = smooth_fit(self.Z[:, mask], self.T, self.folds)
-            self.known[key] = fit.loss, fit.left_out
-        cost = tree_cost([self.trees[at] for at in np.flatnonzero(mask)], self.length)
-        return [round(self.known[key][0], _DIGITS), float(mask.sum()), round(cost, 3)]
 
 
 def _is_table(X: Any) -> bool:

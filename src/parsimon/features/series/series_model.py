@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from parsimon._typing import AnyArray, Array
 from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable, tree_values
-from parsimon.features.series.smooth import Folds, SmoothFit, smooth_fit, smooth_kernel
+from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
+from parsimon.features.series.subset_losses import linear_machine, machine_decisions
 from parsimon.features.series.tree_search import standardised
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import MethodTree, parse_tree
@@ -31,7 +33,7 @@ class SeriesModel:
     centre: Array
     scale: Array
     Z: Array
-    inner: SmoothFit
+    inner: Any
     cost: float
 
     @classmethod
@@ -81,6 +83,31 @@ class SeriesClassModel(SeriesModel):
         """Return class probabilities, shape (m, n_classes): the outputs, none below 0.001."""
         share = np.maximum(self.outputs(X), 1e-3)
         found: Array = share / share.sum(axis=1, keepdims=True)
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesMachineModel(SeriesClassModel):
+    """A few features of series and the class that a linear support vector machine tells."""
+
+    @classmethod
+    def fitted(
+        cls,
+        trees: Sequence[MethodTree],
+        table: SeriesTable,
+        T: Array,
+        folds: Folds | None = None,  # noqa: ARG003 - nothing is left to choose
+        **more: Any,
+    ) -> Any:
+        """Return trees with a machine fitted to series and indicators of classes, (n, q)."""
+        Z, centre, scale = standardised(tree_values(trees, table))
+        cost = tree_cost(trees, table.length)
+        return cls(tuple(trees), centre, scale, Z, linear_machine(Z, T), cost, **more)
+
+    def outputs(self, X: Any) -> Array:
+        """Return shares of the classes that grow with the distance from the boundary, (m, q)."""
+        Z = (self.transform(X) - self.centre) / self.scale
+        found: Array = softmax(machine_decisions(self.inner, Z), axis=1)
         return found
 
 
