@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from benchmarks.peers.series import warped
+from benchmarks.peers._series_methods import warped
 
 
 def one_pair(a, b, band):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -278,3 +279,21 @@ def test_what_tasks_share_is_the_standard_set_and_ranks_a_collection():
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("is_class", [True, False])
+def test_noise_is_answered_by_guesses(is_class, rng):
+    X, new = rng.normal(size=(40, 40)), rng.normal(size=(300, 40))
+    y, truth = (rng.normal(size=len(part)) for part in (X, new))
+    if is_class:
+        y, truth = np.where(y > 0, "a", "b"), np.where(truth > 0, "a", "b")
+    search = SeriesExtractor(max_iter=0, random_state=0).fit(X, y)
+    assert 0 <= search.trust_ < 0.5
+    if is_class:
+        assert log_loss(truth, search.predict_proba(new)) < 1.05 * np.log(2)
+    else:
+        assert ((search.predict(new) - truth) ** 2).mean() < 1.1 * ((y.mean() - truth) ** 2).mean()
+
+
+def test_what_is_there_is_trusted(search):
+    assert search.trust_ > 0.9

@@ -39,6 +39,7 @@ from parsimon.features.series.subset_losses import SubsetLosses, search_subsets
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
+    kept_share,
     many_values,
     quick_fitness,
     rank_features,
@@ -57,8 +58,6 @@ _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
-# How alike columns of the pool may be that filters alone have ranked.
-_ALIKE = 0.8
 # Rows that the final model rests on.
 _MOST_FINAL = 2000
 
@@ -141,6 +140,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         That the search took.
     constant_error_ : float
         The error of a prediction that needs no feature: the mean, or in a forecast the last value.
+    trust_ : float
+        How much of their distance from the mean predictions keep, from 0 to 1: what features that
+        are chosen anew in five folds are worth there. On series without anything to find it is
+        near 0, and guesses come out. Forecasts and "one_plus_one" have 1.
     is_persistence_ : bool
         Whether a forecast is the last value, because nothing beat it.
     task_ : str
@@ -252,11 +255,14 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.n_iter_ = search.evolve(self._generations(len(rows)), deadline, self.checkpoint, key)
         self.n_evaluations_ = search.n_evaluations
         if self._is_linear:
-            places = unlike(quick_fitness(search.Z, search.targets), search.Z, _POOL, _ALIKE)
+            places = unlike(quick_fitness(search.Z, search.targets), search.Z, _POOL)
         else:
             places = rank_features(search.Z, search.targets, _POOL)
         self.pool_ = [search.trees[place] for place in places]
         self._given = table, targets
+        self.trust_ = 1.0
+        if self.task_ in ("classification", "regression") and not self._is_linear:
+            self.trust_ = kept_share(search.Z, search.targets, int(self.max_features))
         self._read(search.Z[:, places], search.targets, subsets, begin)
         self.seconds_ = time.monotonic() - begin
         return self
@@ -470,11 +476,14 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            kind = SeriesMachineModel if self._is_linear else SeriesClassModel
-            return kind.fitted(trees, table, T, classes=self.classes_)
+            if self._is_linear:
+                return SeriesMachineModel.fitted(trees, table, T, classes=self.classes_)
+            options: dict[str, Any] = {"classes": self.classes_, "trust": self.trust_}
+            return SeriesClassModel.fitted(trees, table, T, **options)
         if self.task_ == "regression":
             mean, spread = self._unit
-            return SeriesNumberModel.fitted(trees, table, T, mean=mean, spread=spread)
+            options = {"mean": mean, "spread": spread, "trust": self.trust_}
+            return SeriesNumberModel.fitted(trees, table, T, **options)
         if self.task_ == "forecast":
             folds = self._folds(len(T))
             return SeriesForecastModel.fitted(

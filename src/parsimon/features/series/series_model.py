@@ -27,6 +27,9 @@ class SeriesModel:
         The features.
     cost : float
         Operations they need for one series.
+    trust : float
+        How much of the distance from `middle`, the mean of the targets, outputs keep: 1 for all,
+        0 where features are of no use for new series.
     """
 
     trees: tuple[MethodTree, ...]
@@ -35,6 +38,8 @@ class SeriesModel:
     Z: Array
     inner: Any
     cost: float
+    middle: Array | float = 0.0
+    trust: float = 1.0
 
     @classmethod
     def fitted(
@@ -48,13 +53,14 @@ class SeriesModel:
         """Return trees with a model fitted to series and targets, (n, q)."""
         Z, centre, scale = standardised(tree_values(trees, table))
         cost = tree_cost(trees, table.length)
-        return cls(tuple(trees), centre, scale, Z, smooth_fit(Z, T, folds), cost, **more)
+        fit, middle = smooth_fit(Z, T, folds), T.mean(axis=0)
+        return cls(tuple(trees), centre, scale, Z, fit, cost, middle, **more)
 
     def outputs(self, X: Any) -> Array:
-        """Return what the inner model says of series, shape (m, q)."""
+        """Return what the inner model says of series, drawn to the middle, shape (m, q)."""
         Z = (self.transform(X) - self.centre) / self.scale
         found: Array = smooth_kernel(Z, self.Z, self.inner.width) @ self.inner.weights
-        return found
+        return found if self.trust == 1.0 else self.middle + self.trust * (found - self.middle)
 
     def transform(self, X: Any) -> Array:
         """Return the features of series, shape (m, n_features)."""

@@ -23,6 +23,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.candidates import cross_trees, mutate_tree
 from parsimon.features.series.evaluate import SeriesTable, tree_values
+from parsimon.features.series.smooth import smooth_fit, smooth_kernel
 from parsimon.features.series.trees import MethodTree, parse_tree
 
 Task = Literal["classification", "regression", "unsupervised"]
@@ -31,6 +32,8 @@ _CONSTANT = 1e-9
 # Trees of the forest that tells which columns work together: one for so many columns.
 _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 5, 50, 2000
 _TOURNAMENT = 0.25
+# Columns are alike from this correlation on; folds that tell what features are worth.
+_ALIKE, _FOLDS = 0.8, 5
 
 
 class Targets(NamedTuple):
@@ -124,7 +127,7 @@ def quick_fitness(Z: Array, targets: Targets) -> Array:
 
 
 def rank_features(
-    Z: Array, targets: Targets, most: int, *, limit: float = 0.8, seed: int = 0
+    Z: Array, targets: Targets, most: int, *, limit: float = _ALIKE, seed: int = 0
 ) -> Indices:
     """Return the best columns in the order of the filters' mean rank; the forest counts twice.
 
@@ -138,7 +141,38 @@ def rank_features(
     return unlike(places, Z, most, limit)
 
 
-def unlike(score: Array, Z: Array, most: int, limit: float) -> Indices:
+def kept_share(Z: Array, targets: Targets, most: int) -> float:
+    """Return how much of what features say about new rows is true: from 0, nothing, to 1, all.
+
+    Features are chosen anew in each of five folds, by the filters that are quick. What the others'
+    model says of a row, less their mean, is multiplied by the share that brings it nearest to the
+    row's target. Of thousands of columns without meaning the best fit by chance, and nothing is
+    kept.
+
+    Shapes: Z (n, M).
+    """
+    order = np.argsort(targets.T[:, 0] if targets.codes is None else targets.codes, kind="stable")
+    fold = np.empty(len(Z), dtype=np.intp)
+    fold[order] = np.arange(len(Z)) % _FOLDS
+    true = squares = 0.0
+    for test in (fold == number for number in range(min(_FOLDS, len(Z)))):
+        own = targets.of(np.flatnonzero(~test))
+        if own.codes is not None and len(np.unique(own.codes)) < 2:
+            continue
+        learnt, centre, scale = standardised(Z[~test])
+        chosen = unlike(quick_fitness(learnt, own), learnt, most)
+        if not len(chosen):
+            continue
+        fit = smooth_fit(learnt[:, chosen], own.T)
+        new = ((Z[test] - centre) / scale)[:, chosen]
+        middle = own.T.mean(axis=0)
+        said = smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights - middle
+        true += float((said * (targets.T[test] - middle)).sum())
+        squares += float((said**2).sum())
+    return float(np.clip(true / squares, 0.0, 1.0)) if squares > 0 else 1.0
+
+
+def unlike(score: Array, Z: Array, most: int, limit: float = _ALIKE) -> Indices:
     """Return columns by falling score, without those like a better one: at most `most`."""
     length = np.sqrt((Z**2).sum(axis=0))
     left = length > 0
