@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
 from parsimon.features._halves import fit_halves
+from parsimon.roc import auc
 from parsimon.rvm import RVC, ParetoRVC
 
 
@@ -268,6 +269,18 @@ def test_the_front_of_area_against_complexity_holds_no_dominated_model_and_keeps
     assert (np.diff(sizes) <= 0).all()
     assert all(9 in search.front_.solution(k) for k in range(len(search.front_)))
     assert areas.max() > 0.95
+
+
+def test_models_of_the_front_of_area_are_plain_classifiers_with_the_areas_it_states():
+    search = AucFrontSelector(complexity="columns", max_iter=300, random_state=0).fit(X, Y)
+    for place, (area, _) in enumerate(search.front_.values):
+        model = search.select(place)
+        assert auc(Y, model.decision_function(X)) == pytest.approx(area)
+        assert np.flatnonzero(model.coef_[0]).tolist() == search.front_.solution(place)
+    single = search.select("AUC where n_columns<=1")
+    assert np.count_nonzero(single.coef_) == 1
+    assert search.score(X, Y) > 0.9
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
 
 
 def test_weights_are_those_of_penalised_logistic_regression():

@@ -104,7 +104,9 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
             values = beside_fixed(table, rows)
     model.fit(values[rows], table.y[rows])
     columns = np.setdiff1d(selected_columns(model, table.X.shape[1]), table.fixed)
-    says = _outputs(model)
+    # A selector with a front selects for all of its models, not for the one that predicts.
+    is_front = hasattr(model, "front_") and hasattr(model, "get_support")
+    says = None if is_front else _outputs(model)
     if says is None:
         return _averaged(table, rows, others, columns)
     found = [_order(table, part, says(values[part])) for part in (rows, others)]
@@ -131,11 +133,11 @@ def selected_columns(model: Any, d: int) -> Indices:
 
     A column of a front counts once if any member uses it.
     """
+    if hasattr(model, "get_support"):
+        return np.flatnonzero(model.get_support())
     if hasattr(model, "front_") and hasattr(model, "select"):
         members = [selected_columns(model.front_.solution(k), d) for k in range(len(model.front_))]
         return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *members]))
-    if hasattr(model, "get_support"):
-        return np.flatnonzero(model.get_support())
     steps = getattr(model, "steps", None)
     if steps is not None:
         return _of_steps(steps, d)

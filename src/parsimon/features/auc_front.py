@@ -6,11 +6,12 @@ and kept if no other is better in both objectives.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,9 @@ from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._subsets import column_places
-from parsimon.pareto import Front
+from parsimon.pareto import Figures, Front
+from parsimon.pareto.choose import Rule, check_rule
+from parsimon.pareto.estimator import FrontEstimator
 from parsimon.roc import auc
 
 # log10 of the precisions: the least, beyond the greatest a column is off; and of new ones.
@@ -29,8 +32,20 @@ _LEAST, _GREATEST = -12.0, 12.0
 _IDLE = 100
 
 
-class AucFrontSelector(SelectorMixin, BaseEstimator):
+class AreaModel(NamedTuple):
+    """A model of the archive: log10 precisions and weights by column, -1 for the constant."""
+
+    genes: Mapping[int, float]
+    area: float
+    size: float
+    weights: Mapping[int, float]
+
+
+class AucFrontSelector(ClassifierMixin, SelectorMixin, FrontEstimator):
     """Search for the front of AUC against complexity over the columns themselves.
+
+    It selects columns, those of any model of the front, and predicts with the model that `choose`
+    picks; `select` gives others, as fitted `sklearn.linear_model.LogisticRegression`.
 
     Parameters
     ----------
@@ -46,6 +61,10 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
     complexity : {"shrunken", "columns"}
         The sum of 1 / (1 + precision) over the columns [1]_, which large precisions make as small
         as one likes without any loss of AUC, or the number of columns, which nothing can game.
+    choose : str, int or callable
+        The rule by which the model that predicts is chosen, as in `select`: "AUC", the largest, or
+        "AUC where n_columns<=5". AUC is that of the rows searched with and too high for others;
+        `StableSelector` measures it on other halves.
     max_iter : int
         Most models to try. The search ends after 100 in a row that added nothing.
     random_state : int, Generator, RandomState or None
@@ -54,7 +73,11 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
     Attributes
     ----------
     front_ : Front
-        AUC on the training rows against complexity; a solution is a list of columns.
+        AUC on the training rows against complexity; a solution is a list of columns. `to_frame`
+        adds their number, ``n_columns``.
+    best_estimator_ : LogisticRegression
+        With a weight for each column of X, most of them 0.
+    best_index_ : int
     classes_ : ndarray of shape (2,)
     n_iter_ : int
         Models tried.
@@ -75,9 +98,10 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
     >>> search = AucFrontSelector(complexity="columns", random_state=0).fit(X, y)
     >>> search.front_.names
     ('AUC', 'complexity')
+    >>> search.select("AUC where n_columns<=1").score(X, y) > 0.9
+    True
     """
 
-    front_: Front
     classes_: AnyArray
 
     def __init__(
@@ -87,6 +111,7 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         fixed: Sequence[int | str] | None = None,
         bias: Literal["searched", "always", "never"] = "searched",
         complexity: Literal["shrunken", "columns"] = "shrunken",
+        choose: Rule = "AUC",
         max_iter: int = 5000,
         random_state: Seed = None,
     ) -> None:
@@ -94,6 +119,7 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         self.fixed = fixed
         self.bias = bias
         self.complexity = complexity
+        self.choose = choose
         self.max_iter = max_iter
         self.random_state = random_state
 
@@ -112,6 +138,7 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         check_choice("bias", self.bias, ("searched", "always", "never"))
         check_choice("complexity", self.complexity, ("shrunken", "columns"))
         check_count("max_iter", self.max_iter)
+        check_rule(self.choose, ["AUC", "complexity", "n_columns"])
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -121,7 +148,8 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
                 f"Only binary classification is supported; got {len(self.classes_)} classes."
             )
         spread = X.std(axis=0)
-        table = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        self._centre, self._spread = X.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        table = (X - self._centre) / self._spread
         self._search(table, codes.astype(float), generator(self.random_state))
         return self
 
@@ -129,26 +157,56 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
         fixed = self._free_of_cost(X.shape[1])
         least = -1 if self.bias == "searched" else 0
         places = np.setdiff1d(np.arange(least, X.shape[1]), fixed)
-        # Each member: log10 precisions by column, -1 for the constant.
         start = {int(rng.choice(places[places >= 0])): _LEAST}
-        archive = [(start, *self._judge(X, t, start, fixed))]
+        archive = [self._judged(X, t, start, fixed)]
         idle = self.n_iter_ = 0
         while self.n_iter_ < self.max_iter and idle <= _IDLE:
             self.n_iter_ += 1
-            genes = changed(archive[rng.integers(len(archive))][0], places, rng)
-            area, size = self._judge(X, t, genes, fixed)
-            if any(a >= area and c <= size for _, a, c in archive):
+            genes = changed(archive[rng.integers(len(archive))].genes, places, rng)
+            new = self._judged(X, t, genes, fixed)
+            if any(one.area >= new.area and one.size <= new.size for one in archive):
                 idle += 1
                 continue
-            archive = [one for one in archive if not (area >= one[1] and size <= one[2])]
-            archive.append((genes, area, size))
+            archive = [
+                one for one in archive if not (new.area >= one.area and new.size <= one.size)
+            ]
+            archive.append(new)
             idle = 0
-        self.front_ = Front(
-            [[area, size] for _, area, size in archive],
+        front = Front(
+            [[one.area, one.size] for one in archive],
             ["AUC", "complexity"],
             maximise=["AUC"],
-            solutions=[sorted(k for k in {*genes, *fixed} if k >= 0) for genes, *_ in archive],
+            solutions=[sorted(k for k in one.weights if k >= 0) for one in archive],
         )
+        kept = [archive[row] for row in front.rows]
+        self._weights = [dict(one.weights) for one in kept]
+        n_columns = np.array([len(front.solution(at)) for at in range(len(front))])
+        self._keep_front(
+            front,
+            Figures(
+                {"n_columns": n_columns},
+                size=("complexity", "n_columns"),
+                beats_constant=np.array([one.area > 0.5 for one in kept]),
+            ),
+            kept="with a model of no use",
+        )
+
+    def _solution(self, index: int) -> LogisticRegression:
+        """Return the model at a place of the front, for columns in their own units."""
+        model = LogisticRegression()
+        coef = np.zeros((1, self.n_features_in_))
+        intercept = 0.0
+        for column, weight in self._weights[index].items():
+            if column < 0:
+                intercept += weight
+                continue
+            coef[0, column] = weight / self._spread[column]
+            intercept -= coef[0, column] * self._centre[column]
+        model.classes_, model.coef_, model.intercept_ = self.classes_, coef, np.array([intercept])
+        model.n_features_in_, model.n_iter_ = self.n_features_in_, np.array([1], dtype=np.int32)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        return model
 
     def _free_of_cost(self, d: int) -> list[int]:
         """Return what every model has: the fixed columns, and -1 for a constant."""
@@ -158,17 +216,19 @@ class AucFrontSelector(SelectorMixin, BaseEstimator):
             raise InvalidInputError("fixed leaves no column to search; name fewer.")
         return fixed + [-1] * (self.bias == "always")
 
-    def _judge(
+    def _judged(
         self, X: Array, t: Array, genes: Mapping[int, float], fixed: list[int]
-    ) -> tuple[float, float]:
+    ) -> "AreaModel":
         columns = [*genes, *fixed]
         design = np.column_stack([np.ones(len(t)) if k < 0 else X[:, k] for k in columns])
         alpha = 10.0 ** np.array([*genes.values(), *(_LEAST for _ in fixed)])
-        area = auc(t, design @ logistic_weights(design, t, alpha), ties=self.ties)
-        paid = alpha[: len(genes)]
+        weights = logistic_weights(design, t, alpha)
+        area = auc(t, design @ weights, ties=self.ties)
         if self.complexity == "columns":
-            return area, float(sum(k >= 0 for k in genes))
-        return area, float(np.sum(1 / (1 + paid)))
+            size = float(sum(k >= 0 for k in genes))
+        else:
+            size = float(np.sum(1 / (1 + alpha[: len(genes)])))
+        return AreaModel(genes, area, size, dict(zip(columns, weights.tolist(), strict=True)))
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
