@@ -34,6 +34,8 @@ _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 5, 50, 2000
 _TOURNAMENT = 0.25
 # Columns are alike from this correlation on; folds that tell what features are worth.
 _ALIKE, _FOLDS = 0.8, 5
+# From this share on what features say is trusted.
+_ENOUGH = 0.5
 
 
 class Targets(NamedTuple):
@@ -147,7 +149,8 @@ def kept_share(Z: Array, targets: Targets, most: int) -> float:
     Features are chosen anew in each of five folds, by the filters that are quick. What the others'
     model says of a row, less their mean, is multiplied by the share that brings it nearest to the
     row's target. Of thousands of columns without meaning the best fit by chance, and nothing is
-    kept.
+    kept. From a half on it counts as all: folds have fewer rows than the whole and no forest, so
+    that they tell too little.
 
     Shapes: Z (n, M).
     """
@@ -169,7 +172,8 @@ def kept_share(Z: Array, targets: Targets, most: int) -> float:
         said = smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights - middle
         true += float((said * (targets.T[test] - middle)).sum())
         squares += float((said**2).sum())
-    return float(np.clip(true / squares, 0.0, 1.0)) if squares > 0 else 1.0
+    share = true / squares if squares > 0 else 1.0
+    return 1.0 if share > _ENOUGH else max(share, 0.0)
 
 
 def unlike(score: Array, Z: Array, most: int, limit: float = _ALIKE) -> Indices:
