@@ -163,9 +163,8 @@ def describe_task(
         of tables with more than 20 columns or less than five rows for each weight.
     shares : bool
         Whether weights are shares: divided by the sum of their sizes. Then tasks compare by what
-        counts and not by how well a plane fits, and Manhattan distances find better cases than
-        Euclidean ones. The sum does not change where columns have copies, as a length would. The
-        source has weights as they are.
+        counts and not by how well a plane fits. The sum does not change where columns have
+        copies, as a length would. The source has weights as they are.
 
     Returns
     -------
