@@ -49,25 +49,11 @@ def linear_machine(split: SeriesSplit, sizes: list[int]) -> dict[str, Any]:  # n
 
 def warping(split: SeriesSplit, sizes: list[int]) -> dict[str, Any]:  # noqa: ARG001
     """Return those of the nearest neighbour by dynamic time warping in a band of 10 %."""
-    parts = np.array_split(split.test, -(-len(split.test) // 50))
-    nearest = np.concatenate([warped(part, split.train).argmin(axis=1) for part in parts])
+    from parsimon.statistician.families.series_contenders import warped_distances
+
+    width = max(1, round(0.1 * split.train.shape[1]))
+    nearest = warped_distances(split.test[:, None], split.train[:, None], width).argmin(axis=1)
     return {"accuracy": {ALL: float((split.y[nearest] == split.truth).mean())}}
-
-
-def warped(new: Array, old: Array) -> Array:
-    """Return squared warping distances of all pairs: (m, L), (n, L) -> (m, n)."""
-    length = new.shape[1]
-    band = max(1, round(0.1 * length))
-    before = np.full((length + 1, len(new), len(old)), np.inf)
-    before[0] = 0.0
-    for i in range(1, length + 1):
-        now = np.full_like(before, np.inf)
-        for j in range(max(1, i - band), min(length, i + band) + 1):
-            step = np.minimum(np.minimum(before[j], before[j - 1]), now[j - 1])
-            now[j] = step + (new[:, None, i - 1] - old[None, :, j - 1]) ** 2
-        before = now
-    found: Array = before[length]
-    return found
 
 
 def values_forest(split: SeriesSplit, sizes: list[int]) -> dict[str, Any]:

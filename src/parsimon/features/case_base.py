@@ -168,9 +168,9 @@ class CaseBase:
         n_cases : int
         method : {"manhattan", "euclidean", "sampled", "two_phase"}
             "manhattan" and "euclidean" compare weights of columns and of their products, through a
-            metric tree. "sampled" compares
-            formulas of every case on artificial rows. "two_phase" does so with the nearest by
-            weights only, and adds both distances; without formulas it is "manhattan".
+            metric tree. "sampled" compares formulas of every case on artificial rows. "two_phase"
+            does so with the nearest by weights only, and adds both distances; without formulas it
+            is "manhattan".
         n_candidates : int
             Cases of the first phase.
         sampling_weight : float

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._checks import check_probability
+from parsimon._checks import check_choice, check_probability
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._linear_subsets import task_of
@@ -69,7 +69,7 @@ def standard_set(
     return [trees[at] for at in found]
 
 
-def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any) -> Any:
+def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any, *, task: str = "auto") -> Any:
     """Return a model of given features, with no search.
 
     Parameters
@@ -78,6 +78,8 @@ def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any) -> Any:
     X : SeriesTable, or what it reads
     y : array-like of shape (n,)
         Classes or numbers.
+    task : {"auto", "classification", "regression"}
+        "auto" goes by y, as in `SeriesExtractor`.
 
     Returns
     -------
@@ -92,7 +94,8 @@ def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any) -> Any:
     ['low', 'high']
     """
     table, y = X if isinstance(X, SeriesTable) else SeriesTable(X), np.asarray(y)
-    if task_of(y) == "classification":
+    check_choice("task", task, ("auto", "classification", "regression"))
+    if (task_of(y) if task == "auto" else task) == "classification":
         classes, codes = np.unique(y, return_inverse=True)
         T = Targets.of_classes(codes).T
         return SeriesClassModel.fitted(trees, table, T, classes=classes)

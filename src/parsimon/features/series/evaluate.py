@@ -210,18 +210,25 @@ def tree_values(trees: Sequence[MethodTree], X: Any) -> Array:
     by_channel: dict[int, list[int]] = {}
     chains: list[Chain] = []
     for place, tree in enumerate(trees):
-        is_named = tree.steps[0].name == "channel"
-        channel = int(tree.steps[0].options[0]) if is_named else 0
-        if channel >= table.n_channels:
-            raise InvalidInputError(
-                f"{tree} needs channel {channel}, but there are {table.n_channels}; give them all."
-            )
+        channel, chain = channel_and_chain(tree, table)
         by_channel.setdefault(channel, []).append(place)
-        chains.append(tree.steps[1:] if is_named else tree.steps)
+        chains.append(chain)
     for channel, places in by_channel.items():
         found[:, places] = chain_values(table.signals[channel], [chains[p] for p in places])
     # A number beyond what can be squared would make every model infinite.
     return np.clip(np.nan_to_num(found, nan=0.0), -1e100, 1e100)
+
+
+def channel_and_chain(tree: MethodTree, table: SeriesTable) -> tuple[int, Chain]:
+    """Return the channel that a tree looks at, the first if it names none, and its other steps."""
+    if tree.steps[0].name != "channel":
+        return 0, tree.steps
+    channel = int(tree.steps[0].options[0])
+    if channel >= table.n_channels:
+        raise InvalidInputError(
+            f"{tree} needs channel {channel}, but there are {table.n_channels}; give them all."
+        )
+    return channel, tree.steps[1:]
 
 
 def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:

@@ -527,7 +527,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         sizes = self.front_.values[:, 1].astype(int)
         told = f"{self.n_evaluations_} features of series were computed; the front has "
         told += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
-        if getattr(self, "is_persistence_", False):
+        if self.is_persistence_:
             return f"{told} None beat the last value in back-testing, so that it is predicted."
         return f"{told} Chosen: {'; '.join(self.best_estimator_.words())}."
 

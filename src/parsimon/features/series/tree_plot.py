@@ -7,13 +7,13 @@ import numpy as np
 
 from parsimon._style import GREY, VERMILION, figure_style
 from parsimon._typing import Array
-from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.evaluate import (
     SeriesSignal,
     SeriesTable,
-    chain_values,
+    channel_and_chain,
     joined_parts,
     transformed,
+    tree_values,
 )
 from parsimon.features.series.tree_words import step_words
 from parsimon.features.series.trees import MethodTree, TreeStep
@@ -75,7 +75,7 @@ def plot_tree(tree: MethodTree, series: Any) -> "Axes":
             figsize=(_WIDTH * columns, _HEIGHT * (1 if inner is None else 2)), layout="constrained"
         )
         grid = figure.add_gridspec(1 if inner is None else 2, columns)
-        value = float(chain_values_of(tree, series))
+        value = float(tree_values([tree], _table(series))[0, 0])
         drawn = _draw_chain(figure, grid, 0, 0, stages, tree.steps[-1], value)
         if inner is not None:
             at = next(place for place, stage in enumerate(stages) if stage.inside is not None)
@@ -88,12 +88,6 @@ def plot_tree(tree: MethodTree, series: Any) -> "Axes":
             first = float(stages[at].positions[inner[1]])
             drawn[at - 1].axvspan(first, first + width, color=VERMILION, alpha=0.15)
     return drawn[0]
-
-
-def chain_values_of(tree: MethodTree, series: Any) -> float:
-    """Return the number that a tree makes of one series."""
-    signal, steps = _signal(tree, series)
-    return float(chain_values(signal, [tuple(steps)])[0, 0])
 
 
 def tree_stages(tree: MethodTree, series: Any) -> list[Stage]:
@@ -115,20 +109,13 @@ def tree_stages(tree: MethodTree, series: Any) -> list[Stage]:
     >>> tree_stages(parse_tree("difference > mean"), [1.0, 2.0, 4.0])[-1].values
     array([1., 2.])
     """
-    signal, steps = _signal(tree, series)
-    return _stages(signal, steps, "the series")
+    table = _table(series)
+    channel, steps = channel_and_chain(tree, table)
+    return _stages(table.signals[channel], steps, "the series")
 
 
-def _signal(tree: MethodTree, series: Any) -> tuple[SeriesSignal, Sequence[TreeStep]]:
-    table = SeriesTable(np.asarray(series, dtype=np.float64)[None])
-    if tree.steps[0].name != "channel":
-        return table.signals[0], tree.steps
-    channel = int(tree.steps[0].options[0])
-    if channel >= table.n_channels:
-        raise InvalidInputError(
-            f"{tree} needs channel {channel}, but the series has {table.n_channels}; give them all."
-        )
-    return table.signals[channel], tree.steps[1:]
+def _table(series: Any) -> SeriesTable:
+    return SeriesTable(np.asarray(series, dtype=np.float64)[None])
 
 
 def _stages(signal: SeriesSignal, steps: Sequence[TreeStep], title: str) -> list[Stage]:

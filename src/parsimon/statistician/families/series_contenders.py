@@ -13,13 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from parsimon._typing import AnyArray, Array
-from parsimon.features.series import (
-    SeriesClassModel,
-    SeriesExtractor,
-    SeriesNumberModel,
-    SeriesTable,
-    parse_tree,
-)
+from parsimon.features.series import SeriesExtractor, SeriesTable, fixed_features, parse_tree
 from parsimon.statistician.families.contender import Contender, Setting
 from parsimon.statistician.families.contenders import GUESSING, contender_called
 
@@ -261,16 +255,7 @@ class PlainSummaries(FrameModel):
         if table.n_channels > 1:
             channels = range(table.n_channels)
             trees = [parse_tree(f"channel({k}) > {one}") for k in channels for one in few]
-        y = np.asarray(y)
-        if self.task == "classification":
-            classes, codes = np.unique(y, return_inverse=True)
-            T = (codes[:, None] == np.arange(len(classes))).astype(float)
-            self.best_estimator_ = SeriesClassModel.fitted(trees, table, T, classes=classes)
-        else:
-            mean, spread = float(y.mean()), float(y.std()) or 1.0
-            T = ((y - mean) / spread)[:, None]
-            options: Any = {"mean": mean, "spread": spread}
-            self.best_estimator_ = SeriesNumberModel.fitted(trees, table, T, **options)
+        self.best_estimator_ = fixed_features(trees, table, y, task=self.task)
         return self
 
 
@@ -346,9 +331,7 @@ def few_features(**options: Any) -> Contender:
 
 def of_size(size: int) -> Contender:
     """Return who answers with at most so many features; it comes with the search."""
-    return Contender(
-        name=size_name(size), key="", family="features", words="", make=partial(_search)
-    )
+    return Contender(name=size_name(size), key="", family="features", words="", make=_search)
 
 
 def plain_methods(*, fast: bool = False) -> Sequence[Contender]:
