@@ -306,7 +306,7 @@ def test_the_search_asks_in_generation_five_and_every_ten_from_there():
 
 def asking(case_base, **options):
     chosen = {"start": "columns", "population_size": 6, "max_iter": 5, "random_state": 0, **options}
-    return ParetoConstructor(case_base=case_base, choose="best:error", **chosen)
+    return ParetoConstructor(case_base=case_base, choose="best:search_error", **chosen)
 
 
 def hard_task():

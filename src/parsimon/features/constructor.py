@@ -7,6 +7,7 @@ tables and pictures are those of every `FrontEstimator`.
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -28,16 +29,21 @@ from parsimon.features.case_recall import GivenCases, RecalledSets
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import (
-    ROUNDING,
     Constructed,
     FeatureEvolution,
     FeatureProblem,
     FeatureSet,
     Variation,
-    complexity,
     fit_inner,
 )
 from parsimon.features.formula_candidates import formula_candidates
+from parsimon.features.formula_choice import (
+    has_signal,
+    held_out,
+    holdout_figures,
+    holdout_losses,
+    is_proved,
+)
 from parsimon.features.formula_model import (
     ClassificationFormula,
     InnerLearner,
@@ -48,19 +54,14 @@ from parsimon.features.formula_model import (
 from parsimon.features.formula_paths import further_sets
 from parsimon.features.formulas import in_words
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
-from parsimon.pareto import Checkpoint, Figures, Front
+from parsimon.pareto import Checkpoint, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.run import SearchOptions, run
 
-_OBJECTIVES = ("error", "n_features", "complexity")
+_OBJECTIVES = ("search_error", "n_features", "complexity")
+_CONSTANT: FeatureSet = ()
 _FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
-# With fewer rows none are held out.
-_FEW_ROWS = 40
-# An error that nothing else has.
-_NEVER = 1e9
-# Relative errors below this are the same to the choice: the simplest of such formulas is taken.
-_EXACT = 1e-7
 
 
 def _offers(method: str) -> Callable[["ParetoConstructor"], bool]:
@@ -129,7 +130,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         Workers that cross-validate `estimator`, as in joblib; the result is the same with any.
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
-        on rows held out; formulas that are exact but for rounding count as equally good. To the
+        on rows held out; formulas that are exact but for rounding count as equally good. A
+        constant is predicted, with a warning, where neither a formula proves better on rows held
+        out nor the columns say more of the target than of the same target shuffled. To the
         error is added the column "strays" of `to_frame`: how far, beyond three standard
         deviations of the target, predictions reach for rows whose columns come from different
         rows. Below 40 rows none are held out; the error of rows left out one by one, which the
@@ -153,8 +156,10 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     Attributes
     ----------
     front_ : Front
-        Columns ``error`` (on rows left out; below 1e-9 of that of a constant it is given as that),
-        ``n_features`` and ``complexity``, all to be small.
+        Columns ``search_error``, ``n_features`` and ``complexity``, all to be small. The first is
+        that of rows left out one by one, below 1e-9 of that of a constant given as that; the
+        search has made it small by choosing among thousands, so that it is no promise for new
+        rows: ``holdout_error`` of `to_frame` is. The simplest solution is a constant.
     best_estimator_ : RegressionFormula, ClassificationFormula or LearnerFormula
         What `choose` picks, which `predict` and `transform` use.
     best_index_ : int
@@ -484,19 +489,25 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         table: tuple[Array, AnyArray],
         held: Indices,
     ) -> Self:
-        """Keep the front with the errors on rows held out, and formulas fitted to all rows."""
-        sets, values = found.sets, found.values.copy()
+        """Keep the front with the errors on rows held out, and formulas fitted to all rows.
+
+        The simplest of all is a constant, which is predicted where nothing is surely better.
+        """
+        sets = (*found.sets, _CONSTANT)
+        values = np.concatenate([found.values, [(1.0, 0.0, 0.0)]])
         values[:, 0] *= problem.constant_error
         front = Front(values, _OBJECTIVES, ties="first")
         chosen = [sets[row] for row in front.rows]
         X, target = table
         everything = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
         models = [self._model(problem, features, everything, target) for features in chosen]
-        figures = holdout_figures(problem, chosen, X[held], target[held])
+        losses = holdout_losses(problem, chosen, X[held], target[held])
+        figures = holdout_figures(problem, chosen, *losses, held=len(held) > 0)
+        proved = len(held) > 1 and is_proved(*losses)
+        if not (proved or has_signal(problem, everything, target, self.operations)):
+            figures = replace(figures, beats_constant=np.zeros(len(chosen), dtype=np.bool_))
         kept = Front(front.values, _OBJECTIVES, solutions=models)
-        return self._keep_front(
-            kept, figures, fallback=len(kept) - 1, kept="by its simplest formula"
-        )
+        return self._keep_front(kept, figures, fallback=chosen.index(_CONSTANT))
 
     def _model(
         self,
@@ -507,7 +518,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     ) -> RegressionFormula | ClassificationFormula | LearnerFormula:
         """Return the model of a set with numbers fitted to all rows."""
         columns = everything.matrix(features)
-        if problem.learner is not None:
+        if problem.learner is not None and features:
             learner = clone(problem.learner.estimator).fit(columns, target)
             classes = self.classes_ if problem.n_classes else None
             return LearnerFormula(features, problem.names, learner, classes)
@@ -517,83 +528,3 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         return ClassificationFormula(
             features, problem.names, fit.coef, fit.intercept, self.classes_
         )
-
-
-def held_out(
-    target: AnyArray, n_classes: int, fraction: float, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
-    """Return rows to search with and rows to choose by, of each class alike."""
-    n = len(target)
-    order = rng.permutation(n)
-    if n < _FEW_ROWS or fraction == 0:
-        return np.arange(n), np.arange(0)
-    held = []
-    for code in range(max(n_classes, 1)):
-        rows = order[target[order] == code] if n_classes else order
-        held.append(rows[: min(int(fraction * len(rows)), len(rows) - 2)] if len(rows) > 2 else [])
-    chosen = np.sort(np.concatenate(held).astype(np.intp))
-    return np.setdiff1d(np.arange(n), chosen), chosen
-
-
-def _with_luck(error: Array, nodes: Array, n: int, has_poles: AnyArray) -> Array:
-    """Return errors on rows that guided the search, each node counted as a number fitted to them.
-
-    Poles within the range of so few rows are luck, unless the formula is exact.
-    """
-    grown = error * n / np.maximum(n - nodes, 1)
-    return np.where((nodes >= n) | (has_poles & (error > _EXACT)), _NEVER + nodes, grown)
-
-
-def holdout_figures(
-    problem: FeatureProblem, sets: Sequence[FeatureSet], X: Array, target: AnyArray
-) -> Figures:
-    """Return errors on rows held out, or left out one by one if there are none, to choose by.
-
-    Errors relative to that of a constant are compared; below `_EXACT` they are equal. Above, it
-    counts as error how far a formula strays on rows mixed of those it was found with.
-    """
-    columns = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-    error, spread, wrong = np.empty((3, len(sets)))
-    has_rows = len(target) > 0
-    constant = problem.constant_losses(target if has_rows else problem.target)
-    base = float(constant.mean()) or 1.0
-    for place, features in enumerate(sets):
-        losses = problem.losses(features)
-        if has_rows:
-            losses = problem.losses_elsewhere(features, columns.matrix(features), target)
-        error[place] = losses.mean() / base
-        spread[place] = losses.std() / base / np.sqrt(len(losses))
-        wrong[place] = np.mean(losses > np.log(2))
-    if problem.n_classes == 0:
-        # The standard error of a root, by its derivative.
-        error = np.sqrt(error)
-        spread = spread / (2 * np.maximum(error, ROUNDING))
-    unbounded = [
-        sum(not bounds(feature, problem.ranges).is_finite for feature in features)
-        for features in sets
-    ]
-    beats = error < 1.0
-    if problem.n_classes:
-        # A few rows that a classifier is too sure of do not outweigh those that it knows.
-        beats |= wrong < np.mean(constant > np.log(2))
-    judged = np.maximum(error, _EXACT)
-    if not has_rows:
-        nodes = np.array([complexity(features) for features in sets])
-        judged = _with_luck(judged, nodes, len(problem.target), np.array(unbounded) > 0)
-        beats &= judged < 1.0
-    strays = np.array([problem.strays(features) for features in sets])
-    scale = base**0.5 if problem.n_classes == 0 else base
-    return Figures(
-        {
-            "holdout_error": error * scale,
-            "relative_error": error,
-            "standard_error": spread,
-            "unbounded": np.array(unbounded, dtype=np.float64),
-            "strays": strays,
-        },
-        error="relative_error",
-        size=("complexity", "n_features"),
-        standard_error="standard_error",
-        beats_constant=beats,
-        judged={"relative_error": judged + np.where(error > _EXACT, strays, 0.0)},
-    )

@@ -252,7 +252,7 @@ class FeatureProblem:
 
 def complexity(features: Sequence[Expression]) -> int:
     """Return the nodes of features, with plus, number and product for each after the first."""
-    return sum(feature.size for feature in features) + 3 * (len(features) - 1)
+    return sum(feature.size for feature in features) + 3 * max(len(features) - 1, 0)
 
 
 def fit_inner(columns: Array, target: AnyArray, n_classes: int) -> InnerFit | None:

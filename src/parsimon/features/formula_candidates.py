@@ -13,7 +13,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.features.expressions import (
     Expression,
     add,
@@ -88,7 +88,7 @@ def formula_candidates(
     members = library(problem, operations)
     table = standardised(problem.columns.matrix(members))
     rows = spread_rows(len(problem.target))
-    wanted = indicators(problem)
+    wanted = indicators(problem.target, problem.n_classes)
     sets: list[FeatureSet] = []
     for kept in (slice(None), *textbook_members(members)):
         some = members if isinstance(kept, slice) else [members[i] for i in kept]
@@ -163,12 +163,12 @@ def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
     return problem.error(problem.reduced(features)) < 1e-6 * problem.constant_error
 
 
-def indicators(problem: FeatureProblem) -> Array:
+def indicators(target: AnyArray, n_classes: int) -> Array:
     """Return the target, or one column for each class, standardised, shape (n, q)."""
-    if problem.n_classes == 0:
-        return standardised(np.asarray(problem.target, dtype=np.float64)[:, None])
-    codes = range(problem.n_classes - (problem.n_classes == 2))
-    return standardised(np.column_stack([problem.target == code for code in codes]).astype(float))
+    if n_classes == 0:
+        return standardised(np.asarray(target, dtype=np.float64)[:, None])
+    codes = range(n_classes - (n_classes == 2))
+    return standardised(np.column_stack([target == code for code in codes]).astype(float))
 
 
 def standardised(columns: Array) -> Array:
@@ -195,13 +195,46 @@ def spread_rows(n: int) -> Indices:
 
 def library(problem: FeatureProblem, operations: Sequence[str | OwnFunction]) -> list[Expression]:
     """Return features of one to four columns, the simplest first."""
+    return _usable_members(problem, operations, promising_columns(problem))
+
+
+def plain_library(
+    problem: FeatureProblem, operations: Sequence[str | OwnFunction]
+) -> list[Expression]:
+    """Return features as of `library` that do not depend on the target.
+
+    Where there are many columns, products are those of two columns as they are.
+    """
+    names = [str(column.value) for column in problem.originals]
+    if len(names) <= _COLUMNS:
+        return _usable_members(problem, operations, names)
+    pairs = (
+        [multiply(a, b) for a, b in combinations(problem.originals, 2)] if "*" in operations else []
+    )
+    return _usable_members(problem, operations, (), pairs)
+
+
+def is_simple(feature: Expression) -> bool:
+    """Tell whether a feature is a column, its square, or a product of two columns."""
+    bases = [exponent_of(each) for each in factors_of(feature)]
+    plain_columns = all(base.operation == "column" for base, _ in bases)
+    return plain_columns and min(k for _, k in bases) > 0 and sum(k for _, k in bases) <= 2
+
+
+def _usable_members(
+    problem: FeatureProblem,
+    operations: Sequence[str | OwnFunction],
+    columns: Sequence[str],
+    further: Sequence[Expression] = (),
+) -> list[Expression]:
+    """Return functions of each column, products of some columns, and further features."""
     allowed = {each for each in operations if isinstance(each, str)}
-    columns = promising_columns(problem)
     single = {name: list(column_factors(problem, name, allowed)) for name in problem.names}
     found = [factor for factors in single.values() for factor in factors]
     if "*" in allowed or "/" in allowed:
         found += pair_products(problem, columns, single, allowed)
         found += [m for k in (3, 4) for m in monomials(columns, k, with_ratios="/" in allowed)]
+    found += further
     ordered = sorted(dict.fromkeys(found), key=lambda each: (each.size, each.key))
     usable = (each for each in ordered if problem.is_usable(each))
     return [each for each, _ in zip(usable, range(_LIBRARY), strict=False)]
@@ -212,7 +245,7 @@ def promising_columns(problem: FeatureProblem, most: int = _COLUMNS) -> list[str
     names = [str(column.value) for column in problem.originals]
     if len(names) <= most:
         return names
-    wanted = indicators(problem)
+    wanted = indicators(problem.target, problem.n_classes)
     score = []
     for name in names:
         x = problem.columns.values(Expression.column(name))

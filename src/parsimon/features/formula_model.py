@@ -357,7 +357,7 @@ def regression_formula(
 
     Numbers that differ from small fractions, or from nothing, by rounding alone are these.
     """
-    coef = np.array([[nice(float(weight))] for weight in fit.coef[:, 0]])
-    reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max())
+    coef = np.array([nice(float(weight)) for weight in fit.coef[:, 0]]).reshape(-1, 1)
+    reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max(initial=0.0))
     intercept = np.where(np.abs(fit.intercept) > _NOTHING * reach, fit.intercept, 0.0)
     return RegressionFormula(tuple(features), tuple(names), coef, intercept)

@@ -157,7 +157,7 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     """Return sets of a library that also has the best members times functions of one column."""
     if not start.allows("*"):
         return []
-    wanted, rows = indicators(problem), spread_rows(len(problem.target))
+    wanted, rows = indicators(problem.target, problem.n_classes), spread_rows(len(problem.target))
     gain = np.abs(start.table.T @ wanted).max(axis=1)
     best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
     single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
@@ -189,7 +189,7 @@ def polynomial_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]
     terms += [each for each in start.members if len(each.columns) == 1 and each.size <= 3]
     terms = [each for each in dict.fromkeys(terms) if problem.is_usable(each)]
     table = standardised(problem.columns.matrix(terms))
-    wanted = indicators(problem)
+    wanted = indicators(problem.target, problem.n_classes)
     chosen: tuple[int, ...] = ()
     sets = []
     for _ in range(min(_TERMS, len(terms), len(table) // 4)):

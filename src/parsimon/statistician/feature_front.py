@@ -117,7 +117,7 @@ def _given(question: Question, classes: Sequence[str]) -> str:
 def _along(frame: "pd.DataFrame", places: Any) -> list[int]:
     """Return the places of formulas of which no shorter one has as small an error."""
     found, least = [], math.inf
-    values = frame[["complexity", "error"]].to_numpy(dtype=np.float64)
+    values = frame[["complexity", "search_error"]].to_numpy(dtype=np.float64)
     for place in sorted(places.tolist(), key=lambda one: tuple(values[one])):
         if values[place, 1] < least:
             found.append(place)
@@ -127,7 +127,7 @@ def _along(frame: "pd.DataFrame", places: Any) -> list[int]:
 
 def _least_gain(frame: "pd.DataFrame", places: Sequence[int]) -> int:
     """Return the formula that is least better than the one before it; never an end."""
-    error = frame["error"].to_numpy(dtype=np.float64)[list(places)]
+    error = frame["search_error"].to_numpy(dtype=np.float64)[list(places)]
     gains = np.log(error[:-1] / np.maximum(error[1:], 1e-300))[:-1]
     return places[1 + int(np.argmin(gains))]
 
@@ -139,7 +139,7 @@ def _formula_size(search: Any, frame: "pd.DataFrame", place: int) -> FeatureSize
         features=tuple(short_numbers(str(feature)) for feature in model.features),
         formula=formula_text(model),
         words="; ".join(map(in_words, model.features)),
-        error=float(row["error"]),
+        error=float(row["search_error"]),
         standard_error=math.nan,
         outside=float(row["holdout_error"]) if search.n_holdout_ else math.nan,
         unbounded=int(row["unbounded"]),
@@ -195,6 +195,8 @@ def feature_pictures(
 
     y: AnyArray = np.asarray(question.values, dtype=np.float64)
     target = question.target
+    if not front.chosen.features:
+        return ()
     if not question.is_number:
         # Of several classes the one that the first feature tells best.
         codes = np.unique(y)

@@ -83,6 +83,8 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
     """Yield the features of the chosen formula in words, and a drawing of each."""
     chosen = front.chosen
     features = list(zip(chosen.features, chosen.words.split("; "), strict=False))
+    if not features:
+        return
     one = len(features) == 1
     yield paragraph(
         f"The chosen formula has {'one feature' if one else f'{len(features)} features'}, "
@@ -143,6 +145,13 @@ def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
         what = f"{count(chosen.size, 'column')}: {named(chosen.features, _NAMED)}"
         fewest = "fewest columns" if chosen.size > 1 else "fewest"
         return (f"Chosen: {what}; the {fewest} within one standard error of the least error.",)
+    if not chosen.features:
+        return (
+            f"No formula surely predicts {clean(front.gives)} better than one number for all "
+            "rows: ",
+            Code(clean(chosen.formula)),
+            ". What the longer formulas of the table gain in the search may be luck.",
+        )
     judged = (
         "on rows left out one by one, where every sign counts as a number fitted, since there are "
         "too few rows to set some apart"
@@ -203,9 +212,15 @@ def _cell(front: FeatureFront, error: float, *, strong: bool) -> Cell:
 
 
 _MEASURES = {
-    "error": ("Wrong", "Share of rows, on folds of the search."),
-    "log loss": ("Log loss", "Of rows left out of the fit, in the search; less is better."),
-    "typical miss": ("Typical miss", "Root mean square, of rows left out in the search."),
+    "error": ("Wrong in the search", "Share of rows, on the folds by which it was searched."),
+    "log loss": (
+        "Log loss in the search",
+        "Of rows left out of the fit; the search has made it small, and less is better.",
+    ),
+    "typical miss": (
+        "Typical miss in the search",
+        "Root mean square, of rows left out of the fit; the search has made it small.",
+    ),
 }
 
 
