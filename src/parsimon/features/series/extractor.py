@@ -39,7 +39,6 @@ from parsimon.features.series.subset_losses import SubsetLosses, search_subsets
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
-    kept_share,
     many_values,
     quick_fitness,
     rank_features,
@@ -48,6 +47,7 @@ from parsimon.features.series.tree_search import (
     unlike,
 )
 from parsimon.features.series.trees import MethodTree, step
+from parsimon.features.series.trust import FULL_TRUST, measure_trust
 from parsimon.pareto import Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
@@ -142,8 +142,9 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         The error of a prediction that needs no feature: the mean, or in a forecast the last value.
     trust_ : float
         How much of their distance from the mean predictions keep, from 0 to 1: what features that
-        are chosen anew in five folds are worth there. On series without anything to find it is
-        near 0, and guesses come out. Forecasts and "one_plus_one" have 1.
+        are chosen anew in five folds are worth there, and nothing where shuffled targets are told
+        as well in more than 5 %. On series without anything to find it is 0, and guesses come out.
+        Forecasts and "one_plus_one" have 1.
     is_persistence_ : bool
         Whether a forecast is the last value, because nothing beat it.
     task_ : str
@@ -248,6 +249,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if not search.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
         self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
+        self._trust = FULL_TRUST
+        if self.task_ in ("classification", "regression") and not self._is_linear:
+            self._trust = measure_trust(search.Z, search.targets, int(self.max_features))
+        self.trust_ = self._trust.share
         key = ""
         if self.checkpoint is not None:
             names = ("max_features", "population_size", "excerpt", "random_state", "task")
@@ -260,9 +265,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             places = rank_features(search.Z, search.targets, _POOL)
         self.pool_ = [search.trees[place] for place in places]
         self._given = table, targets
-        self.trust_ = 1.0
-        if self.task_ in ("classification", "regression") and not self._is_linear:
-            self.trust_ = kept_share(search.Z, search.targets, int(self.max_features))
         self._read(search.Z[:, places], search.targets, subsets, begin)
         self.seconds_ = time.monotonic() - begin
         return self
@@ -478,11 +480,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if self.task_ == "classification":
             if self._is_linear:
                 return SeriesMachineModel.fitted(trees, table, T, classes=self.classes_)
-            options: dict[str, Any] = {"classes": self.classes_, "trust": self.trust_}
+            options: dict[str, Any] = {"classes": self.classes_, "trust": self._trust}
             return SeriesClassModel.fitted(trees, table, T, **options)
         if self.task_ == "regression":
             mean, spread = self._unit
-            options = {"mean": mean, "spread": spread, "trust": self.trust_}
+            options = {"mean": mean, "spread": spread, "trust": self._trust}
             return SeriesNumberModel.fitted(trees, table, T, **options)
         if self.task_ == "forecast":
             folds = self._folds(len(T))
@@ -505,7 +507,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
 
     @available_if(_tells_classes)
     def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes for each series, shape (m, n_classes)."""
+        """Return the probabilities of the classes for each series, shape (m, n_classes).
+
+        As sure as features that were chosen anew in five folds were right there; those of
+        "one_plus_one" only grow with the distance from the boundary.
+        """
         table = self._series(X)
         found: Array = self.best_estimator_.predict_proba(table)
         return found

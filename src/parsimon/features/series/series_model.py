@@ -15,6 +15,7 @@ from parsimon.features.series.subset_losses import linear_machine, machine_decis
 from parsimon.features.series.tree_search import standardised
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import MethodTree, parse_tree
+from parsimon.features.series.trust import FULL_TRUST, Trust, chances
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,9 +28,9 @@ class SeriesModel:
         The features.
     cost : float
         Operations they need for one series.
-    trust : float
+    trust : Trust
         How much of the distance from `middle`, the mean of the targets, outputs keep: 1 for all,
-        0 where features are of no use for new series.
+        0 where features are of no use for new series; and how they become chances of classes.
     """
 
     trees: tuple[MethodTree, ...]
@@ -39,7 +40,7 @@ class SeriesModel:
     inner: Any
     cost: float
     middle: Array | float = 0.0
-    trust: float = 1.0
+    trust: Trust = FULL_TRUST
 
     @classmethod
     def fitted(
@@ -60,7 +61,8 @@ class SeriesModel:
         """Return what the inner model says of series, drawn to the middle, shape (m, q)."""
         Z = (self.transform(X) - self.centre) / self.scale
         found: Array = smooth_kernel(Z, self.Z, self.inner.width) @ self.inner.weights
-        return found if self.trust == 1.0 else self.middle + self.trust * (found - self.middle)
+        share = self.trust.share
+        return found if share == 1.0 else self.middle + share * (found - self.middle)
 
     def transform(self, X: Any) -> Array:
         """Return the features of series, shape (m, n_features)."""
@@ -86,10 +88,8 @@ class SeriesClassModel(SeriesModel):
         return found
 
     def predict_proba(self, X: Any) -> Array:
-        """Return class probabilities, shape (m, n_classes): the outputs, none below 0.001."""
-        share = np.maximum(self.outputs(X), 1e-3)
-        found: Array = share / share.sum(axis=1, keepdims=True)
-        return found
+        """Return class probabilities, shape (m, n_classes), as rows outside of folds bear out."""
+        return chances(self.outputs(X), self.trust.floor, self.trust.power)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

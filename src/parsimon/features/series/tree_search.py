@@ -23,7 +23,6 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.candidates import cross_trees, mutate_tree
 from parsimon.features.series.evaluate import SeriesTable, tree_values
-from parsimon.features.series.smooth import smooth_fit, smooth_kernel
 from parsimon.features.series.trees import MethodTree, parse_tree
 
 Task = Literal["classification", "regression", "unsupervised"]
@@ -32,10 +31,8 @@ _CONSTANT = 1e-9
 # Trees of the forest that tells which columns work together: one for so many columns.
 _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 5, 50, 2000
 _TOURNAMENT = 0.25
-# Columns are alike from this correlation on; folds that tell what features are worth.
-_ALIKE, _FOLDS = 0.8, 5
-# From this share on what features say is trusted.
-_ENOUGH = 0.5
+# Columns are alike from this correlation on.
+_ALIKE = 0.8
 
 
 class Targets(NamedTuple):
@@ -141,39 +138,6 @@ def rank_features(
     for score in (explained(Z, targets), ordered(Z, targets)):
         places -= rankdata(-score.round(12))
     return unlike(places, Z, most, limit)
-
-
-def kept_share(Z: Array, targets: Targets, most: int) -> float:
-    """Return how much of what features say about new rows is true: from 0, nothing, to 1, all.
-
-    Features are chosen anew in each of five folds, by the filters that are quick. What the others'
-    model says of a row, less their mean, is multiplied by the share that brings it nearest to the
-    row's target. Of thousands of columns without meaning the best fit by chance, and nothing is
-    kept. From a half on it counts as all: folds have fewer rows than the whole and no forest, so
-    that they tell too little.
-
-    Shapes: Z (n, M).
-    """
-    order = np.argsort(targets.T[:, 0] if targets.codes is None else targets.codes, kind="stable")
-    fold = np.empty(len(Z), dtype=np.intp)
-    fold[order] = np.arange(len(Z)) % _FOLDS
-    true = squares = 0.0
-    for test in (fold == number for number in range(min(_FOLDS, len(Z)))):
-        own = targets.of(np.flatnonzero(~test))
-        if own.codes is not None and len(np.unique(own.codes)) < 2:
-            continue
-        learnt, centre, scale = standardised(Z[~test])
-        chosen = unlike(quick_fitness(learnt, own), learnt, most)
-        if not len(chosen):
-            continue
-        fit = smooth_fit(learnt[:, chosen], own.T)
-        new = ((Z[test] - centre) / scale)[:, chosen]
-        middle = own.T.mean(axis=0)
-        said = smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights - middle
-        true += float((said * (targets.T[test] - middle)).sum())
-        squares += float((said**2).sum())
-    share = true / squares if squares > 0 else 1.0
-    return 1.0 if share > _ENOUGH else max(share, 0.0)
 
 
 def unlike(score: Array, Z: Array, most: int, limit: float = _ALIKE) -> Indices:
