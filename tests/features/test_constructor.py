@@ -533,6 +533,13 @@ def test_a_shuffled_target_is_as_good_as_any_other(seed, n, d):
     assert shuffled_p_value([np.hstack([columns, y])], y, columns) <= max(p, 2 / 200)
 
 
+def test_quick_formulas_of_noise_are_a_constant():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    (constant,) = quick_formulas(X, y)
+    np.testing.assert_allclose(constant.predict(X), y.mean())
+
+
 def test_few_of_many_noise_tables_seem_to_say_something():
     rng = np.random.default_rng(0)
     found = []

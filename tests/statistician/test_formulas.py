@@ -56,6 +56,19 @@ def test_a_formula_that_is_recommended_can_be_saved_and_explained(analysis, tmp_
     np.testing.assert_allclose(parts.values.sum(axis=1) + parts.base, again.predict(rows))
 
 
+def test_a_page_about_noise_says_that_no_formula_predicts():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    table["sick"] = np.where(rng.normal(size=60) > 0, "yes", "no")
+    found = analyse(table, "sick", family="linear", families="formula", outer=2, n_jobs=1)
+    front = found.findings.formulas
+    assert not front.chosen.features
+    assert front.chosen.error <= front.guessing * 1.05
+    section = next(one for one in write(found.findings).sections if one.anchor == "formulas")
+    assert "No formula surely predicts the log odds of yes better than one number" in str(section)
+    assert "read aloud" not in str(section)
+
+
 def test_a_fast_report_searches_no_formulas():
     fast = analyse(TABLE, "power", fast=True, depth=1, rivals="linear", n_jobs=1)
     assert fast.findings.formulas is None

@@ -208,10 +208,8 @@ def plain_library(
     names = [str(column.value) for column in problem.originals]
     if len(names) <= _COLUMNS:
         return _usable_members(problem, operations, names)
-    pairs = (
-        [multiply(a, b) for a, b in combinations(problem.originals, 2)] if "*" in operations else []
-    )
-    return _usable_members(problem, operations, (), pairs)
+    pairs = combinations(problem.originals, 2) if "*" in operations else ()
+    return _usable_members(problem, operations, (), [multiply(a, b) for a, b in pairs])
 
 
 def is_simple(feature: Expression) -> bool:
@@ -234,8 +232,7 @@ def _usable_members(
     if "*" in allowed or "/" in allowed:
         found += pair_products(problem, columns, single, allowed)
         found += [m for k in (3, 4) for m in monomials(columns, k, with_ratios="/" in allowed)]
-    found += further
-    ordered = sorted(dict.fromkeys(found), key=lambda each: (each.size, each.key))
+    ordered = sorted(dict.fromkeys([*found, *further]), key=lambda each: (each.size, each.key))
     usable = (each for each in ordered if problem.is_usable(each))
     return [each for each, _ in zip(usable, range(_LIBRARY), strict=False)]
 

@@ -10,6 +10,7 @@ from parsimon._parallel import one_thread
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.feature_sets import FeatureProblem
 from parsimon.features.formula_candidates import formula_candidates
+from parsimon.features.formula_choice import has_signal
 from parsimon.features.formula_model import RegressionFormula, regression_formula
 from parsimon.features.formula_paths import further_sets
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
@@ -42,7 +43,8 @@ def quick_formulas(
     Returns
     -------
     list of RegressionFormula
-        The least error on rows left out first; of errors that are rounding the simplest.
+        The least error on rows left out first; of errors that are rounding the simplest. Where
+        columns say no more of y than of y shuffled, a constant alone.
 
     Examples
     --------
@@ -66,6 +68,9 @@ def quick_formulas(
         problem = FeatureProblem(called, table, target, 0, rng=np.random.default_rng(0))
         if not problem.originals:
             raise InvalidInputError("No column of X varies; give at least one that does.")
+        if not has_signal(problem, problem.columns, target, operations):
+            fit = problem.known_fit(())
+            return [regression_formula((), called, fit, problem.columns.matrix(()))]
         sets = formula_candidates(problem, operations)
         sets += further_sets(problem, operations, sets)
         ranked = sorted((problem.objectives(s)[::2], [f.key for f in s], s) for s in sets)
