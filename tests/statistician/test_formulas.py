@@ -76,7 +76,7 @@ def test_sizes_know_which_columns_a_step_before_picked():
     model = make_pipeline(Screener(2, task="regression"), search).fit(X, y)
     size = model_size(model, n_rows=90, n_columns=3)
     assert size.used == (1, 2)
-    assert size.words == "1 formula of 3 signs, 2 numbers"
+    assert size.words == "a formula of 3 signs, 2 numbers"
     assert joint_variables(model, 3) == (frozenset({1, 2}),)
     few = ParetoSelector(LinearRegression(), max_features=1, random_state=0).fit(X, y)
     chosen = few.get_support(indices=True).tolist()

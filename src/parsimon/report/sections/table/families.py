@@ -27,6 +27,11 @@ from parsimon.report.sections._scope import Scope, described_name, figures, miss
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
+_MADE_OF = (
+    "As fitted to all rows: the model to use, formulas and what this page describes; others as in "
+    "the middle one of the folds by size."
+)
+_BITS = "To write down the middle one of the folds by size; by these models were called simpler."
 
 
 def which_model(findings: Findings) -> Iterator[Section]:
@@ -184,8 +189,8 @@ def _table(found: ModelComparison, unit: float) -> Table:
                 numeric=True,
                 help=f"{behind}; share of the variance." if numbers else f"{behind}.",
             ),
-            Heading("Made of"),
-            Heading("Bits", numeric=True, help="To write the model down."),
+            Heading("Made of", help=_MADE_OF),
+            Heading("Bits", numeric=True, help=_BITS),
         ),
         rows=tuple(_row(found, one, unit) for one in found.models),
         emphasised=tuple(k for k, one in enumerate(found.models) if one.family == "guessing"),
