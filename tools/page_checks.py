@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from parsimon.report.findings import ComparedModel, Findings
+from parsimon.report.findings import ComparedModel, Findings, Honest
 from tools.page_text import FIRST_SCREEN, TERMINAL, Page
 
 _N = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
@@ -195,6 +195,9 @@ def _size_figures(page: Page) -> Iterator[Figure]:
     yield Figure("rows", str(table.n_rows), "findings")
     yield Figure("rows used", str(table.n_rows_used), "findings")
     yield Figure("columns", str(table.n_columns - 1), "findings")
+    honest = page.findings.studies[0].honest or _recommended_honest(page.findings)
+    if honest is not None:
+        yield Figure("parts", str(len(honest.folds)), "findings")
     one = page.key_figures.get("rows × columns")
     if one is not None:
         rows, columns = one.value.split(" × ")
@@ -206,6 +209,11 @@ def _size_figures(page: Page) -> Iterator[Figure]:
     for row in page.tables.get("table-models", ()):
         if "(use this)" in row["Model"]:
             yield Figure("columns used", row["Made of"].partition(" ")[0], "table of models")
+
+
+def _recommended_honest(findings: Findings) -> Honest | None:
+    found = findings.recommended
+    return findings.studies[0].honest if found is None else found.honest[0]
 
 
 def _formula_figures(page: Page) -> Iterator[Figure]:
@@ -347,7 +355,7 @@ def check_probabilities(page: Page) -> Iterator[str]:
 def check_parts(page: Page) -> Iterator[str]:
     """Check the least and the most of parts of the table, each beside its own variance."""
     found = page.findings
-    honest = found.studies[0].honest if found.recommended is None else found.recommended.honest[0]
+    honest = _recommended_honest(found)
     if honest is None:
         return
     shares = [one.error for one in honest.folds]
@@ -365,22 +373,29 @@ def check_parts(page: Page) -> Iterator[str]:
 
 
 def check_claims(page: Page) -> Iterator[str]:
-    """Check that a claim has one probability, and that "nothing" is said only of nothing."""
-    claims = {one.words: one for one in page.findings.claims}
-    for words, claim in claims.items():
-        for where, match in page.find(rf"(?<!\w){re.escape(words)},?(?: beyond doubt)? \(({_P})\)"):
-            said = Figure("", match[1], where)
-            if abs(said.value - min(claim.probability, 1 - 1e-9)) > said.reach + 1e-3:
-                yield f"{where}: {match[0]}, but its probability is {claim.probability:.3f}"
-    sure = [one for one in claims.values() if one.certain]
+    """Check that a claim has one probability wherever it stands."""
+    of_class = {f"“{one.positive}” against all others": one.claims for one in page.findings.studies}
+    places = {where for where, _ in page.passages}
+    for place in places:
+        for claim in of_class.get(place, page.findings.claims):
+            words = rf"(?<!\w){re.escape(claim.words)},?(?: beyond doubt)? \(({_P})\)"
+            for where, match in page.find(words):
+                said, known = Figure("", match[1], where), min(claim.probability, 1 - 1e-9)
+                if where == place and abs(said.value - known) > said.reach + 1e-3:
+                    yield f"{where}: {match[0]}, but its probability is {known:.3f}"
+
+
+def check_certainty(page: Page) -> Iterator[str]:
+    """Check that nothing is said to be beyond doubt only where nothing is."""
+    sure = [one.words for one in page.findings.claims if one.certain and one.kind != "shape"]
     listed = page.lists.get("What is certain", ())
-    if ("Nothing." in listed) != (not [one for one in sure if one.kind != "shape"]) and not (
-        sure and all(one.kind == "shape" for one in sure)
-    ):
-        yield f"What is certain: {listed}, but {[one.words for one in sure]} are certain"
+    if ("Nothing." in listed) and sure:
+        yield f"What is certain: {listed}, but {sure} are certain"
+    if sure and not all(any(words in one for one in listed) for words in sure):
+        yield f"What is certain: {listed} lacks some of {sure}"
     for where, match in page.find(r"Nothing (?:predicts|tells) .+? beyond doubt|Nothing is beyond"):
         if sure and where in (FIRST_SCREEN, TERMINAL):
-            yield f"{where}: {match[0]}, but {sure[0].words} is certain"
+            yield f"{where}: {match[0]}, but {sure[0]} is certain"
 
 
 def check_interactions(page: Page) -> Iterator[str]:
@@ -502,7 +517,7 @@ def check_repetition(page: Page) -> Iterator[str]:
     """Check that no sentence stands twice on a page."""
     found: Counter[str] = Counter()
     for where, text in page.passages:
-        if where == TERMINAL:
+        if where == TERMINAL or where.endswith("against all others"):
             continue
         for sentence in set(re.split(r"(?<=[.]) (?=[A-Z“0-9])", text)):
             # What is said of "it" is said of each column anew.
@@ -527,6 +542,7 @@ CHECKS: tuple[Callable[[Page], Iterator[str]], ...] = (
     check_probabilities,
     check_parts,
     check_claims,
+    check_certainty,
     check_interactions,
     check_left_out,
     check_constant,

@@ -65,7 +65,7 @@ def cars(seed, n=32):
     """Like mtcars: columns that stand for each other."""
     rng = np.random.default_rng(seed)
     size = rng.normal(size=n)
-    own = {f"x{k}": size + 0.3 * rng.normal(size=n) for k in range(5)}
+    own = {f"x{k}": size + 0.3 * rng.normal(size=n) for k in range(3)}
     return pd.DataFrame(own).assign(y=20 - 5 * size + 2 * rng.normal(size=n))
 
 
@@ -111,6 +111,10 @@ def of_sklearn(name, n=100, most=5):
     return table.sample(n, random_state=0)
 
 
+def nothing(table):
+    return 0.0
+
+
 def product(table):
     return 2 * table["x0"] * table["x1"]
 
@@ -125,13 +129,13 @@ TABLES = {
     "noise, fast": (partial(classes, 5, slope=0.0), FAST),
     "a rare class": (partial(classes, 6, n=150, shift=-4.5), PLAIN),
     "a rare class of noise, like survey": (partial(classes, 7, n=150, shift=-3, slope=0), GUESSES),
-    "a rare class, by a tree": (partial(classes, 8, n=150, shift=-4.5), TREE),
+    "a rare class, by a tree": (partial(classes, 8, n=150, shift=-3.5), TREE),
     "a common class is asked for": (partial(classes, 9, n=120, shift=4.5), PLAIN),
     "three classes": (partial(classes, 10, names=THREE), PLAIN),
     "three classes of noise": (partial(classes, 11, slope=0.0, names=THREE), GUESSES),
     "three classes, fast": (partial(classes, 12, slope=5.0, names=THREE), FAST),
     "a number": (partial(numbers, 13), PLAIN),
-    "a number of noise": (partial(numbers, 14, effect=lambda table: 0.0), GUESSES),
+    "a number of noise": (partial(numbers, 14, effect=nothing), GUESSES),
     "a number, formula": (partial(numbers, 15, effect=lambda table: table["x0"] ** 2), FORMULA),
     "a product, fast": (partial(numbers, 16, noise=0.5, effect=product), FAST),
     "a product": (partial(numbers, 17, n=120, noise=0.5, effect=product), {**PLAIN, "depth": 2}),
@@ -145,7 +149,7 @@ TABLES = {
     "rows entered twice": (partial(copied, 25), FAST),
     "many levels": (partial(towns, 26), PLAIN),
     "iris": (partial(bundled, "iris", "species"), FAST),
-    "wine of scikit-learn": (partial(of_sklearn, "wine"), TREE),
+    "wine of scikit-learn": (partial(of_sklearn, "wine", most=3), TREE),
     "diabetes of scikit-learn": (partial(of_sklearn, "diabetes"), FAST),
     "pima": (partial(bundled, "pima_cleaned", "diabetes"), TREE),
 }

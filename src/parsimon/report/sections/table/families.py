@@ -115,6 +115,8 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
+    if round(chosen.size) == round(best.size):
+        bits = "is smaller by less than a bit"
     if found.metric == "variance left":
         off, least = miss(chosen, unit), miss(best, unit)
         return f"It is off by {off} instead of {least} on average, but {bits}."
