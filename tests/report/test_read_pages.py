@@ -108,7 +108,7 @@ PLANTED = (
     ("two classes", r"Fitted again to 2", "Fitted again to 3"),
     ("two classes", r"was wrong in [\d.]+", "was wrong in 1.1"),
     ("a number", r"it explained [\d.]+", "it explained 1.1"),
-    ("columns alike, like mtcars", r"gain over guessing is [\d.]+", "gain over guessing is 99.9"),
+    ("wide", r"gain over guessing is [\d.]+", "gain over guessing is 99.9"),
     ("a number, formula", r"formula of \d+ signs?", "formula of 99 signs"),
     ("a number, formula", r"and guessing [\d.]+\.", "and guessing 77.7."),
     ("a number, formula", r"chosen formula has one feature", "chosen formula has 7 features"),

@@ -249,7 +249,11 @@ def test_the_picture_is_that_of_the_strongest_claim():
     assert pictured(replace(samples.findings(), pictures=())) == []
 
 
-def compared(found, *, error: float, level: bool, ours_level: bool = True) -> str:
+def compared(found, **options) -> str:
+    return lead(replace(found, comparison=compare(found, **options)))
+
+
+def compare(found, *, error: float, level: bool, ours_level: bool = True) -> ModelComparison:
     def model(name, family, own, is_level):
         return ComparedModel(
             name=name,
@@ -273,7 +277,7 @@ def compared(found, *, error: float, level: bool, ours_level: bool = True) -> st
         model("kernels", "gp", own, ours_level),
         model("logistic regression", "rival", error, level),
     ]
-    return lead(replace(found, comparison=ModelComparison(models=tuple(models), metric="error")))
+    return ModelComparison(models=tuple(models), metric="error")
 
 
 def test_the_best_rival_stands_in_the_answer():
@@ -286,6 +290,14 @@ def test_the_best_rival_stands_in_the_answer():
     )
     assert "is wrong in 30.0 %, which is worse." in compared(found, error=0.30, level=False)
     assert "rival" not in lead(found)
+    # Where a class is rare the log loss is compared, and the word follows it: less is better.
+    known = compare(samples.rare(), error=0.02, level=True, ours_level=False)
+    ours, rival = known.models
+    for less, word in ((0.258, "better"), (0.353, "worse")):
+        models = (replace(ours, log_loss=0.293), replace(rival, log_loss=less))
+        other = replace(known, models=models, metric="log loss")
+        said = f"has a log loss of {less}, not 0.293, which is {word}."
+        assert said in lead(replace(samples.rare(), comparison=other))
     number = compared(samples.regression(), error=0.5, level=True)
     assert "the logistic regression, is off by 54.1, which cannot be told apart." in number
 

@@ -12,7 +12,7 @@ from parsimon.statistician import analyse, load_model
 from parsimon.statistician.contributions import joint_variables
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families.contender import Setting
-from parsimon.statistician.families.feature_fronts import FORMULA, short_numbers
+from parsimon.statistician.families.feature_fronts import FORMULA, formula_text, short_numbers
 from parsimon.statistician.prepare import Screener
 
 RNG = np.random.default_rng(0)
@@ -43,6 +43,16 @@ def test_a_report_has_the_front_of_formulas_and_their_honest_error(analysis):
     section = next(one for one in document.sections if one.anchor == "formulas")
     assert "dose times mass" in str(section)
     assert analysis.figure("feature-1").svg
+
+
+def test_the_formula_shown_is_the_one_that_predicts(analysis):
+    chosen = analysis.findings.formulas.chosen
+    for model in (analysis.recommended, analysis.fitted("formula")):
+        formula = model.models[0][-1].best_estimator_
+        assert formula_text(formula) == chosen.formula
+    row = analysis.comparison.recommended
+    assert f"a formula of {chosen.size} sign" in row.size_words
+    assert row.variables == len(analysis.recommended.columns)
 
 
 def test_a_formula_that_is_recommended_can_be_saved_and_explained(analysis, tmp_path):
