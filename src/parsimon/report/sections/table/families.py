@@ -231,5 +231,11 @@ def _difference(found: ModelComparison, model: ComparedModel) -> str:
 
 
 def _left_out(found: ModelComparison) -> Iterator[str]:
+    """Yield who did not answer, those together that share a reason of their own."""
+    reasons: dict[str, list[str]] = {}
     for name, why in found.left_out:
-        yield f"Not among them: the {clean(name)}, since {clean(why)}."
+        reasons.setdefault(clean(why), []).append(f"the {clean(name)}")
+    for why, names in reasons.items():
+        many = len(names) > 1 and why.startswith("it ")
+        said = why.replace("it ", "each of them ", 1) if many else why
+        yield f"Not among them: {joined(names)}, since {said}."
