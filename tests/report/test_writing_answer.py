@@ -454,3 +454,14 @@ def test_intervals_of_errors_stay_between_nothing_and_all():
 def test_guessing_calls_the_larger_class():
     found = reading.with_study(samples.findings(), n_positive=475, n_negative=249)
     assert key_figures(found)[1][2] == "calling every row “diabetic”"
+
+
+def test_models_that_did_not_answer_for_one_reason_are_told_together():
+    classes, slow = "it answers questions of classes only", "it takes too long"
+    known = compare(samples.findings(), error=0.3, level=False)
+    known = replace(known, left_out=(("machine", classes), ("other", classes), ("third", slow)))
+    page = to_markdown(write(replace(samples.findings(), comparison=known)))
+    assert (
+        "Not among them: the machine and the other, since each of them answers questions of "
+        "classes only. Not among them: the third, since it takes too long."
+    ) in page
