@@ -3,20 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from parsimon.report.document import (
-    Block,
-    Bullets,
-    Document,
-    Explorer,
-    Figure,
-    KeyFigures,
-    Listings,
-    Note,
-    Paragraph,
-    Reference,
-    Section,
-    Table,
-)
+from tools.page_text import blocks, paragraphs, plain, sections
+
+from parsimon.report.document import Document, Explorer, Figure, KeyFigures, Section, Table
 from parsimon.report.findings import Findings
 from parsimon.report.sections import write
 from parsimon.report.sections._scope import Scope
@@ -42,50 +31,6 @@ def with_table(found: Findings, **changes) -> Findings:
 
 def scope(found: Findings) -> Scope:
     return Scope(findings=found)
-
-
-def plain(paragraph: Paragraph, numbers: dict[str, str]) -> str:
-    """Return a paragraph as text, references by what they are called."""
-    parts = (
-        numbers[part.anchor]
-        if isinstance(part, Reference)
-        else part
-        if isinstance(part, str)
-        else part.text
-        for part in paragraph.parts
-    )
-    return "".join(parts)
-
-
-def sections(document: Document) -> Iterator[Section]:
-    """Yield all sections, outer ones first."""
-
-    def below(section: Section) -> Iterator[Section]:
-        yield section
-        for inner in section.sections:
-            yield from below(inner)
-
-    for section in document.sections:
-        yield from below(section)
-
-
-def blocks(document: Document) -> Iterator[Block]:
-    yield from document.lead
-    for section in sections(document):
-        yield from section.blocks
-
-
-def paragraphs(found: tuple[Block, ...]) -> Iterator[Paragraph]:
-    for block in found:
-        if isinstance(block, Paragraph):
-            yield block
-        elif isinstance(block, Note):
-            yield block.paragraph
-        elif isinstance(block, Bullets):
-            yield from block.items
-        elif isinstance(block, Listings):
-            for one in block.items:
-                yield from one.bullets.items
 
 
 def figures(document: Document) -> list[Figure]:

@@ -249,7 +249,11 @@ def test_the_picture_is_that_of_the_strongest_claim():
     assert pictured(replace(samples.findings(), pictures=())) == []
 
 
-def compared(found, *, error: float, level: bool, ours_level: bool = True) -> str:
+def compared(found, **options) -> str:
+    return lead(replace(found, comparison=compare(found, **options)))
+
+
+def compare(found, *, error: float, level: bool, ours_level: bool = True) -> ModelComparison:
     def model(name, family, own, is_level):
         return ComparedModel(
             name=name,
@@ -273,7 +277,7 @@ def compared(found, *, error: float, level: bool, ours_level: bool = True) -> st
         model("kernels", "gp", own, ours_level),
         model("logistic regression", "rival", error, level),
     ]
-    return lead(replace(found, comparison=ModelComparison(models=tuple(models), metric="error")))
+    return ModelComparison(models=tuple(models), metric="error")
 
 
 def test_the_best_rival_stands_in_the_answer():
@@ -286,6 +290,14 @@ def test_the_best_rival_stands_in_the_answer():
     )
     assert "is wrong in 30.0 %, which is worse." in compared(found, error=0.30, level=False)
     assert "rival" not in lead(found)
+    # Where a class is rare the log loss is compared, and the word follows it: less is better.
+    known = compare(samples.rare(), error=0.02, level=True, ours_level=False)
+    ours, rival = known.models
+    for less, word in ((0.258, "better"), (0.353, "worse")):
+        models = (replace(ours, log_loss=0.293), replace(rival, log_loss=less))
+        other = replace(known, models=models, metric="log loss")
+        said = f"has a log loss of {less}, not 0.293, which is {word}."
+        assert said in lead(replace(samples.rare(), comparison=other))
     number = compared(samples.regression(), error=0.5, level=True)
     assert "the logistic regression, is off by 54.1, which cannot be told apart." in number
 
@@ -442,3 +454,14 @@ def test_intervals_of_errors_stay_between_nothing_and_all():
 def test_guessing_calls_the_larger_class():
     found = reading.with_study(samples.findings(), n_positive=475, n_negative=249)
     assert key_figures(found)[1][2] == "calling every row “diabetic”"
+
+
+def test_models_that_did_not_answer_for_one_reason_are_told_together():
+    classes, slow = "it answers questions of classes only", "it takes too long"
+    known = compare(samples.findings(), error=0.3, level=False)
+    known = replace(known, left_out=(("machine", classes), ("other", classes), ("third", slow)))
+    page = to_markdown(write(replace(samples.findings(), comparison=known)))
+    assert (
+        "Not among them: the machine and the other, since each of them answers questions of "
+        "classes only. Not among them: the third, since it takes too long."
+    ) in page

@@ -137,6 +137,14 @@ def test_checks_of_a_number():
         "The 95 % intervals of the predictions hold 94.7 % of the rows: they are about right."
     )
     assert "it explained 74.0 % to 78.0 % of the variance of the rest." in said[1]
+    # Each part beside its own variance: nine tenths left of a calm one, a half of a wild one.
+    honest = samples.regression().studies[0].honest
+    calm, wild, *others = honest.folds
+    calm = replace(calm, error=0.18, baseline_error=0.2)
+    wild = replace(wild, error=1.5, baseline_error=3.0)
+    own = replace(honest, folds=(calm, wild, *others))
+    said = text(reading.with_study(samples.regression(), honest=own), "checking")
+    assert "it explained 10.0 % to 76.0 % of the variance of the rest." in said
     found = reading.with_study(checks(samples.regression(), coverage=None), honest=None)
     assert "The coverage of the intervals was not measured." in text(found, "checking")
 

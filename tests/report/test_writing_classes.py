@@ -109,7 +109,7 @@ def test_overview_without_structure_or_honest_error():
 
 def test_the_golden_lines():
     assert lines(samples.findings()) == [
-        "pima: 724 of 768 rows, 4 variables, target diabetes: “not diabetic” 475, “diabetic” 249.",
+        "pima: 724 of 768 rows, 8 columns, target diabetes: “not diabetic” 475, “diabetic” 249.",
         "Beyond doubt: plasma glucose matters (more than 99.9 %); age matters (99.1 %); diabetes "
         "follows plasma glucose in a curve (98.2 %).",
         "Suggestions, not certain: pedigree matters (87.2 %); pedigree and age interact (64.1 %).",
@@ -167,7 +167,7 @@ def test_lines_say_which_rule_chose(rule, said):
 
 def test_lines_of_a_number():
     found = lines(samples.regression())
-    assert found[0] == "pima: 724 of 768 rows, 4 variables, target progression."
+    assert found[0] == "pima: 724 of 768 rows, 8 columns, target progression."
     assert found[7].startswith("The 95 % intervals of the predictions hold 94.7 %")
     study = samples.regression().studies[0]
     unknown = reading.with_study(samples.regression(), checks=replace(study.checks, coverage=None))
@@ -176,7 +176,7 @@ def test_lines_of_a_number():
 
 def test_lines_of_a_whole_table():
     found = reading.with_table(samples.findings(), n_rows=724)
-    assert lines(found)[0].startswith("pima: 724 rows, 4 variables")
+    assert lines(found)[0].startswith("pima: 724 rows, 8 columns")
 
 
 def test_lines_leave_out_what_was_not_measured():

@@ -31,9 +31,9 @@ def test_title_and_facts():
 
 def test_the_golden_table():
     assert text(samples.findings(), "table").split("\n") == [
-        "The table pima has 768 rows and 9 columns; 724 of the rows could be used. In the column "
-        "diabetes, 249 rows (34.4 %) are “diabetic” and 475 (65.6 %) “not diabetic”. 47 cells are "
-        "missing.",
+        "The table pima has 768 rows and, beside diabetes, 8 columns; 724 of the rows could be "
+        "used. In the column diabetes, 249 rows (34.4 %) are “diabetic” and 475 (65.6 %) “not "
+        "diabetic”. 47 cells are missing.",
         "44 rows have no value of the target and were left out.",
         "3 missing cells of body mass index were filled with 32.3, the median of the others.",
         "One column holds categories and became variables that are 0 or 1, one for each level: "
@@ -45,7 +45,9 @@ def test_the_golden_table():
 def test_an_untouched_table():
     found = reading.with_table(samples.findings(), treatments=(), n_missing=0, n_rows=724)
     said = text(found, "table")
-    assert said.startswith("The table pima has 724 rows and 9 columns. In the column")
+    assert said.startswith(
+        "The table pima has 724 rows and, beside diabetes, 8 columns. In the column"
+    )
     assert said.endswith("No cell is missing. Nothing had to be done to the table.")
     assert text(reading.with_table(found, n_missing=1), "table").endswith("1 cell is missing.")
 

@@ -86,9 +86,17 @@ def test_the_model_predicts_raw_tables(small):
 
 def test_fast_says_what_it_left_out():
     findings = analyse(rows(), "died", fast=True, n_jobs=1).findings
-    assert findings.run.skipped == ("outer folds", "interactions")
     assert findings.studies[0].honest is None
     assert findings.studies[0].checks.source == "leave-one-out"
+    # The plain models were measured on outer folds all the same, and no product was found.
+    assert findings.comparison is not None
+    assert "×" not in findings.studies[0].model.expression
+    assert findings.run.skipped == ("outer folds of the search",)
+    product = pd.DataFrame(np.random.default_rng(0).normal(size=(150, 2)), columns=[*"ab"])
+    product["y"] = 2 * product["a"] * product["b"]
+    findings = analyse(product, "y", fast=True, n_jobs=1, rivals="none").findings
+    assert "×" in findings.studies[0].model.expression
+    assert findings.run.skipped == ("outer folds", "interactions beside sums")
 
 
 def test_several_classes_are_asked_for_one_by_one():

@@ -12,7 +12,7 @@ from parsimon.statistician import analyse, load_model
 from parsimon.statistician.contributions import joint_variables
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families.contender import Setting
-from parsimon.statistician.families.feature_fronts import FORMULA, short_numbers
+from parsimon.statistician.families.feature_fronts import FORMULA, formula_text, short_numbers
 from parsimon.statistician.prepare import Screener
 
 RNG = np.random.default_rng(0)
@@ -43,6 +43,16 @@ def test_a_report_has_the_front_of_formulas_and_their_honest_error(analysis):
     section = next(one for one in document.sections if one.anchor == "formulas")
     assert "dose times mass" in str(section)
     assert analysis.figure("feature-1").svg
+
+
+def test_the_formula_shown_is_the_one_that_predicts(analysis):
+    chosen = analysis.findings.formulas.chosen
+    for model in (analysis.recommended, analysis.fitted("formula")):
+        formula = model.models[0][-1].best_estimator_
+        assert formula_text(formula) == chosen.formula
+    row = analysis.comparison.recommended
+    assert f"a formula of {chosen.size} sign" in row.size_words
+    assert row.variables == len(analysis.recommended.columns)
 
 
 def test_a_formula_that_is_recommended_can_be_saved_and_explained(analysis, tmp_path):
@@ -89,7 +99,7 @@ def test_sizes_know_which_columns_a_step_before_picked():
     model = make_pipeline(Screener(2, task="regression"), search).fit(X, y)
     size = model_size(model, n_rows=90, n_columns=3)
     assert size.used == (1, 2)
-    assert size.words == "1 formula of 3 signs, 2 numbers"
+    assert size.words == "a formula of 3 signs, 2 numbers"
     assert joint_variables(model, 3) == (frozenset({1, 2}),)
     few = ParetoSelector(LinearRegression(), max_features=1, random_state=0).fit(X, y)
     chosen = few.get_support(indices=True).tolist()

@@ -90,6 +90,38 @@ def test_the_page_speaks_of_one_model(two):
     assert f"| {missed} | {alarms} |" in page
 
 
+def test_the_table_of_models_has_the_columns_of_the_fit_to_all_rows(two):
+    models = {one.name: one for one in two.comparison.models}
+    linear, tree = models["linear model"], models["decision tree"]
+    assert linear.variables == len(two.findings.recommended.columns) == 3
+    assert linear.size_words.startswith("3 variables, ")
+    own = {one.column for one in two.findings.table.variables}
+    assert set(two.model("best").columns) <= own
+    assert tree.variables == len(two.model("best").columns)
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "number"])
+def test_where_guessing_is_recommended_the_figures_are_its_own(kind):
+    table = rows(kind)
+    table["y"] = np.random.default_rng(5).permutation(table["y"])
+    noise = analyse(table, "y", outer=2, depth=1, families="none", rivals="linear", n_jobs=1)
+    guess = noise.comparison.recommended
+    assert guess.name == "guessing"
+    assert noise.recommended.columns == ()
+    told = noise.findings.recommended
+    assert told.columns == ()
+    for honest in told.honest:
+        assert honest.error.estimate == pytest.approx(honest.baseline_error.estimate)
+    if kind == "three":
+        assert told.joint.error.estimate == pytest.approx(guess.error.estimate)
+    page = to_markdown(write(noise.findings)).replace("\u202f", " ")
+    assert "The model to use is guessing: on rows never seen," in page
+    assert "no column is used" in page
+    assert "Fitted again" not in page
+    if kind != "number":
+        assert f"**{100 * guess.error.estimate:.1f} %** honest error" in page
+
+
 def test_a_number_is_explained_in_its_unit(number):
     told = number.findings.recommended
     (honest,) = told.honest

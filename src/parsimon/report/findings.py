@@ -47,8 +47,7 @@ class ModelFinding:
         cross-validated.
     log_loss: Mean over the same folds, for each row.
     negative_log_evidence: On all rows that were searched.
-    fold_negative_log_evidence: Mean over the folds' training parts; not comparable with the
-        former.
+    fold_negative_log_evidence: Mean over the folds' training parts, which is another scale.
     roc: From leave-one-out probabilities of this model, given to rows in the order that they have
         when both rows of a pair are left out.
     """
@@ -226,6 +225,7 @@ class InteractionFinding:
 class OuterFold:
     """What the whole search found on one outer training part, and its error outside it.
 
+    error, baseline_error: Of a number, shares of what the baseline leaves in the rows of all folds.
     claims: What the training part supports.
     """
 
@@ -443,7 +443,7 @@ class RunFindings:
     """What is needed to get the same report again.
 
     options: Those that were given or decided, as the command line spells them.
-    skipped: What was left out to save time: "outer folds", "restarts", "interactions", ...
+    skipped: What was left out to save time, as it was: "outer folds of the search", ...
     too_few_rows: Whether outer folds were asked for but the table is too small for them.
     fingerprint: SHA-256 of the table's cells.
     libraries: Names and versions.

@@ -29,9 +29,9 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
-from parsimon.statistician.analysis import Analysis, run_findings, today
+from parsimon.statistician.analysis import Analysis, final_seed, list_left_out, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.comparison import as_fitted, compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
 from parsimon.statistician.families import ModelFamily
 from parsimon.statistician.families.contender import Contender
@@ -66,6 +66,7 @@ from parsimon.statistician.study import (
     recommended_findings,
     study_of,
 )
+from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
 from parsimon.structures import merged, steady
 
@@ -320,26 +321,32 @@ def _analysed(
     if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
         options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    seeds = np.random.SeedSequence(options.seed).spawn(6)
-    folding, searching, describing, comparing, kernels, constructing = seeds
+    seeds = np.random.SeedSequence(options.seed).spawn(5)
+    folding, searching, describing, comparing, kernels = seeds
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     family, share = options.family, _SEARCHING if parts else 1.0
     answers, folds = _search(asked, parts, family, options, searching, kept, budget.left(share))
     searched = {options.leader: folds} if parts else {}
     if options.kernels_join and parts:
-        of_kernels = _kernel_folds(asked, parts, options, kernels, kept, budget.left(_SEARCHING))
+        left = budget.left(_SEARCHING)
+        _, of_kernels = _search(
+            asked, parts, options.kernels, options, kernels, kept, left, leads=False
+        )
         searched[KERNEL_SEARCH] = of_kernels
     comparison, drawing, told = _compared(
         asked, parts, folding, searched, options, comparing, kept, budget
     )
     studies, pictures = _studies(answers, folds, options, describing, kept)
-    formulas, drawings = report_formulas(asked, comparison, kept, constructing)
+    formulas, drawings, fitted = report_formulas(
+        asked, comparison, kept, final_seed(int(options.seed))
+    )
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
         table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
         studies=studies,
         run=replace(
             _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
+            skipped=list_left_out(options.n_outer, options.fast, comparison, studies),
             date=date,
         ),
         joint=_joint(asked, folds),
@@ -360,7 +367,7 @@ def _analysed(
         kernels=options.kernels if KERNEL_SEARCH in searched else None,
         seed=int(options.seed),
     )
-    return _with_recommended(analysis, asked, folds, told, options.leader.name)
+    return _with_recommended(analysis, asked, folds, told, options.leader.name, fitted)
 
 
 def _with_recommended(
@@ -369,21 +376,24 @@ def _with_recommended(
     folds: Sequence[FoldResult],
     told: Sequence[FoldAnswers],
     leader: str,
+    fitted: Mapping[str, TableModel],
 ) -> Analysis:
-    """Add what is known of the model to use, unless that is guessing."""
+    """Add what is known of the model to use; `fitted` are models that were fitted to all rows."""
     comparison, questions = analysis.comparison, [one.question for one in analysis.answers]
     name = leader if comparison is None else comparison.recommended.name
-    if name == GUESSING.name:
-        return analysis
+    analysis = replace(analysis, fitted_model=fitted.get(name))
+    if comparison is not None:
+        fitted = {**fitted, leader: analysis.model("best"), name: analysis.recommended}
+        n_rows = len(questions[0].y)
+        analysis = _showing(analysis, (), comparison=as_fitted(comparison, fitted, n_rows))
     if name == leader:
         known = analysis.findings.joint
         if known is None:
             return analysis
         joint, pictures = joint_rows(known, analysis.recommended, questions[0], folds)
         return _showing(analysis, pictures, joint=joint)
-    model = analysis.recommended
+    model = fitted[name]
     measured = folds_as_told(asked.questions, folds, told, name)
-    joint, pictures = joint_rows(_joint(asked, measured), model, questions[0], measured)
     found = RecommendedModel(
         name=name,
         columns=model.columns,
@@ -393,12 +403,16 @@ def _with_recommended(
             )
             for place, one in enumerate(questions)
         ),
-        joint=joint,
+        joint=_joint(asked, measured),
     )
+    analysis = replace(analysis, fitted_model=model)
+    if name == GUESSING.name:
+        return _showing(analysis, (), recommended=found)
+    joint, pictures = joint_rows(found.joint, model, questions[0], measured)
+    found = replace(found, joint=joint)
     outside = outside_predictions(len(questions[0].y), measured)
     found, more = recommended_findings(found, model, questions[0], outside)
-    analysis = _showing(analysis, (*pictures, *more), recommended=found)
-    return replace(analysis, fitted_model=model)
+    return _showing(analysis, (*pictures, *more), recommended=found)
 
 
 def _showing(analysis: Analysis, pictures: Sequence[Picture], **found: Any) -> Analysis:
@@ -442,31 +456,6 @@ def _compared(
     return replace(found, left_out=left_out), pictures, told
 
 
-def _kernel_folds(
-    asked: ReadTable,
-    parts: Sequence[OuterPart],
-    options: AnalysisOptions,
-    seed: np.random.SeedSequence,
-    kept: FinishedWork,
-    limit: float | None,
-) -> list[FoldResult]:
-    """Search kernels on the outer folds where another family leads."""
-    with Progress("Searching kernels", total=len(parts), verbose=options.verbose) as progress:
-        _, folds = run_searches(
-            options.kernels,
-            asked.questions,
-            parts,
-            seed,
-            whole=False,
-            n_jobs=options.n_jobs,
-            time_limit=limit,
-            done=lambda n_done, left: progress.update(n_done, note=left),
-            kept=kept,
-            stage="kernels",
-        )
-    return folds
-
-
 def _search(
     asked: ReadTable,
     parts: Sequence[OuterPart],
@@ -475,18 +464,24 @@ def _search(
     seed: np.random.SeedSequence,
     kept: FinishedWork,
     limit: float | None,
+    *,
+    leads: bool = True,
 ) -> tuple[list[Answer], list[FoldResult]]:
-    total = len(asked.questions) * (1 + len(parts))
-    with Progress("Searching", total=total, verbose=options.verbose) as progress:
+    """Search on the outer folds, and of the family that leads on the whole table too."""
+    total = len(asked.questions) * (leads + len(parts))
+    title, stage = ("Searching", "search") if leads else ("Searching kernels", "kernels")
+    with Progress(title, total=total, verbose=options.verbose) as progress:
         return run_searches(
             family,
             asked.questions,
             parts,
             seed,
+            whole=leads,
             n_jobs=options.n_jobs,
             time_limit=limit,
             done=lambda n_done, left: progress.update(n_done, note=left),
             kept=kept,
+            stage=stage,
         )
 
 
@@ -576,11 +571,6 @@ def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -
 def _run(
     frame: "pd.DataFrame", options: AnalysisOptions, n_folds: int, command: str, seconds: float
 ) -> RunFindings:
-    skipped = []
-    if options.n_outer == 0:
-        skipped.append("outer folds")
-    if options.fast:
-        skipped.append("interactions")
     return run_findings(
         seed=int(options.seed),
         seconds=seconds,
@@ -594,7 +584,7 @@ def _run(
             ("outer", str(n_folds)),
             ("seed", str(options.seed)),
         ),
-        skipped=skipped,
+        skipped=(),
         cells=frame.to_csv(index=False),
         too_few_rows=options.n_outer != 0 and not n_folds,
     )

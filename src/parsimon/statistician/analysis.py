@@ -19,7 +19,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
-from parsimon.report.findings import Findings, ModelComparison, RunFindings
+from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study
 from parsimon.statistician.comparison import fitted_contender
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import SEARCH
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 # Keeps the seeds of final fits apart from those of an analysis.
 _FITTING = 4
+
+
+def final_seed(seed: int) -> np.random.SeedSequence:
+    """Return the seed of all fits to all rows, so that each comes out the same wherever it is."""
+    return np.random.SeedSequence([seed, _FITTING])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +151,7 @@ class Analysis(Readable):
         return fitted_contender(
             contender,
             question,
-            np.random.SeedSequence([self.seed, _FITTING]),
+            final_seed(self.seed),
             classes=self.classes,
             row=found,
         )
@@ -157,7 +162,7 @@ class Analysis(Readable):
         if key != SEARCH or leads or self.kernels is None:
             return self.model("best")
         questions = [answer.question for answer in self.answers]
-        seed = np.random.SeedSequence([self.seed, _FITTING])
+        seed = final_seed(self.seed)
         answers, _ = run_searches(self.kernels, questions, [], seed)
         return self._table_model(answers, [answer.model for answer in answers])
 
@@ -252,6 +257,19 @@ def run_findings(
         ),
         too_few_rows=too_few_rows,
     )
+
+
+def list_left_out(
+    n_outer: int | None, fast: bool, comparison: ModelComparison | None, studies: Sequence[Study]
+) -> tuple[str, ...]:
+    """Return what was left out to save time, and no more than that."""
+    found = []
+    if n_outer == 0:
+        # A fast report asks the plain models on outer folds all the same.
+        found.append("outer folds" if comparison is None else "outer folds of the search")
+    if fast and any("×" in one.model.expression for one in studies):
+        found.append("interactions beside sums")
+    return tuple(found)
 
 
 def today() -> str:

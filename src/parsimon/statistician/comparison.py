@@ -22,7 +22,7 @@ from parsimon.evaluation.row_intervals import (
 from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.families import ModelSize, Question, model_size, together
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import GUESSING
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
@@ -35,7 +35,7 @@ from parsimon.statistician.fold_answers import (
     with_lead,
 )
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.outer_folds import SURE, FoldResult
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 # A share of the commonest class from which errors are too rare to tell models apart.
 _COMMON = 0.8
-# No model is taken to be surer than this.
-_SURE = 1e-6
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
 
@@ -131,7 +129,7 @@ def _losses(name: str, answers: Sequence[FoldAnswers], question: Question) -> _L
             continue
         codes = truth.astype(np.intp)
         wrong.append((called_codes(told.value) != codes).astype(np.float64))
-        own = np.maximum(told.value[np.arange(len(codes)), codes], _SURE)
+        own = np.maximum(told.value[np.arange(len(codes)), codes], SURE)
         surprise.append(np.full(len(codes), np.nan) if told.sure else -np.log(own))
     every = tuple(one.told[name] for one in answers)
     return _Losses(name, np.concatenate(wrong), np.concatenate(surprise), every)
@@ -182,7 +180,7 @@ class _Yardstick:
         """Return the loss of each row, (n,); what gives no probabilities has no log loss."""
         if self.metric != "log loss":
             return one.wrong
-        return np.where(np.isnan(one.surprise), -math.log(_SURE) * one.wrong, one.surprise)
+        return np.where(np.isnan(one.surprise), -math.log(SURE) * one.wrong, one.surprise)
 
     def loss(self, one: _Losses) -> float:
         """Return the mean loss of a model."""
@@ -234,7 +232,6 @@ def _compared_model(
     one: _Losses, contender: Contender, yard: _Yardstick, *, best: _Losses, recommended: bool
 ) -> ComparedModel:
     difference = yard.difference(one, best)
-    n = one.columns
     return ComparedModel(
         name=one.name,
         family=contender.family,
@@ -242,16 +239,43 @@ def _compared_model(
         error=_interval(yard.error(one)),
         log_loss=float(np.mean(one.surprise)),
         difference=_interval(difference),
-        variables=n,
+        variables=one.columns,
         size=one.size.bits,
-        size_words=f"{n:,} {'variable' if n == 1 else 'variables'}, {one.size.words}",
+        size_words=_made_of(one.columns, one.size),
         seconds=one.seconds,
         is_best=one is best,
-        is_level=difference.low <= 0,
+        # To the three decimals that are shown: of equal intervals none is called worse.
+        is_level=round(difference.low, 3) <= 0,
         is_near=yard.is_near(one, best),
         recommended=recommended,
         key=contender.key,
     )
+
+
+def _made_of(n_columns: int, size: ModelSize) -> str:
+    return f"{n_columns:,} {'variable' if n_columns == 1 else 'variables'}, {size.words}"
+
+
+def as_fitted(
+    found: ModelComparison, models: Mapping[str, TableModel], n_rows: int
+) -> ModelComparison:
+    """Say of models that were fitted to all rows what those fits are made of.
+
+    Of the others it is what the middle fold has; bits stay those of the folds, which decided.
+    """
+    rows = []
+    for one in found.models:
+        if one.name in models:
+            n, size = len(models[one.name].columns), _fitted_size(models[one.name], n_rows)
+            one = replace(one, variables=n, size_words=_made_of(n, size))
+        rows.append(one)
+    return replace(found, models=tuple(rows))
+
+
+def _fitted_size(model: TableModel, n_rows: int) -> ModelSize:
+    n, columns = len(model.variables), model.columns
+    used = [place for place, one in enumerate(model.variables) if one.column in columns]
+    return together(model_size(one, n_rows=n_rows, n_columns=n, used=used) for one in model.models)
 
 
 def _left_out(

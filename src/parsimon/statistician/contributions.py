@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
+from parsimon.statistician.families import model_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +150,8 @@ def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     if slopes is not None and np.shape(slopes)[-1] == n_variables and _keeps_columns(model):
         used = np.any(np.reshape(np.asarray(slopes), (-1, n_variables)) != 0, axis=0)
         return tuple(frozenset({int(place)}) for place in np.flatnonzero(used))
-    return (_of_trees(last, n_variables) if _keeps_columns(model) else _all(n_variables),)
+    tied = _of_trees(last, n_variables) if _keeps_columns(model) else _all(n_variables)
+    return (tied,) if tied else ()
 
 
 def _are_kernels(found: Any) -> bool:
@@ -180,7 +182,10 @@ def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
 
 
 def _of_trees(model: Any, n_variables: int) -> Columns:
-    """Return the variables at which trees branch; all for a model that is no tree."""
+    """Return the variables at which trees branch; none for a constant, else all."""
+    if hasattr(model, "_predictors") or type(model).__name__.startswith("Dummy"):
+        used = model_size(model, n_rows=2, n_columns=n_variables).used
+        return frozenset(used)
     members = np.ravel(getattr(model, "estimators_", [model]))
     if not all(hasattr(one, "tree_") for one in members):
         return _all(n_variables)

@@ -17,6 +17,7 @@ from parsimon.features import in_words
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
+from parsimon.statistician.comparison import compared, fitted_contender
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.feature_fronts import (
     FORMULA,
@@ -24,8 +25,8 @@ from parsimon.statistician.families.feature_fronts import (
     short_numbers,
 )
 from parsimon.statistician.finished_work import FinishedWork
-from parsimon.statistician.fold_answers import PreparedTable
 from parsimon.statistician.gallery import picture_of
+from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,29 +153,33 @@ def report_formulas(
     comparison: ModelComparison | None,
     kept: FinishedWork,
     seed: np.random.SeedSequence,
-) -> tuple[FeatureFront | None, tuple[Picture, ...]]:
-    """Search formulas of the whole table, if they answered on the outer folds, and draw them."""
-    names = () if comparison is None else [one.name for one in comparison.models]
-    if FORMULA.name not in names:
-        return None, ()
+) -> tuple[FeatureFront | None, tuple[Picture, ...], dict[str, TableModel]]:
+    """Search formulas of the whole table, if they answered on the outer folds, and draw them.
+
+    And return by its name the model that is drawn, which is the one that predicts.
+    """
+    rows = () if comparison is None else comparison.models
+    row = next((one for one in rows if one.name == FORMULA.name), None)
+    if row is None:
+        return None, (), {}
     found: dict[tuple[int, ...], Any] = kept.read("formulas", [(0,)])
     if (0,) not in found:
         question = asked.questions[0]
-        table = PreparedTable.of(question)
-        model = FORMULA.fit(table.X, table.values, question.task, seed)
-        found[0,] = drawn_formulas(model, table, asked)
+        model = fitted_contender(FORMULA, question, seed, classes=asked.class_names, row=row)
+        X = model.numbers(question.table)
+        found[0,] = (*drawn_formulas(model.models[0], X, asked), {FORMULA.name: model})
         kept.write("formulas", (0,), found[0,])
-    front, pictures = found[0,]
-    return front, pictures
+    front, pictures, fitted = found[0,]
+    return front, pictures, fitted
 
 
 def drawn_formulas(
-    model: Any, table: PreparedTable, asked: ReadTable, most: int | None = None
+    model: Any, X: "pd.DataFrame", asked: ReadTable, most: int | None = None
 ) -> tuple[FeatureFront, tuple[Picture, ...]]:
     """Return the front of a fitted search for formulas, its drawing and those of its features."""
     front = formula_front(model[-1], asked.questions[0], asked.class_names, most)
     picture = front_picture(front)
-    values = np.asarray(model.transform(table.X), dtype=np.float64)
+    values = np.asarray(model.transform(X), dtype=np.float64)
     features = feature_pictures(front, values, asked.questions[0], asked.class_names)
     drawings = tuple(one.name for one in features)
     return replace(front, picture=picture.name, drawings=drawings), (picture, *features)
@@ -219,7 +224,6 @@ def series_front(
     search: Any, given: "AskedSeries", answers: Sequence["FoldAnswers"]
 ) -> tuple[FeatureFront, ModelComparison | None]:
     """Return the best features of each number, and their errors on the outer folds."""
-    from parsimon.statistician.comparison import compared
     from parsimon.statistician.families.contenders import GUESSING
     from parsimon.statistician.families.series_contenders import of_size, size_name
 

@@ -38,6 +38,9 @@ from parsimon.statistician.families import ModelSize, Prediction
 from parsimon.statistician.table_model import normalised
 from parsimon.structures import Claim
 
+# No model is taken to be surer than this.
+SURE = 1e-6
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FoldResult:
@@ -270,7 +273,7 @@ def _area(positive: Mask, probability: Array) -> Bounds:
 
 def _log_losses(positive: Mask, probability: Array) -> Array:
     own = np.where(positive, probability, 1 - probability)
-    losses: Array = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+    losses: Array = -np.log(np.maximum(own, SURE))
     return losses
 
 

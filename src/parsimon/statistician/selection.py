@@ -129,7 +129,7 @@ def select_columns(
         verbose=verbose,
     )
     if construct:
-        front, pictures = drawn_formulas(model, table, asked, max_features)
+        front, pictures = drawn_formulas(model, table.X, asked, max_features)
     else:
         front = column_front(search, list(map(str, table.X.columns)))
         pictures = (front_picture(front),)

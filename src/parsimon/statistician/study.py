@@ -53,7 +53,7 @@ from parsimon.statistician.measure import (
     outside_checks,
     written,
 )
-from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.outer_folds import SURE, FoldResult
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
 _DATA_MARKS = 600
-_SURE = 1e-6
 
 
 def data_picture(
@@ -324,7 +323,7 @@ def folds_as_told(
             if value.ndim > 1:
                 own = value[:, place if several else 1]
                 # As in the comparison, no model is taken to be surer than this.
-                value = np.clip(own, _SURE, 1 - _SURE)
+                value = np.clip(own, SURE, 1 - SURE)
             train = np.setdiff1d(np.arange(len(question.y)), answers.test)
             bare = FoldResult(
                 fold=fold,

@@ -133,12 +133,28 @@ def test_rows_of_a_rare_class_are_left_out_unless_one_class_is_asked_for():
 
 
 def test_equal_rows_are_counted_and_stay():
-    rows = pd.DataFrame({"x": [1, 1, 2, 3, 4, 5], "y": [*"aabbab"]})
+    numbers = np.random.default_rng(0).normal(size=(30, 3)).tolist()
+    rows = pd.DataFrame(numbers, columns=[*"abc"]).assign(y=[*"ab"] * 15)
+    rows.iloc[2] = rows.iloc[0]
     outcome = read_outcome(rows, "y")
     assert [(one.kind, one.count) for one in outcome.treatments] == [("rows_duplicated", 1)]
     assert outcome.kept.all()
-    lists = rows.assign(x=[[1], [1], 2, 3, 4, 5])
+    lists = rows.assign(a=[[cell] for cell in rows["a"]])
     assert read_outcome(lists, "y").treatments == outcome.treatments
+
+
+def test_rows_of_a_few_levels_agree_by_chance_and_are_not_counted():
+    # As of the passengers of the Titanic: class, age and sex.
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({name: rng.integers(0, 3, 300) for name in ("class", "age", "sex")})
+    people["y"] = np.where(people["class"] + rng.integers(0, 3, 300) > 2, "yes", "no")
+    assert people.duplicated().sum() > 200
+    assert read_outcome(people, "y").treatments == ()
+    # Counts at two levels, as in warpbreaks: a column of many values, and chance all the same.
+    breaks = pd.DataFrame({"wool": [*"ab"] * 40, "breaks": rng.poisson(20, 80)})
+    assert breaks["breaks"].nunique() > 10
+    assert breaks.duplicated().any()
+    assert read_outcome(breaks, "breaks").treatments == ()
 
 
 def test_a_frame_of_polars_is_welcome():

@@ -27,13 +27,18 @@ _BESIDE = ("linear", "boosting")
 FORMULAS = "constructed features"
 
 
-def front_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Block]:
-    """Yield a table of the solutions of each size, and the drawing of the front."""
+def front_blocks(
+    findings: ReportFindings, front: FeatureFront, *, compared: bool = False
+) -> Iterator[Block]:
+    """Yield a table of the solutions of each size, and the drawing of the front.
+
+    compared: Whether the page says what guessing has on new rows.
+    """
     said = tuple(_introduction(front))
     if said:
         yield paragraph(*said)
     yield from figures(findings, front.picture)
-    yield _table(front, target_of(findings))
+    yield _table(front, target_of(findings), compared=compared)
     if front.breaks:
         steps = joined([f"from {a} to {b}" for a, b in front.breaks])
         yield paragraph(
@@ -72,7 +77,7 @@ def formula_section(
                 choice_parts(front),
                 honest_sentence(found, FORMULAS, unit),
             ),
-            *front_blocks(findings, front),
+            *front_blocks(findings, front, compared=found is not None),
             *feature_blocks(findings, front),
         ),
         folded=True,
@@ -224,7 +229,15 @@ _MEASURES = {
 }
 
 
-def _table(front: FeatureFront, target: str) -> Table:
+def _guessing(front: FeatureFront, compared: bool) -> str:
+    """Return what guessing has on the rows of the search; on new ones the comparison has it."""
+    has = f"has {_said(front, front.guessing)}."
+    if front.kind == "formulas" and math.isfinite(front.chosen.outside):
+        return f" On the rows set apart guessing {has}"
+    return "" if compared else f" Guessing {has}"
+
+
+def _table(front: FeatureFront, target: str, *, compared: bool) -> Table:
     title, help_ = _MEASURES[front.measure]
     columns = front.kind == "columns"
     headings = [
@@ -237,8 +250,7 @@ def _table(front: FeatureFront, target: str) -> Table:
     in_ = f", errors of {target} in its unit" if front.measure == "typical miss" else ""
     return Table(
         f"front-{front.kind}",
-        f"The best {what} found{in_}; the chosen line is set strong. Guessing has "
-        f"{_said(front, front.guessing)}.",
+        f"The best {what} found{in_}; the chosen line is set strong.{_guessing(front, compared)}",
         tuple(headings),
         tuple(_row(front, one) for one in front.sizes),
     )

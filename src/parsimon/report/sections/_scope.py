@@ -103,14 +103,16 @@ class Scope:
         return self.findings.joint if self.recommended is None else self.recommended.joint
 
     @property
+    def uses_guessing(self) -> bool:
+        """Whether guessing itself is the model to use, and the figures are its own."""
+        found = self.findings.comparison
+        return found is not None and found.recommended.family == "guessing"
+
+    @property
     def guesses(self) -> bool:
         """Whether the model to use predicts the same for every row."""
-        found = self.findings.comparison
-        if self.recommended is not None:
-            return False
-        if found is not None and found.recommended.family == "guessing":
-            return True
-        return not any(study.structure_found for study in self.findings.studies)
+        nothing = not any(study.structure_found for study in self.findings.studies)
+        return self.uses_guessing or (self.recommended is None and nothing)
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def sections(findings: SelectionFindings) -> Iterator[Section]:
     yield Section(
         "front",
         "What each column buys" if columns else "What a longer formula buys",
-        tuple(front_blocks(findings, front)),
+        tuple(front_blocks(findings, front, compared=findings.comparison is not None)),
     )
     if not columns:
         yield Section("features", "What it is made of", tuple(feature_blocks(findings, front)))

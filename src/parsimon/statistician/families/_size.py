@@ -214,6 +214,7 @@ def _linear(model: Any, table: _Table) -> ModelSize:
 
 def _formula(model: Any, table: _Table) -> ModelSize:
     """Count the operations of a formula, which column stands where, and the numbers."""
+    from parsimon.features.feature_sets import complexity
     from parsimon.statistician.families.feature_fronts import formula_bits
 
     used = tuple(
@@ -228,8 +229,8 @@ def _formula(model: Any, table: _Table) -> ModelSize:
         numbers -= len(model.features) + 1
     bits = table.chosen(used) + table.numbers(numbers) + formula_bits(model.features)
     bits += parts.count("column") * math.log2(max(1, len(used)))
-    nodes = sum(feature.size for feature in model.features)
-    made = f"{_counted(len(model.features), 'formula')} of {_counted(nodes, 'sign')}"
+    # Counted as the front of formulas counts them.
+    made = f"a formula of {_counted(complexity(model.features), 'sign')}"
     return ModelSize(used, bits, f"{made}, {_counted(numbers, 'number')}")
 
 

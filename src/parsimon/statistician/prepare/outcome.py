@@ -3,6 +3,7 @@
 Classes may be too small to ask for; of two, one is the positive.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -98,6 +99,9 @@ FEWEST_ROWS = 5
 # The ten digits; whole numbers with more values are a quantity.
 _MOST_NUMBERED_CLASSES = 10
 _NEARLY_ALL = 0.95
+# Columns that go together agree oftener than independent ones: ten times so in tables of answers
+# on scales (fair, affairs), while rows entered twice are beyond this.
+_BEYOND_CHANCE = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -248,14 +252,30 @@ def _rows_left_out(name: str, kept: Mask) -> tuple[Treatment, ...]:
 
 
 def _repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
-    """Say how many rows equal an earlier one in all cells."""
+    """Say how many rows equal an earlier one in all cells, where that is surprising."""
     if frame.shape[1] < 2:
         return ()
+    rows = frame[kept]
     try:
-        count = int(frame[kept].duplicated().sum())
+        count = int(rows.duplicated().sum())
     except TypeError:  # lists or the like inside the cells
-        count = int(frame[kept].astype(str).duplicated().sum())
-    return (Treatment(kind="rows_duplicated", count=count),) if count else ()
+        rows = rows.astype(str)
+        count = int(rows.duplicated().sum())
+    surprising = count and _agree_seldom(rows, count)
+    return (Treatment(kind="rows_duplicated", count=count),) if surprising else ()
+
+
+def _agree_seldom(rows: "pd.DataFrame", count: int) -> bool:
+    """Return whether different cases would agree in far fewer rows than repeat each other.
+
+    Cases that are described by a few levels agree by chance: if columns were independent, a pair
+    of rows would with the product of the chances that each column agrees.
+    """
+    levels = [column.value_counts(dropna=False).to_numpy() for _, column in rows.items()]
+    n = len(rows)
+    alike = math.prod(float(np.sum((one / n) ** 2)) for one in levels)
+    fine = max(map(len, levels)) > _MOST_NUMBERED_CLASSES
+    return fine and count > _BEYOND_CHANCE * alike * n * (n - 1) / 2
 
 
 def _check_rows(name: str, count: int) -> None:

@@ -99,7 +99,7 @@ def _table(findings: Findings) -> str:
         shown = table.classes[:_MOST_CLASSES]
         target += ": " + ", ".join(f"{quoted(label)} {n:,}" for label, n in shown)
         target += ", …" if len(table.classes) > len(shown) else ""
-    return f"{clean(table.name)}: {rows}, {count(len(table.variables), 'variable')}, {target}."
+    return f"{clean(table.name)}: {rows}, {count(table.n_columns - 1, 'column')}, {target}."
 
 
 def _one(scope: Scope) -> list[str]:

@@ -72,7 +72,7 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
         if one.kind != "shape" or ((one.certain or one.variables in known) and not scope.several)
     )
     sure = certainties(claims) or ("Nothing.",)
-    perhaps = suggestions(claims, parts=scope.honest is not None) or ("Nothing further.",)
+    perhaps = suggestions(claims, parts=scope.study.honest is not None) or ("Nothing further.",)
     doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
     return Listings(
         (
@@ -105,7 +105,7 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
 
 def _unproved(scope: Scope) -> str:
     honest = scope.honest
-    if honest is None or honest.gain.low > 0:
+    if honest is None or honest.gain.low > 0 or scope.uses_guessing:
         return ""
     if leads_with_balance(scope):
         worse = better_log_loss(honest)

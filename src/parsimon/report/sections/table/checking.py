@@ -80,7 +80,7 @@ def trust(scope: Scope) -> Section:
     """Return the section that says how far the model may be trusted."""
     blocks: list[Block] = []
     honest = scope.honest
-    if honest is not None:
+    if honest is not None and not scope.uses_guessing:
         gain: tuple[str, ...] = (_doubtful_gain(scope, honest),)
         if leads_with_balance(scope):
             gain = rare_sentences(scope, honest)
@@ -244,17 +244,26 @@ def _parts(times: int, n: int) -> str:
 
 
 def _introduction(scope: Scope, honest: Honest) -> str:
-    errors = [fold.error for fold in honest.folds]
-    least, most = percent(min(errors)), percent(max(errors))
-    ranged = f"wrong in {least if least == most else f'{least} to {most}'} of the rest"
+    if scope.uses_guessing:
+        return ""
+    again = f"Fitted again to {count(len(honest.folds), 'part')} of the table, it"
     if scope.numeric:
-        least, most = (percent(max(0.0, 1 - error)) for error in (max(errors), min(errors)))
-        return (
-            f"Fitted again to {count(len(errors), 'part')} of the table, it explained {least} to "
-            f"{most} of the variance of the rest."
-        )
-    n = len(honest.folds)
-    return f"Fitted again to {count(n, 'part')} of the table, it was {ranged}."
+        shares = [max(0.0, 1 - _left(fold)) for fold in honest.folds]
+        return f"{again} explained {_ranged(shares)} of the variance of the rest."
+    return f"{again} was wrong in {_ranged([fold.error for fold in honest.folds])} of the rest."
+
+
+def _left(fold: OuterFold) -> float:
+    """Return the share of the variance of a fold's own rows that is left.
+
+    The findings have squared errors as shares of the variance of all rows, so that folds add up.
+    """
+    return fold.error / (fold.baseline_error or 1.0)
+
+
+def _ranged(shares: Sequence[float]) -> str:
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"{least} to {most}"
 
 
 def _all(n: int) -> str:

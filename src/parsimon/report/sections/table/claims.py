@@ -100,7 +100,7 @@ def brief(claims: Claims, nothing: str = DASH) -> str:
 
 def held_back(scope: Scope, claim: Claim) -> str:
     """Return what keeps a probable suggestion from being certain; empty for any other."""
-    if claim.certain or claim.probability < CERTAIN or scope.honest is None:
+    if claim.certain or claim.probability < CERTAIN or scope.study.honest is None:
         return ""
     return "; parts of the table do not bear it out"
 

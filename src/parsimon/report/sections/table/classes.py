@@ -102,6 +102,12 @@ def _class(scope: Scope) -> Section | None:
 
 def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     """Return how often the most probable class is wrong."""
+    if scope.uses_guessing:
+        return (
+            "The model to use is guessing: on rows never seen, calling every row by the commonest "
+            f"class is wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
+            f"{share_range(joint.error)}).",
+        )
     rows, honesty = "On rows never seen", ""
     if joint.source == "leave-one-out":
         rows = "With each row left out in turn"

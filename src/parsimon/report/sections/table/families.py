@@ -27,6 +27,11 @@ from parsimon.report.sections._scope import Scope, described_name, figures, miss
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
+_MADE_OF = (
+    "As fitted to all rows: the model to use, formulas and what this page describes; others as in "
+    "the middle one of the folds by size."
+)
+_BITS = "To write down the middle one of the folds by size; by these models were called simpler."
 
 
 def which_model(findings: Findings) -> Iterator[Section]:
@@ -110,6 +115,8 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
+    if round(chosen.size) == round(best.size):
+        bits = "is smaller by less than a bit"
     if found.metric == "variance left":
         off, least = miss(chosen, unit), miss(best, unit)
         return f"It is off by {off} instead of {least} on average, but {bits}."
@@ -184,8 +191,8 @@ def _table(found: ModelComparison, unit: float) -> Table:
                 numeric=True,
                 help=f"{behind}; share of the variance." if numbers else f"{behind}.",
             ),
-            Heading("Made of"),
-            Heading("Bits", numeric=True, help="To write the model down."),
+            Heading("Made of", help=_MADE_OF),
+            Heading("Bits", numeric=True, help=_BITS),
         ),
         rows=tuple(_row(found, one, unit) for one in found.models),
         emphasised=tuple(k for k, one in enumerate(found.models) if one.family == "guessing"),
@@ -224,5 +231,11 @@ def _difference(found: ModelComparison, model: ComparedModel) -> str:
 
 
 def _left_out(found: ModelComparison) -> Iterator[str]:
+    """Yield who did not answer, those together that share a reason of their own."""
+    reasons: dict[str, list[str]] = {}
     for name, why in found.left_out:
-        yield f"Not among them: the {clean(name)}, since {clean(why)}."
+        reasons.setdefault(clean(why), []).append(f"the {clean(name)}")
+    for why, names in reasons.items():
+        many = len(names) > 1 and why.startswith("it ")
+        said = why.replace("it ", "each of them ", 1) if many else why
+        yield f"Not among them: {joined(names)}, since {said}."

@@ -62,8 +62,8 @@ def _classes(table: TableFindings) -> str:
 
 def _size(table: TableFindings) -> str:
     size = (
-        f"The table {clean(table.name)} has {count(table.n_rows, 'row')} and "
-        f"{count(table.n_columns, 'column')}"
+        f"The table {clean(table.name)} has {count(table.n_rows, 'row')} and, beside "
+        f"{clean(table.target)}, {count(table.n_columns - 1, 'column')}"
     )
     if table.n_rows_used == table.n_rows:
         return f"{size}."

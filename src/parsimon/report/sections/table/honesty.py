@@ -47,6 +47,8 @@ from parsimon.report.sections.table.rare_class import (
 def key_figures(scope: Scope) -> KeyFigures:
     """Return four numbers: the error, guessing's, the AUC or the share explained, and the size."""
     honest = scope.honest
+    if honest is not None and scope.uses_guessing:
+        return KeyFigures((_guesses_figure(scope, honest), size_figure(scope)))
     if honest is not None and leads_with_balance(scope):
         return KeyFigures(rare_key_figures(scope, honest))
     if honest is None:
@@ -62,6 +64,15 @@ def key_figures(scope: Scope) -> KeyFigures:
             size_figure(scope),
         )
     )
+
+
+def _guesses_figure(scope: Scope, honest: Honest) -> KeyFigure:
+    """Return how well guessing does where it is the model to use."""
+    if scope.numeric:
+        figure, *_ = _number_figures(honest)
+        return replace(figure, detail="root mean square of guessing, on new rows")
+    seen = f"of guessing; {share_range(honest.error)}, on new rows"
+    return KeyFigure(percent(honest.error.estimate), "honest error", seen)
 
 
 def _guessing(scope: Scope, error: float) -> KeyFigure:
@@ -132,6 +143,8 @@ def how_well(scope: Scope) -> str:
     honest = scope.honest
     if honest is None:
         return _unmeasured(scope)
+    if scope.uses_guessing:
+        return _how_well_guessing(scope, honest)
     if leads_with_balance(scope) and honest.auc is not None:
         return (
             f"{opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and one "
@@ -155,6 +168,20 @@ def how_well(scope: Scope) -> str:
         f"On rows never seen {_subject(scope)} is wrong in {percent(error.estimate)} of cases "
         f"({sureness(error)} {share_range(error)}); guessing is wrong in "
         f"{percent(honest.baseline_error.estimate)}{_doubt(honest)}."
+    )
+
+
+def _how_well_guessing(scope: Scope, honest: Honest) -> str:
+    if scope.numeric:
+        off = short(honest.root_mean_square)
+        return (
+            "The model to use is guessing: on rows never seen, always predicting the mean is off "
+            f"by {off} on average (root mean square)."
+        )
+    return (
+        f"The model to use is guessing: on rows never seen, calling every row {_commoner(scope)} "
+        f"is wrong in {percent(honest.error.estimate)} of cases ({sureness(honest.error)} "
+        f"{share_range(honest.error)})."
     )
 
 
@@ -194,25 +221,26 @@ def rival_sentence(scope: Scope) -> str:
     models = () if found is None else found.models
     ours = next((one for one in models if one.name == name), None)
     others = [one for one in models if one.name != name and one.family != "guessing"]
-    if not others or ours is None or honest is None:
+    if found is None or not others or ours is None or honest is None:
         return ""
     rival = others[0]
-    if rival.is_level and ours.is_level:
-        beside = "which cannot be told apart"
-    elif rival.error.estimate < ours.error.estimate:
-        beside = "which is better"
-    else:
-        beside = "which is worse"
-    size = f"is wrong in {percent(rival.error.estimate)}"
-    if leads_with_balance(scope) and not math.isnan(rival.log_loss + honest.log_loss):
-        size = f"has a log loss of {decimal(rival.log_loss, 3)}, not {decimal(honest.log_loss, 3)}"
+    loss, least = rival.error.estimate, ours.error.estimate
+    size = f"is wrong in {percent(loss)}"
     if scope.numeric:
         size = f"is off by {short(misses(honest, rival.error).estimate)}"
+    elif found.metric == "log loss" and not math.isnan(rival.log_loss + ours.log_loss):
+        loss, least = rival.log_loss, ours.log_loss
+        size = f"has a log loss of {decimal(loss, 3)}, not {decimal(least, 3)}"
+    beside = "which is better" if loss < least else "which is worse"
+    if loss == least or (rival.is_level and ours.is_level):
+        beside = "which cannot be told apart"
     return f"Its best rival, {the(rival)}, {size}, {beside}."
 
 
 def honest_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
     """Return the honest figures: the error beside what the search believed and guessing."""
+    if scope.uses_guessing:
+        return (how_well(scope),)
     if leads_with_balance(scope):
         return rare_sentences(scope, honest)
     return (how_well(scope), _believed(scope, honest), gain_sentence(scope, honest))

@@ -68,7 +68,9 @@ _BASES = {
 _CUT_SHORT = {"time_limit": "the time was up", "interrupt": "it was interrupted"}
 _SKIPPED = {
     "outer folds": "the outer folds (hence no honest error and nothing about stability)",
-    "interactions": "the comparison of interactions with sums",
+    "outer folds of the search": "the search on outer folds (hence no honest error of the kernel "
+    "search, and nothing about the stability of what is claimed)",
+    "interactions beside sums": "the comparison of interactions with sums",
     "restarts": "further starts of the fits",
 }
 
@@ -158,7 +160,7 @@ _RULES = {
 def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
-    if scope.honest is not None:
+    if scope.study.honest is not None:
         folds = "What the outer folds do not bear out is only suggested."
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "

@@ -165,9 +165,12 @@ def level_sentence(scope: Scope, found: CategoryFinding) -> str:
 def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
     """Say so where a column alone and in company are not alike."""
     alone = predicts_alone(scope, found)
-    if is_claimed(column_claim(scope, column)):
-        return "" if alone else "It matters together with others more than alone."
     others = [name for name in claimed_columns(scope.claimed) if name != column]
+    if is_claimed(column_claim(scope, column)):
+        # A category is more than the level that says most alone.
+        is_level = found.variable.name != scope.column(found.variable.name)
+        together = not alone and others and not is_level
+        return "It matters together with others more than alone." if together else ""
     if not alone or not others:
         return ""
     return f"Alone it predicts, but beside {named(others)} it adds nothing that these rows show."
@@ -372,8 +375,13 @@ def interactions(scope: Scope) -> tuple[Block, ...]:
     if not scope.study.structure_found:
         return ()
     blocks: list[Block] = []
+    said_of: set[frozenset[str]] = set()
     for one in scope.study.interactions:
-        blocks.append(paragraph(*interaction_verdict(scope, one), *_gain(scope, one)))
+        columns = frozenset(map(scope.column, one.variables))
+        # Levels of a category have a product each, and the verdict is on the columns.
+        if columns not in said_of:
+            blocks.append(paragraph(*interaction_verdict(scope, one), *_gain(scope, one)))
+        said_of.add(columns)
         blocks += scope.figures(one.picture)
     said = (*_without_product(scope), *_none(scope), pairs_sentence(scope))
     if any(said):
