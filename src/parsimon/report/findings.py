@@ -273,6 +273,10 @@ class Honest:
     at_half, at_base_rate: Errors if a row is called positive from a probability of one half on, or
         from the share of positive rows in the training part on: the threshold if all rows of
         either class together weigh the same.
+    miss: The root mean square with its interval, from the squared misses; this and what follows is
+        None for classes.
+    median_miss: What half of the rows are missed by at most, where a few rows carry so much of the
+        squares that no interval of their mean is sure; None elsewhere.
     """
 
     error: Interval
@@ -291,6 +295,8 @@ class Honest:
     average_precision: Interval | None = None
     at_half: Decision | None = None
     at_base_rate: Decision | None = None
+    miss: Interval | None = None
+    median_miss: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +315,10 @@ class Checks:
     `source` says which predictions these are: of rows outside ("outer folds"), with one row left
     out of a fit whose structure has seen it ("leave-one-out"), or of rows that the model was fitted
     to, where a sparse model allows no better ("training rows").
+
+    coverage: Share of rows inside the 95 % interval of their prediction, for a number.
+    slope_interval, intercept_interval, coverage_interval: How sure these figures are. Words such
+        as "too bold" are for what lies outside.
     """
 
     source: Literal["outer folds", "leave-one-out", "training rows"]
@@ -323,6 +333,9 @@ class Checks:
     influential: tuple[RowFinding, ...] = ()
     calibration_picture: str = ""
     roc_picture: str = ""
+    slope_interval: Interval | None = None
+    intercept_interval: Interval | None = None
+    coverage_interval: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from parsimon.report.sections._phrases import (
     share_range,
     short,
     sureness,
+    within,
 )
 from parsimon.report.sections._scope import (
     Scope,
@@ -69,12 +70,13 @@ def _guessing(scope: Scope, error: float) -> KeyFigure:
 
 
 def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
-    ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
+    guess = misses(honest, honest.baseline_error.estimate)
     share, own = explained(honest.error), short(honest.root_mean_square)
+    sure = "" if honest.miss is None or math.isnan(guess) else f"; {ends(honest.miss)}"
     return (
-        KeyFigure(own, "typical miss", f"root mean square; {ends(ours)}, on new rows"),
+        KeyFigure(own, "typical miss", f"root mean square{sure}, on new rows"),
         KeyFigure(
-            DASH if math.isnan(guess.estimate) else short(guess.estimate),
+            DASH if math.isnan(guess) else short(guess),
             "guessing’s miss",
             "always the mean",
         ),
@@ -140,14 +142,14 @@ def how_well(scope: Scope) -> str:
             f"{percent_range(honest.auc)}), where guessing has 50{NARROW}%."
         )
     if scope.numeric:
-        ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
-        off = short(honest.root_mean_square)
-        known = not math.isnan(guess.estimate)
+        off, guess = short(honest.root_mean_square), misses(honest, honest.baseline_error.estimate)
+        known = not math.isnan(guess)
+        ours = honest.miss if known else None
         return (
             f"On rows never seen {_subject(scope)} is off by {off} on average (root "
-            f"mean square{f', {sureness(ours)} {ends(ours)}' if known else ''}); "
-            f"{_share_words(explained(honest.error))}."
-            + (f" Predicting the mean is off by {short(guess.estimate)}" if known else "")
+            f"mean square{'' if ours is None else f', {sureness(ours)} {ends(ours)}'}); "
+            f"{_share_words(explained(honest.error))}.{_heavy(honest)}"
+            + (f" Predicting the mean is off by {short(guess)}" if known else "")
             + (f"{_doubt(honest)}." if known else "")
         )
     error = honest.error
@@ -155,6 +157,17 @@ def how_well(scope: Scope) -> str:
         f"On rows never seen {_subject(scope)} is wrong in {percent(error.estimate)} of cases "
         f"({sureness(error)} {share_range(error)}); guessing is wrong in "
         f"{percent(honest.baseline_error.estimate)}{_doubt(honest)}."
+    )
+
+
+def _heavy(honest: Honest) -> str:
+    """Say so where a few rows carry most of the squared misses, and what holds all the same."""
+    half = honest.median_miss
+    if half is None:
+        return ""
+    return (
+        " A few rows carry much of that, so that its interval is not to be relied on; half of the "
+        f"rows are missed by less than {within(half)}."
     )
 
 
@@ -207,7 +220,7 @@ def rival_sentence(scope: Scope) -> str:
     if leads_with_balance(scope) and not math.isnan(rival.log_loss + honest.log_loss):
         size = f"has a log loss of {decimal(rival.log_loss, 3)}, not {decimal(honest.log_loss, 3)}"
     if scope.numeric:
-        size = f"is off by {short(misses(honest, rival.error).estimate)}"
+        size = f"is off by {short(misses(honest, rival.error.estimate))}"
     return f"Its best rival, {the(rival)}, {size}, {beside}."
 
 
