@@ -8,6 +8,7 @@ import numpy as np
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.features.chance import ChanceLevels
 from parsimon.features.expressions import Expression
 from parsimon.features.formulas import latex
 
@@ -21,7 +22,7 @@ def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
     """Draw a stem for each column that was ever counted, and the level of chance."""
     totals = kind == "total"
     counts = selector.totals_ if totals else selector.coincidences_
-    chance = selector.chance_
+    chance: ChanceLevels = selector.chance_
     level = chance.total_level if totals else chance.coincident_level
     with figure_style():
         axes = new_axes(ax, figsize=(7.0, 3.6))

@@ -11,26 +11,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
 from parsimon.report.feature_findings import FeatureFront
+from parsimon.report.row_findings import CalibrationBin as CalibrationBin
 from parsimon.report.row_findings import CategoryFinding as CategoryFinding
 from parsimon.report.row_findings import Interval as Interval
+from parsimon.report.row_findings import Roc as Roc
 from parsimon.report.row_findings import RowExplanation as RowExplanation
 from parsimon.report.row_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roc:
-    """Points of a curve, from the strictest threshold to the most lenient.
-
-    `thresholds[k]` is the least probability that is called positive at point k.
-    """
-
-    fpr: tuple[float, ...]
-    tpr: tuple[float, ...]
-    thresholds: tuple[float, ...]
-    n_positive: int
-    n_negative: int
-    auc: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,15 +284,6 @@ class Honest:
     at_base_rate: Decision | None = None
     miss: Interval | None = None
     median_miss: Interval | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrationBin:
-    """Rows with alike predictions: their mean prediction and how often the class occurred."""
-
-    predicted: float
-    observed: Interval
-    n_rows: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ from parsimon.report.document import Block, Listing, Listings, Strong
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import count, named, opened
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.checking import calibration_fault
 from parsimon.report.sections.table.claims import (
     beyond_claims,
     certain,
@@ -17,6 +16,7 @@ from parsimon.report.sections.table.claims import (
     suggestions,
 )
 from parsimon.report.sections.table.honesty import (
+    calibration_fault,
     how_well,
     key_figures,
     optimistic_sentences,

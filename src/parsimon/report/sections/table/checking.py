@@ -28,7 +28,7 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import certain, suggested
-from parsimon.report.sections.table.honesty import gain_sentence
+from parsimon.report.sections.table.honesty import calibration_fault, gain_sentence
 from parsimon.report.sections.table.rare_class import (
     leads_with_balance,
     rare_sentences,
@@ -84,8 +84,8 @@ _SOURCES = {
     "it.",
 }
 _NOMINAL = 0.95
-# What is surely off by no more than this, in a slope or a share, is off a little.
-_LITTLE_SLOPE, _LITTLE_SHARE = 0.1, 0.03
+# What is surely off by no more than this is off a little.
+_LITTLE_SHARE = 0.03
 
 
 def trust(scope: Scope) -> Section:
@@ -146,17 +146,6 @@ def calibration_sentences(scope: Scope) -> tuple[str, ...]:
     if sure is not None:
         ends = f", {sureness(sure)} {decimal(sure.low, 2)} to {decimal(sure.high, 2)}"
     return (f"{words} (calibration slope {decimal(slope, 2)}{ends}, where 1 is right).",)
-
-
-def calibration_fault(checks: Checks) -> str:
-    """Return what is surely wrong with probabilities; nothing where the interval holds 1."""
-    slope, sure = checks.calibration_slope, checks.slope_interval
-    if slope is None or sure is None or sure.low <= 1 <= sure.high:
-        return ""
-    if sure.high <= 0:
-        return "point the wrong way"
-    little = "a little " if abs(slope - 1) <= _LITTLE_SLOPE else ""
-    return f"are {little}too {'bold' if slope < 1 else 'timid'}"
 
 
 def _slope_words(checks: Checks) -> str:

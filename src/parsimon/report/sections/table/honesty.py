@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from parsimon.report.document import Code, KeyFigure, KeyFigures, Strong
-from parsimon.report.findings import Honest, Interval
+from parsimon.report.findings import Checks, Honest, Interval
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import (
     DASH,
@@ -295,6 +295,21 @@ def _believed(scope: Scope, honest: Honest) -> str:
     if round(error, 3) < round(honest.error.estimate, 3):
         return f"{start}, which is too good to be quoted."
     return f"{start}; that is not to be quoted, even though it is no better here."
+
+
+# A slope that is surely off by no more than this is off a little.
+_LITTLE_SLOPE = 0.1
+
+
+def calibration_fault(checks: Checks) -> str:
+    """Return what is surely wrong with probabilities; nothing where the interval holds 1."""
+    slope, sure = checks.calibration_slope, checks.slope_interval
+    if slope is None or sure is None or sure.low <= 1 <= sure.high:
+        return ""
+    if sure.high <= 0:
+        return "point the wrong way"
+    little = "a little " if abs(slope - 1) <= _LITTLE_SLOPE else ""
+    return f"are {little}too {'bold' if slope < 1 else 'timid'}"
 
 
 def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:

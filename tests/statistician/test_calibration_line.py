@@ -8,8 +8,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit, ndtri
 from sklearn.linear_model import LogisticRegression
 
-from parsimon.evaluation.calibration_line import calibration_line
 from parsimon.evaluation.row_intervals import dependence_near
+from parsimon.statistician.measure import calibration_line
 
 
 @given(st.integers(0, 10**6), st.floats(0.3, 3), st.floats(-1, 1))
