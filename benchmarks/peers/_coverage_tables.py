@@ -101,8 +101,7 @@ class Scenario:
     @property
     def variance(self) -> float:
         """Of the number; the columns are standard normal."""
-        signal = {linear: 2.25, product: 1.0}[self.signal]
-        return 1.0 + self.strength**2 * signal
+        return 1.0 + self.strength**2 * (2.25 if self.signal is linear else 1.0)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Return n rows and their targets."""

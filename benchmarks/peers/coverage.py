@@ -258,8 +258,8 @@ def _r2_figure(table: Table, squares: Array) -> Figure:
         raise ValueError("R2 is made of rows.")
     bounds = made.bounds(0.95)
     low, high = min(bounds.low, scores.mean()), max(bounds.high, scores.mean())
-    truth = 1 - table.ours.loss / table.scenario.variance
-    return Figure("R2", Bounds(bounds.estimate, low, high), scores, truth, range=(-np.inf, 1))
+    explained = 1 - table.ours.loss / table.scenario.variance
+    return Figure("R2", Bounds(bounds.estimate, low, high), scores, explained, range=(-np.inf, 1))
 
 
 def case(scenario: Scenario, table: Table, figure: Figure) -> Case:
