@@ -226,7 +226,7 @@ def test_a_miss_that_a_few_rows_make_is_not_all_that_is_said():
     half = Interval(estimate=21.3, low=18.2, high=25.1)
     said = lead(honest(samples.regression(), median_miss=half))
     assert (
-        "A few rows carry much of that, so that its interval is not to be relied on; half of the "
+        "A few rows make most of this miss, so that its interval may be too short; half of the "
         "rows are missed by less than 21.3 (95 % interval 18.2 to 25.1)." in said
     )
 

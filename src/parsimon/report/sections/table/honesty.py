@@ -166,7 +166,7 @@ def _heavy(honest: Honest) -> str:
     if half is None:
         return ""
     return (
-        " A few rows carry much of that, so that its interval is not to be relied on; half of the "
+        " A few rows make most of this miss, so that its interval may be too short; half of the "
         f"rows are missed by less than {within(half)}."
     )
 
