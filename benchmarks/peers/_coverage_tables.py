@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from parsimon._typing import Array, Indices, Mask
+from parsimon.statistician.measure import _logistic_regression
 
 N_NEW = 6000
+# A slope needs fewer: its labels are not drawn.
+N_FOR_SLOPES = 1000
 MOST_COLUMNS = 20
 Signal = Callable[[Array], Array]
 Noise = Literal["normal", "t5", "t3", "lognormal"]
@@ -95,6 +98,11 @@ class Scenario:
         chance: Array = expit(level) if self.classes else level
         return chance
 
+    @property
+    def variance(self) -> float:
+        """Of the number; the columns are standard normal."""
+        return 1.0 + self.strength**2 * (2.25 if self.signal is linear else 1.0)
+
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Return n rows and their targets."""
         X = rng.normal(size=(n, self.n_columns))
@@ -117,6 +125,14 @@ CLASSES = (
     Scenario("product", "neighbours", product, 2.0, n_columns=3),
     Scenario("20 columns", "best columns", linear, 0.7, n_columns=20),
 )
+# More tables without signal, for what is said of an AUC there.
+CHANCE = (
+    Scenario("nothing, 3 columns", "linear", linear, 0.0, n_columns=3),
+    Scenario("nothing, 20 columns", "linear", linear, 0.0, n_columns=20),
+    Scenario("nothing, 20 columns", "best columns", linear, 0.0, n_columns=20),
+)
+# Rows are called from these probabilities on: a miss costs as much as 1 or 5 false alarms.
+THRESHOLDS = (1 / 2, 1 / 6)
 NUMBERS = (
     Scenario("strong", "linear", linear, 2.0, noise="normal"),
     Scenario("weak", "linear", linear, 0.4, noise="normal"),
@@ -139,6 +155,8 @@ class Told:
     prediction (n,): By the fold that did not see the row.
     loss, squares: True error (or mean squared error) and log loss (or the same), means over the
         models of the folds; `area` their true AUC.
+    found, alarms (2,): True shares of either class that are called positive, at `THRESHOLDS`.
+    slope: The calibration slope of the models of the folds together.
     whole: True error (or mean squared error) of the same learner fitted to all rows.
     """
 
@@ -147,12 +165,16 @@ class Told:
     log_loss: float
     area: float
     whole: float
+    found: Array
+    alarms: Array
+    slope: float
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The targets y (n,), the fold of each row (n,), and who says what of it."""
 
+    scenario: Scenario
     y: Array
     fold: Indices
     ours: Told
@@ -176,6 +198,7 @@ def simulate(
     true = _Truth(scenario, points, scenario.mean(points))
     rival = "tree" if scenario.learner == "linear" else "linear"
     return Table(
+        scenario,
         y,
         place,
         _told(LEARNERS[scenario.learner], X, y, folds, true),
@@ -206,9 +229,12 @@ class _Truth:
     points: Array
     mean: Array
 
-    def __call__(self, model: Any) -> tuple[float, float, float]:
-        """Return true error, log loss and area of a fitted model."""
-        said = predicted(model, self.points, self.scenario.classes)
+    def said(self, model: Any) -> Array:
+        """Return what a fitted model says of the new points, (N_NEW,)."""
+        return predicted(model, self.points, self.scenario.classes)
+
+    def __call__(self, said: Array) -> tuple[float, float, float]:
+        """Return true error, log loss and area of what a model says."""
         if not self.scenario.classes:
             error = 1.0 + float(np.mean((said - self.mean) ** 2))
             return error, error, np.nan
@@ -227,6 +253,21 @@ class _Truth:
         below = np.cumsum(negative) - negative / 2
         return float(positive @ below / (positive.sum() * negative.sum()))
 
+    def called(self, said: Array) -> Array:
+        """Return the true shares of the positive and the negative class from thresholds on."""
+        classes = self.mean, 1 - self.mean
+        return np.array([[one[said >= t].sum() / one.sum() for t in THRESHOLDS] for one in classes])
+
+    def slope(self, said: list[Array]) -> float:
+        """Return the slope of the line that all models together have on some of the points."""
+        few = slice(None, None, max(1, len(self.mean) // N_FOR_SLOPES))
+        odds = logit(np.clip([one[few] for one in said], 1e-6, 1 - 1e-6)).ravel()
+        if np.ptp(odds) < 1e-9:
+            return np.nan
+        design = np.column_stack([odds, np.ones(len(odds))])
+        line = _logistic_regression(design, np.tile(self.mean[few], len(said)))
+        return np.nan if line is None else float(line[0])
+
 
 def predicted(model: Any, X: Array, classes: bool) -> Array:
     """Return the probability of class 1, or the number, (n,)."""
@@ -242,10 +283,16 @@ def _told(
 ) -> Told:
     classes = true.scenario.classes
     prediction = np.empty(len(y))
-    truths = []
+    said = []
     for train, test in folds:
         model = learner(classes).fit(X[train], y[train])
         prediction[test] = predicted(model, X[test], classes)
-        truths.append(true(model))
-    loss, log_loss, area = np.mean(truths, axis=0)
-    return Told(prediction, loss, log_loss, area, true(learner(classes).fit(X, y))[0])
+        said.append(true.said(model))
+    loss, log_loss, area = np.mean([true(one) for one in said], axis=0)
+    whole = true(true.said(learner(classes).fit(X, y)))[0]
+    found = alarms = np.full(len(THRESHOLDS), np.nan)
+    slope = np.nan
+    if classes:
+        found, alarms = np.mean([true.called(one) for one in said], axis=0)
+        slope = true.slope(said)
+    return Told(prediction, loss, log_loss, area, whole, found, alarms, slope)

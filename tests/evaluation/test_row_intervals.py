@@ -4,18 +4,28 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, norm
+from scipy.special import logit
+from scipy.stats import binom, binomtest, norm
+from scipy.stats import t as student
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 
 from parsimon.evaluation import honest_score
+from parsimon.evaluation._honest_result import Fold, RowScores
 from parsimon.evaluation.row_intervals import (
+    AREA_DEPENDENCE,
     DEPENDENCE,
+    MEAN_DEPENDENCE,
     SHARE_DEPENDENCE,
     area_bounds,
     area_difference_bounds,
     balanced_bounds,
+    dependence_near,
     difference_bounds,
+    is_too_skew,
+    mean_bounds,
+    median_bounds,
     placement_shares,
     ratio_bounds,
     share_bounds,
@@ -51,16 +61,71 @@ def test_rows_of_one_unit_count_once():
     assert again.estimate == pytest.approx(losses.mean())
 
 
-def test_a_mean_loss_is_its_standard_error_on_the_log_scale():
+def test_a_ratio_is_its_standard_error_on_the_log_scale():
     losses = np.random.default_rng(1).exponential(2.0, size=4000)
-    found = ratio_bounds(losses)
+    found = ratio_bounds(losses, np.ones(4000))
     error = math.sqrt(1 + DEPENDENCE) * losses.std(ddof=1) / math.sqrt(4000)
     reach = norm.isf(0.025) * error / losses.mean()
     assert found.estimate == pytest.approx(losses.mean())
     ends = found.estimate * np.exp([-reach, reach])
     assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-4)
-    # A ratio to a reference of one and the same size is the mean itself.
     assert tuple(ratio_bounds(losses, np.full(4000, 2.0))) == pytest.approx(np.array(found) / 2)
+    assert ratio_bounds(losses) == mean_bounds(losses)
+
+
+def test_halls_cubic_of_either_end_is_the_quantile():
+    losses = np.random.default_rng(2).lognormal(size=80)
+    found, n = mean_bounds(losses), 80
+    error = math.sqrt(1 + MEAN_DEPENDENCE) * losses.std(ddof=1) / math.sqrt(n)
+    skewness = np.mean((losses - losses.mean()) ** 3) / losses.std() ** 3
+    for end, sign in ((found.low, 1), (found.high, -1)):
+        u = (losses.mean() - end) / error
+        c = skewness / math.sqrt(n)
+        cubic = u + c / 3 * u**2 + c**2 / 27 * u**3 + c / 6
+        assert cubic == pytest.approx(sign * student.isf(0.025, n - 1))
+    assert found.high - found.estimate > 1.5 * (found.estimate - found.low) > 0
+    # Without skewness it is Student's t.
+    even = np.arange(21.0)
+    reach = student.isf(0.025, 20) * even.std(ddof=1) * math.sqrt((1 + MEAN_DEPENDENCE) / 21)
+    assert tuple(mean_bounds(even)) == pytest.approx((10, 10 - reach, 10 + reach))
+    assert mean_bounds(np.zeros(9)) == (0, 0, 0)
+
+
+def test_a_mean_of_squares_is_held_where_its_moments_are():
+    """Of 1,800 tables 96.4 %."""
+    rng = np.random.default_rng(20)
+    draws = {
+        "normal": lambda n: rng.normal(size=n),
+        "t5": lambda n: rng.standard_t(5, size=n) / math.sqrt(5 / 3),
+        "lognormal": lambda n: (rng.lognormal(sigma=0.5, size=n) - math.exp(0.125)) / 0.6039,
+    }
+    held = {
+        name: np.mean(
+            [
+                bounds.low <= 1 <= bounds.high
+                for n in (50, 250, 1000)
+                for bounds in (mean_bounds(draw(n) ** 2) for _ in range(200))
+            ]
+        )
+        for name, draw in draws.items()
+    }
+    assert 0.93 <= np.mean(list(held.values())) <= 0.985
+    assert min(held.values()) >= 0.92
+
+
+def test_heavy_tails_are_noticed_and_the_median_is_held_by_counting():
+    rng = np.random.default_rng(3)
+    assert not any(is_too_skew(rng.normal(size=n) ** 2) for n in (50, 200, 1000) for _ in range(20))
+    heavy = [is_too_skew(rng.standard_cauchy(size=200) ** 2) for _ in range(40)]
+    assert np.mean(heavy) > 0.9
+    for n in (6, 25, 60, 101):
+        ordered = np.arange(float(n))
+        found = median_bounds(ordered)
+        assert found.estimate == np.median(ordered)
+        k = int(found.low) + 1
+        assert found.high == n - k
+        # Between the k-th row from either end lies the median unless fewer than k are below it.
+        assert 2 * binom.cdf(k - 1, n, 0.5) <= 0.05 < 2 * binom.cdf(k, n, 0.5)
 
 
 def test_a_gain_that_mcnemar_proves_is_proved():
@@ -79,9 +144,14 @@ def test_areas_and_their_differences_are_delongs(rng):
     placements = placement_shares(positive, first)
     found, plain = area_bounds(placements, positive), auc_interval(y, first)
     assert found.estimate == pytest.approx(auc(y, first))
-    spread = np.diff(np.log([found.low, found.high])) - np.diff(np.log1p([-found.low, -found.high]))
-    expected = 2 * norm.isf(0.025) * plain.standard_error / (plain.auc * (1 - plain.auc))
-    assert spread == pytest.approx(expected * math.sqrt(1 + SHARE_DEPENDENCE))
+    # Each end is as far off as its own variance allows, by Welch's degrees of freedom.
+    sides = [placements[one].var(ddof=1) / one.sum() for one in (positive, ~positive)]
+    freedom = sum(sides) ** 2 / (sides[0] ** 2 / 59 + sides[1] ** 2 / 119)
+    for end in (found.low, found.high):
+        grown = 1 + AREA_DEPENDENCE * dependence_near((end - 0.5) / plain.standard_error)
+        reach = student.isf(0.025, freedom) * plain.standard_error * math.sqrt(grown)
+        away = abs(logit(end) - logit(plain.auc)) * plain.auc * (1 - plain.auc)
+        assert away == pytest.approx(reach, rel=1e-6)
     more = placements - placement_shares(positive, second)
     difference = area_difference_bounds(more, positive)
     assert difference.estimate == pytest.approx(auc(y, first) - auc(y, second))
@@ -162,6 +232,57 @@ def test_the_intervals_cover():
     ]
     assert 0.935 <= np.mean(found) <= 0.975
     assert min(found) >= 0.88
+
+
+def cross_fitted_area(n, rng, n_folds=5):
+    """Return placements of a linear score that was learnt from labels of no meaning."""
+    X, positive = rng.normal(size=(n, 4)), np.arange(n) < n // 2
+    fold = np.concatenate([rng.permutation(n // 2) % n_folds for _ in range(2)])
+    scores = np.empty(n)
+    for number in range(n_folds):
+        test = fold == number
+        scores[test] = least_squares(X[~test], np.where(positive, 1.5, -1.0)[~test], X[test])
+    return placement_shares(positive, scores), positive
+
+
+def test_an_area_without_signal_is_held():
+    """Of 900 tables 94.1 %; with the dependence of an error 90.0 % were."""
+    rng = np.random.default_rng(8)
+    held = []
+    for n in (60, 150, 400):
+        for _ in range(300):
+            bounds = area_bounds(*cross_fitted_area(n, rng))
+            held.append(bounds.low <= 0.5 <= bounds.high)
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+def judged_part(rows, X, y):
+    """Return a fold of least squares and what its model's R2 on new rows is."""
+    others = np.setdiff1d(np.arange(len(y)), rows)
+    line = np.linalg.lstsq(X[others], y[others], rcond=None)[0]
+    said = X[rows] @ line
+    # The slope is 0.7 and all columns and the noise have variance one.
+    truth = 1 - (1 + np.sum((line - [0.7, 0, 0]) ** 2)) / 1.49
+    points = (y[rows] - said) ** 2
+    fold = Fold(1, 1, len(others), rows, y[rows], said, 0.0, 0.0, None, 0.0, points=points)
+    return fold, truth
+
+
+def test_r2_of_small_test_parts_is_held():
+    """In parts of six rows 97.8 % of 400 tables; by the variance around their means 87.2 %."""
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(400):
+        X = rng.normal(size=(60, 3))
+        y = 0.7 * X[:, 0] + rng.normal(size=60)
+        parts = [judged_part(rows, X, y) for rows in np.split(np.arange(60), 10)]
+        folds = tuple(fold for fold, _ in parts)
+        scores = RowScores.of(folds, "r2")
+        bounds = scores.bounds(0.95)
+        held.append(bounds.low <= np.mean([truth for _, truth in parts]) <= bounds.high)
+    assert 0.93 <= np.mean(held) <= 0.98
+    alone = RowScores.of(folds[:1], "r2").score
+    assert alone == pytest.approx(r2_score(folds[0].truth, folds[0].predictions))
 
 
 def test_an_honest_score_takes_rows_where_it_can(table):

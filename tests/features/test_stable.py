@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,7 +45,8 @@ def test_counts_are_those_of_the_fits_to_halves():
 def test_planted_columns_are_found_and_noise_is_not():
     selector = StableSelector(n_splits=20, random_state=0).fit(X, Y)
     assert set(selector.get_support(indices=True)) == {4, 9}
-    assert selector.chance_.total_p_value[4] < 1e-6
+    assert selector.chance_.total_p_value[4] == 1 / 20
+    assert selector.totals_[4] > selector.chance_.total_level
     assert selector.chance_.observed_coincidences > selector.chance_.expected_coincidences
     assert selector.test_auc_.mean() > 0.5 + 3 * selector.null_sd_ / np.sqrt(40)
     assert selector.expected_false_["shah_samworth"] < 0.5
@@ -83,6 +86,50 @@ def test_chance_by_permutation_is_the_count_over_permuted_runs():
     assert 0 <= selector.chance_.permuted_coincidences < selector.chance_.observed_coincidences
     without = StableSelector(n_splits=2, n_permutations=0, random_state=0).fit(X, Y)
     assert without.chance_.permuted_p_value is None
+
+
+def test_chance_of_any_column_is_the_rank_of_the_most_frequent():
+    options = {"n_splits": 6, "random_state": 5, "n_permutations": 4, "fixed": [4]}
+    selector = StableSelector(**options).fit(X, Y)
+    shared = replace(selector._table(X, Y), n_selected=int(selector.n_selected_[0]))
+    most, together = [], []
+    for seed in np.random.SeedSequence(5).spawn(6)[1:-1]:
+        order, splits = seed.spawn(2)
+        table = replace(shared, y=np.random.default_rng(order).permutation(Y))
+        halves = [half for one in splits.spawn(6) for half in fit_halves(table, one)]
+        picked = np.array([np.isin(np.arange(120), half.columns) for half in halves])
+        most.append(picked.sum(axis=0).max())
+        together.append((picked[::2] & picked[1::2]).sum(axis=0).max())
+    chance = selector.chance_
+    assert (chance.total_level, chance.coincident_level) == (max(most), max(together))
+    assert chance.level_rate == 1 / 5
+    for column in (9, 30, 77):
+        reached = 1 + sum(one >= selector.totals_[column] for one in most)
+        assert chance.total_p_value[column] == reached / 5
+    without = StableSelector(n_splits=2, n_permutations=0, random_state=0).fit(X, Y).chance_
+    assert np.isnan(without.total_p_value).all()
+    assert np.isnan(without.total_level)
+
+
+def test_noise_seldom_passes_the_level_of_chance():
+    """In 2 of 40 tables; a level for columns that are taken at random was passed in 27."""
+    rng = np.random.default_rng(6)
+    passed, least = [], []
+    for seed in range(40):
+        noise, target = rng.normal(size=(30, 60)), np.tile([0, 1], 15)
+        selector = StableSelector(n_splits=6, random_state=seed).fit(noise, target)
+        passed.append(selector.totals_.max() > selector.chance_.total_level)
+        least.append(selector.chance_.total_p_value.min())
+    assert np.mean(passed) <= 0.1
+    np.testing.assert_array_equal(passed, np.array(least) <= 0.05)
+
+
+def test_the_line_of_chance_says_how_rare_it_is():
+    for runs, label in ((0, None), (3, "chance, 25 %"), (19, "chance, 5 %"), (40, "chance, 4.9 %")):
+        selector = StableSelector(n_splits=2, n_permutations=runs, random_state=0).fit(X, Y)
+        for kind in ("total", "coincident"):
+            legend = selector.plot(kind).get_legend()
+            assert (None if legend is None else legend.get_texts()[0].get_text()) == label
 
 
 def test_the_order_of_columns_changes_nothing():

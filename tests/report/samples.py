@@ -184,6 +184,8 @@ def checks(names: tuple[str, ...] = NAMES) -> Checks:
         ),
         calibration_slope=0.94,
         calibration_intercept=0.03,
+        slope_interval=interval(0.94, 0.17),
+        intercept_interval=interval(0.03, 0.2),
         brier=0.157,
         roc=roc(),
         hull=((0.0, 0.0), (0.1, 0.5), (1.0, 1.0)),
@@ -409,8 +411,14 @@ def regression() -> Findings:
             baseline_error=interval(1.0, 0.0),
             folds=tuple(replace(fold, baseline_error=1.0) for fold in one.honest.folds),
             gain=interval(0.5, 0.06),
+            miss=Interval(estimate=54.1, low=51.6, high=57.0),
         ),
-        checks=Checks(source="leave-one-out", coverage=0.947, surprising=one.checks.surprising[:1]),
+        checks=Checks(
+            source="leave-one-out",
+            coverage=0.947,
+            coverage_interval=interval(0.947, 0.02),
+            surprising=one.checks.surprising[:1],
+        ),
         explained=tuple(
             replace(each, probability=150.0, level=150.0, label="151") for each in explained()
         ),

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from parsimon.report.html import to_html
 from parsimon.report.sections import write
@@ -123,7 +124,14 @@ def test_keys_move_the_threshold_and_the_table_follows(show, keys, threshold):
     assert browser.text(part("threshold-shown")) == f"{threshold:.2f}"
     assert found == expected_counts(CHOSEN.roc, threshold)
     totals = (249, 249, 475, 475)
-    assert shares == [f"{100 * k / n:.1f}\u202f%" for k, n in zip(found, totals, strict=True)]
+    ends = [
+        100 * np.array(binomtest(k, n).proportion_ci(method="wilson"))
+        for k, n in zip(found, totals, strict=True)
+    ]
+    assert shares == [
+        f"{100 * k / n:.1f}\u202f% ({low:.1f} to {high:.1f})"
+        for k, n, (low, high) in zip(found, totals, ends, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("key", "times"), [("ArrowRight", 9), ("ArrowLeft", 14), ("End", 1)])

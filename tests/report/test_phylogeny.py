@@ -63,12 +63,21 @@ def test_without_pictures_the_text_mentions_none():
     ],
 )
 def test_signal_is_named_by_both_tests(share, p, K_p, words):
-    best = Interval(estimate=share, low=0.0, high=1.0)
+    best = Interval(estimate=share, low=0.6 * share, high=min(1.0, 2 * share))
     signal = samples.signal(pagel_lambda=best, lambda_p_value=p, K_p_value=K_p)
     text = said(samples.findings(signal=signal))
     assert f"The trait length {words}" in text
     assert ("one alone is weak evidence" in text) == ((p < 0.05) != (K_p < 0.05))
     assert ("a weak signal may have been missed" in text) == (min(p, K_p) > 0.05)
+
+
+@pytest.mark.parametrize("ends", [(0.95, 0.1, 1.0), (0.2, 0.01, 0.95)])
+def test_a_signal_of_any_strength_is_not_graded(ends):
+    best = Interval(estimate=ends[0], low=ends[1], high=ends[2])
+    signal = samples.signal(pagel_lambda=best, lambda_p_value=0.01, K_p_value=0.01)
+    text = said(samples.findings(signal=signal))
+    assert "The trait length follows the tree (how closely is open):" in text
+    assert "how much of it the tree says is open." in text
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from parsimon.report.document import Figure
-from parsimon.report.findings import Roc
+from parsimon.report.findings import Checks, Roc
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
 from parsimon.report.sections.table.checking import (
@@ -13,6 +15,8 @@ from parsimon.report.sections.table.checking import (
     coverage_sentence,
     operating_point,
 )
+from parsimon.statistician.families import OwnPredictions
+from parsimon.statistician.measure import _coverage
 from tests.report import reading, samples
 from tests.report.samples import interval
 
@@ -33,8 +37,8 @@ def honest(found, **changes):
 
 def test_the_golden_checks():
     assert text(samples.findings(), "checking").split("\n") == [
-        "On rows never seen the probabilities are neither too bold nor too timid (calibration "
-        "slope 0.94, where 1 is right).",
+        "On rows never seen the probabilities are not shown to be too bold or too timid "
+        "(calibration slope 0.94, 95 % interval 0.77 to 1.11, where 1 is right).",
         "Fitted again to 5 parts of the table, it was wrong in 22.0 % to 26.0 % of the rest. Of "
         "what is beyond doubt, plasma glucose and age came back on all 5 parts. Of the "
         "suggestions, pedigree came back on all 5 parts. The same model was found on every part.",
@@ -58,18 +62,33 @@ def test_training_rows_are_not_called_left_out():
     assert "502, predicted without them, surprise" in text(samples.findings(), "rows")
 
 
+BOLD = "too bold: high ones are too high and low ones too low"
+TIMID = "too timid: high ones could be higher and low ones lower"
+
+
 @pytest.mark.parametrize(
-    ("slope", "said"),
+    ("slope", "half", "said"),
     [
-        (0.5, "The probabilities are too bold: high ones are too high and low ones too low"),
-        (1.5, "The probabilities are too timid: high ones could be higher and low ones lower"),
-        (-0.2, "The probabilities point the wrong way"),
-        (1.0, "The probabilities are neither too bold nor too timid"),
+        (0.5, 0.3, f"are {BOLD}"),
+        (1.5, 0.3, f"are {TIMID}"),
+        (0.95, 0.03, f"are a little {BOLD}"),
+        (1.06, 0.03, f"are a little {TIMID}"),
+        (-0.4, 0.2, "point the wrong way"),
+        (-0.2, 0.6, f"are {BOLD}"),
+        (1.0, 0.1, "are not shown to be too bold or too timid"),
+        (0.6, 0.5, "are not shown to be too bold or too timid"),
+        (2.0, 1.5, "are not shown to be too bold or too timid"),
     ],
 )
-def test_calibration_slopes(slope, said):
-    found = checks(samples.findings(), calibration_slope=slope)
-    assert f"{said[1:]} (calibration slope" in text(found, "checking")
+def test_words_for_slopes_need_an_interval_without_one(slope, half, said):
+    sure = interval(slope, half)
+    found = checks(samples.findings(), calibration_slope=slope, slope_interval=sure)
+    assert f"he probabilities {said} (calibration slope" in text(found, "checking")
+    lead = reading.lead(found).replace(THIN, " ")
+    if "not shown" in said:
+        assert "probabilities are" not in lead
+    else:
+        assert f"The probabilities {said.split(':')[0]}." in lead
 
 
 def test_no_line_of_calibration():
@@ -120,21 +139,57 @@ def test_no_curve():
 
 
 @pytest.mark.parametrize(
-    ("coverage", "said"),
+    ("coverage", "n", "said"),
     [
-        (0.94, "hold 94.0 % of the rows: they are about right."),
-        (0.8, "hold 80.0 % of the rows: they are too narrow."),
-        (1.0, "hold 100 % of the rows: they are wider than they need be."),
+        (0.94, 400, "91.2 to 96.1 %), which is in keeping with 95 %."),
+        (0.8, 400, "75.7 to 83.8 %): they are too narrow."),
+        (0.8, 10, "44.4 to 97.5 %), which is in keeping with 95 %."),
+        (1.0, 60, "94.0 to 100.0 %), which is in keeping with 95 %."),
+        (1.0, 400, "99.1 to 100.0 %): they are wider than they need be."),
+        (0.93, 4000, "92.2 to 93.8 %): they are a little too narrow."),
     ],
 )
-def test_coverage(coverage, said):
-    assert coverage_sentence(coverage).replace(THIN, " ").endswith(said)
+def test_words_for_intervals_need_a_share_that_is_surely_off(coverage, n, said):
+    assert of_intervals(round(coverage * n), n).endswith(said)
+
+
+def of_intervals(inside, n):
+    """Return what is said of intervals that hold so many of n rows."""
+    y, said = np.where(np.arange(n) < inside, 0.0, 3.0), np.zeros(n)
+    own = OwnPredictions(value=said, deviation=np.ones(n), source="leave-one-out")
+    found = Checks(source="outer folds", **_coverage(y, own))
+    return coverage_sentence(found).replace(THIN, " ")
+
+
+@pytest.mark.parametrize("n", [8, 20, 60, 150])
+def test_right_intervals_are_called_wrong_in_at_most_one_of_twenty_tables(n):
+    doubted = [k for k in range(n + 1) if "in keeping" not in of_intervals(k, n)]
+    assert binom.pmf(doubted, n, 0.95).sum() <= 0.05
+
+
+def test_thresholds_on_new_rows_have_intervals():
+    found = checks(samples.findings(), roc=curve())
+    table = reading.tables(write(found))["table-costs"]
+    titles = [one.title.replace(THIN, " ") for one in table.headings]
+    assert titles[2:4] == ["Share found", "95 % interval"]
+    assert titles[-2:] == ["Their share", "95 % interval"]
+    # 10 of 20 found and 3 of 30 called falsely at one half; all and all from 1/11 on.
+    first, last = ([cell.replace(THIN, " ") for cell in row] for row in reading.rows(table)[::2])
+    assert first[2:] == [
+        *("50.0 %", "29.9 to 70.1 %", "10", "3"),
+        *("10.0 %", "3.5 to 25.6 %"),
+    ]
+    assert last[2:4] == ["90.0 %", "69.9 to 97.2 %"]
+    flattered = checks(found, source="training rows")
+    table = reading.tables(write(flattered))["table-costs"]
+    assert len(table.headings) == 6
 
 
 def test_checks_of_a_number():
     said = text(samples.regression(), "checking").split("\n")
     assert said[0] == (
-        "The 95 % intervals of the predictions hold 94.7 % of the rows: they are about right."
+        "The 95 % intervals of the predictions hold 94.7 % of the rows (95 % interval of that "
+        "share 92.7 to 96.7 %), which is in keeping with 95 %."
     )
     assert "it explained 74.0 % to 78.0 % of the variance of the rest." in said[1]
     # Each part beside its own variance: nine tenths left of a calm one, a half of a wild one.

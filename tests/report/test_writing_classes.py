@@ -119,8 +119,8 @@ def test_the_golden_lines():
         "good to be quoted.",
         "The gain over guessing is 11.1 percentage points (95 % interval 8.1 to 14.1).",
         "After one term (plasma glucose alone) a further one buys less.",
-        "On rows never seen the probabilities are neither too bold nor too timid (calibration "
-        "slope 0.94, where 1 is right).",
+        "On rows never seen the probabilities are not shown to be too bold or too timid "
+        "(calibration slope 0.94, 95 % interval 0.77 to 1.11, where 1 is right).",
         "Of what is beyond doubt, plasma glucose and age came back on all 5 parts. Of the "
         "suggestions, pedigree came back on all 5 parts.",
     ]

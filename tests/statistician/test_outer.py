@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -72,6 +73,34 @@ def test_a_number_is_measured_as_a_share_of_the_baselines_error():
     assert honest.error.estimate == pytest.approx(np.mean(by_hand))
     assert honest.root_mean_square == pytest.approx(1.0)
     assert honest.auc is None
+
+
+def test_a_miss_has_the_interval_of_its_squares():
+    """A share of the variance says nothing of the variance: its interval held 1 of 150."""
+    rng = np.random.default_rng(7)
+    held, by_share = [], []
+    for _ in range(150):
+        y = rng.normal(size=120)
+        folds = [fold(k, range(40 * k, 40 * k + 40), np.zeros(40), baseline=0.01) for k in range(3)]
+        honest = honest_findings(y, folds, "regression")
+        assert honest.miss.estimate == honest.root_mean_square
+        held.append(honest.miss.low <= 1 <= honest.miss.high)
+        scale = honest.root_mean_square / math.sqrt(honest.error.estimate)
+        ends = [scale * math.sqrt(end) for end in (honest.error.low, honest.error.high)]
+        by_share.append(ends[0] <= 1 <= ends[1])
+    assert 0.93 <= np.mean(held) <= 0.99
+    assert np.mean(by_share) < 0.1
+
+
+def test_where_a_few_rows_make_the_miss_the_middle_one_is_told():
+    rng = np.random.default_rng(8)
+    y = rng.standard_t(1.5, size=120)
+    folds = [fold(k, range(40 * k, 40 * k + 40), np.zeros(40)) for k in range(3)]
+    honest = honest_findings(y, folds, "regression")
+    assert honest.median_miss.estimate == np.median(np.abs(y))
+    assert honest.median_miss.low < 0.9 < honest.median_miss.high
+    even = honest_findings(rng.normal(size=120), folds, "regression")
+    assert even.median_miss is None
 
 
 def test_failed_folds_are_said_and_left_out():

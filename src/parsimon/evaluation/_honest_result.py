@@ -71,6 +71,8 @@ class RowScores:
     kind: "share": the mean of the points; "loss": minus the mean of points from 0 on; "r2": the
         points are squared errors, and `reference` those of the mean of the test part; "area": the
         points are placements, for the AUC.
+    shortfall: What is left of a variance if it is taken around the mean of each test part, which
+        lies among its rows: a score of small test parts is too low by as much.
 
     Shapes: points, units, reference, positive (n_tested,).
     """
@@ -80,6 +82,7 @@ class RowScores:
     units: AnyArray
     reference: Array
     positive: AnyArray
+    shortfall: float = 1.0
 
     @classmethod
     def of(cls, folds: "tuple[Fold, ...]", scoring: str) -> "RowScores | None":
@@ -95,21 +98,33 @@ class RowScores:
         else:
             reference = [np.ones(len(truth)) for truth in truths]
         together = np.concatenate(truths)
+        left = max(1, len(together) - len(folds)) / len(together)
         return cls(
             kind,
             np.concatenate(points).astype(np.float64),
             np.concatenate(units),
             np.concatenate(reference),
             together == np.unique(together)[-1],
+            left if kind == "r2" else 1.0,
         )
 
+    @property
+    def score(self) -> float:
+        """The score of all rows together, as scikit-learn has it."""
+        if self.kind == "r2":
+            spread = float(self.reference.sum())
+            # Of equal truths scikit-learn says 0, unless they are met.
+            return 1 - float(self.points.sum()) / spread if spread > 0 else 0.0
+        mean = float(np.mean(self.points[self.positive] if self.kind == "area" else self.points))
+        return -mean if self.kind == "loss" else mean
+
     def bounds(self, confidence: float) -> Bounds:
-        """Return the pooled score and its interval."""
+        """Return the score on new rows and its interval."""
         if self.kind == "share":
             return share_bounds(self.points, self.units, confidence=confidence)
         if self.kind == "area":
             return area_bounds(self.points, self.positive, self.units, confidence=confidence)
-        known = self.reference if self.kind == "r2" else None
+        known = self.reference / self.shortfall if self.kind == "r2" else None
         loss = ratio_bounds(self.points, known, self.units, confidence=confidence)
         best = 1.0 if self.kind == "r2" else 0.0
         return Bounds(best - loss.estimate, best - loss.high, best - loss.low)
@@ -121,7 +136,7 @@ class RowScores:
             return difference_bounds(more, self.units, confidence=confidence)
         if self.kind == "area":
             return area_difference_bounds(more, self.positive, self.units, confidence=confidence)
-        size = float(np.mean(self.reference))
+        size = float(np.mean(self.reference)) / self.shortfall
         scale = float(np.mean(other.points)) / size
         return difference_bounds(-more / size, self.units, scale=scale, confidence=confidence)
 

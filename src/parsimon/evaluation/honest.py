@@ -79,7 +79,7 @@ class Metric:
             return None
         points = np.asarray(_ROW_POINTS[self.name](fitted, X, fold), dtype=np.float64)
         alone = RowScores.of((replace(fold, points=points),), self.name)
-        told = math.nan if alone is None else alone.bounds(0.5).estimate
+        told = math.nan if alone is None else alone.score
         return points if math.isclose(told, fold.score, rel_tol=1e-6, abs_tol=1e-9) else None
 
     def within_range(self, low: float, high: float) -> tuple[float, float]:

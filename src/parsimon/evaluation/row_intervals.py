@@ -2,8 +2,8 @@
 
 Each tested row has a loss of its own, so that n rows say as much as n rows can, however few folds
 there are; the spread of k fold scores, by contrast, is an estimate with k - 1 degrees of freedom.
-Read `share_bounds` first (a share of rows), then `ratio_bounds` (mean losses, as they are or as
-parts of a baseline's), `difference_bounds` (paired gains) and `area_bounds` (an AUC).
+Read `share_bounds` first (a share of rows), then `mean_bounds` (a mean loss), `ratio_bounds` (as a
+part of a baseline's), `difference_bounds` (paired gains) and `area_bounds` (an AUC).
 
 What they hold, as often as they say, is the mean performance on new rows of the models that the
 outer folds fitted: of the procedure, trained on this table less one fold.
@@ -17,6 +17,10 @@ of such scores and correlate by 2 / (pi n'); a gain in errors has half of that, 
 twice as much. `DEPENDENCE` is the one number between these extremes. It was chosen on simulated
 tables, and `python -m benchmarks.peers coverage` checks it on others.
 
+Where chance is a known place, as 1/2 for an AUC and 0 for a slope, one need not settle for a number
+between: a value that is near chance, in standard errors, is judged as if there were no signal, one
+that is far as if folds were independent (`dependence_near`).
+
 [1] Bates, Hastie and Tibshirani (2023), J. Am. Stat. Assoc. 119:1434-1445.
 [2] Bayle, Bayle, Janson and Mackey (2020), NeurIPS 33:16339-16350.
 """
@@ -25,16 +29,26 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
+from scipy.stats import binom
 from scipy.stats import t as t_distribution
 
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.roc.intervals import newcombe_bounds, wilson_bounds
 
-# By how much the variance of a mean loss, share of rows, and gain in such shares grows.
+# By how much the variance of a loss beside a baseline's, of a share of rows, and of a gain in such
+# shares grows; that of a mean loss alone less, as most of it is noise that no fit can follow.
 DEPENDENCE = 0.5
+MEAN_DEPENDENCE = 0.35
 SHARE_DEPENDENCE = 2 / math.pi * DEPENDENCE
 SHARE_GAIN_DEPENDENCE = SHARE_DEPENDENCE / 2
+# The same of an AUC where nothing can be learnt: ranks correlate by 3 / pi of their scores.
+AREA_DEPENDENCE = 3 / math.pi
+# So many standard errors from chance half of the dependence is left.
+FADES_AT = 3.0
+# A skewness over the root of n from which the correction for it is a guess.
+TOO_SKEW = 0.5
 
 
 class Bounds(NamedTuple):
@@ -64,9 +78,14 @@ def share_bounds(
     return wilson(share, n, confidence=confidence)
 
 
-def wilson(share: float, n: float, *, confidence: float = 0.95) -> Bounds:
-    """Return Wilson's interval for a share of n tested rows, which depend a little."""
-    low, high = wilson_bounds(np.array([share]), n / (1 + SHARE_DEPENDENCE), confidence)
+def wilson(
+    share: float, n: float, *, confidence: float = 0.95, dependence: float = SHARE_DEPENDENCE
+) -> Bounds:
+    """Return Wilson's interval for a share of n tested rows, which depend a little.
+
+    Rows of one class alone, such as those that are found of it, hardly depend: there 0 covers.
+    """
+    low, high = wilson_bounds(np.array([share]), n / (1 + dependence), confidence)
     return Bounds(share, float(low[0]), float(high[0]))
 
 
@@ -81,6 +100,70 @@ def balanced_bounds(missed: Bounds, alarmed: Bounds) -> Bounds:
     return Bounds(centre, max(0.0, centre - below), min(1.0, centre + above))
 
 
+def dependence_near(errors: float) -> float:
+    """Return what part of the dependence of folds is left so many standard errors from chance."""
+    return 1 / (1 + (errors / FADES_AT) ** 2)
+
+
+def mean_bounds(
+    losses: Array, units: AnyArray | None = None, *, confidence: float = 0.95
+) -> Bounds:
+    """Return the interval of a mean loss, such as that of squared misses, which are skew.
+
+    Hall's cubic makes the studentised mean symmetric up to terms of 1 / n [3]: where a few rows
+    carry most of the loss the upper end is far out, and the lower end stays above zero.
+
+    Shapes: losses (n,) from 0, units (n,).
+
+    [3] Hall (1992), J. R. Stat. Soc. B 54:221-228.
+    """
+    totals, counts = _by_unit(np.asarray(losses, dtype=np.float64), units)
+    mean = float(totals.sum() / counts.sum())
+    residuals = totals - mean * counts
+    error = math.sqrt((1 + MEAN_DEPENDENCE) * _variance(residuals, counts.sum()))
+    reach, skew = _quantile(len(totals), confidence), _skewness(residuals)
+    low, high = (mean - error * _as_skew(sign * reach, skew) for sign in (1, -1))
+    return Bounds(mean, max(0.0, min(low, mean)), max(high, mean))
+
+
+def is_too_skew(losses: Array) -> bool:
+    """Return whether so few rows carry so much of a loss that no interval of its mean is sure.
+
+    Shapes: losses (n,).
+    """
+    return _skewness(losses - np.mean(losses)) > TOO_SKEW
+
+
+def _skewness(residuals: Array) -> float:
+    """Return the skewness of residuals of mean zero, over the root of their number."""
+    spread = float(np.mean(residuals**2))
+    if spread <= 0:
+        return 0.0
+    return float(np.mean((residuals / math.sqrt(spread)) ** 3)) / math.sqrt(len(residuals))
+
+
+def _as_skew(deviate: float, skew: float) -> float:
+    """Return the studentised mean of which Hall's cubic makes a symmetric deviate."""
+    if abs(skew) < 1e-6:
+        return deviate
+    return 3 / skew * (float(np.cbrt(1 + skew * (deviate - skew / 6))) - 1)
+
+
+def median_bounds(values: Array, *, confidence: float = 0.95) -> Bounds:
+    """Return the median and the values of two rows that hold it, however heavy the tails.
+
+    A row lies below the median with chance 1/2, so that the number that do is binomial. With too
+    few rows the ends are the least and the greatest.
+
+    Shapes: values (n,).
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(ordered)
+    # The greatest k with P(B < k) <= (1 - confidence) / 2 of a binomial B.
+    k = max(1, int(binom.ppf((1 - confidence) / 2, n, 0.5)))
+    return Bounds(float(np.median(ordered)), float(ordered[k - 1]), float(ordered[n - k]))
+
+
 def ratio_bounds(
     losses: Array,
     reference: Array | None = None,
@@ -88,23 +171,24 @@ def ratio_bounds(
     *,
     confidence: float = 0.95,
 ) -> Bounds:
-    """Return the interval of a mean loss, or of its ratio to the mean loss of a reference.
+    """Return the interval of the ratio of a mean loss to that of a reference.
 
-    Student's t on the logarithm, which keeps it above zero and its upper end far out where a few
-    rows carry most of the loss. Losses that are all zero get the bound of a share: rows as bad as
-    the reference may be so rare that none was seen.
+    Without a reference it is that of `mean_bounds`; with one Student's t on the
+    logarithm, which keeps it above zero. Losses that are all zero get the bound of a share: rows
+    as bad as the reference may be so rare that none was seen.
 
     Shapes: losses (n,) from 0, reference (n,), units (n,).
     """
-    known = np.ones(len(losses)) if reference is None else np.asarray(reference, dtype=np.float64)
+    if reference is None:
+        return mean_bounds(losses, units, confidence=confidence)
     totals = _by_unit(np.asarray(losses, dtype=np.float64), units)[0]
-    against = _by_unit(known, units)[0]
+    against = _by_unit(np.asarray(reference, dtype=np.float64), units)[0]
     if against.sum() <= 0:
         # The reference makes no error: nothing can be better, and worse has no yardstick.
         return Bounds(1.0, 0.0, 2.0)
     ratio = float(totals.sum() / against.sum())
     if ratio <= 0:
-        return Bounds(0.0, 0.0, 0.0 if reference is None else wilson(0.0, len(totals)).high)
+        return Bounds(0.0, 0.0, wilson(0.0, len(totals)).high)
     error = math.sqrt((1 + DEPENDENCE) * _variance(totals - ratio * against, against.sum()))
     reach = _quantile(len(totals), confidence) * error / ratio
     # Beyond a factor of e^5 the rows say nothing, and more would overflow.
@@ -120,13 +204,13 @@ def difference_bounds(
 ) -> Bounds:
     """Return the interval of the mean of paired differences, such as what a model gains.
 
-    Two more rows join, a gain and a loss of `scale` each (Bonett and Price [3]): without them a
+    Two more rows join, a gain and a loss of `scale` each (Bonett and Price [4]): without them a
     few differences of equal sign, or none at all, would leave an interval of no width. Without a
     scale the differences are those of errors that a row has or has not.
 
     Shapes: gains (n,), units (n,).
 
-    [3] Bonett and Price (2012), J. Educ. Behav. Stat. 37:479-488.
+    [4] Bonett and Price (2012), J. Educ. Behav. Stat. 37:479-488.
     """
     dependence, most = SHARE_GAIN_DEPENDENCE, 1.0
     if scale is not None:
@@ -166,19 +250,27 @@ def area_bounds(
 ) -> Bounds:
     """Return the interval of an AUC from the placements of its rows, on the logit scale.
 
-    The variance is DeLong's. Where it is zero, as for classes that separate, Newcombe's interval
-    stands in.
+    The variance is DeLong's, raised for areas near 1/2 as if nothing could be learnt: the interval
+    holds the areas that these rows do not reject, each by its own variance. Where it is zero, as
+    for classes that separate, Newcombe's interval stands in.
 
     Shapes: placements (n,) of `placement_shares`, positive (n,), units (n,).
     """
     areas, variances, sizes = _sides(placements, positive, units)
-    area, error = areas[0], math.sqrt((1 + SHARE_DEPENDENCE) * sum(variances))
+    area, error = areas[0], math.sqrt(sum(variances))
     if error == 0 or not 0 < area < 1 or min(sizes) < 2:
         fewer = [max(1, round(size / (1 + SHARE_DEPENDENCE))) for size in sizes]
         return Bounds(area, *newcombe_bounds(area, fewer[0], fewer[1], confidence))
-    reach = float(ndtri((1 + confidence) / 2)) * error / (area * (1 - area))
-    middle = float(logit(area))
-    return Bounds(area, float(expit(middle - reach)), float(expit(middle + reach)))
+    middle, reach = float(logit(area)), error / (area * (1 - area))
+    reach *= _quantile(_freedom(variances, sizes), confidence)
+    widest = 1.01 * reach * math.sqrt(1 + AREA_DEPENDENCE)
+
+    def beyond(away: float, sign: float) -> float:
+        errors = (expit(middle + sign * away) - 0.5) / error
+        return away - reach * math.sqrt(1 + AREA_DEPENDENCE * dependence_near(errors))
+
+    below, above = (brentq(beyond, 0.0, widest, args=(sign,)) for sign in (-1.0, 1.0))
+    return Bounds(area, float(expit(middle - below)), float(expit(middle + above)))
 
 
 def area_difference_bounds(
@@ -190,7 +282,8 @@ def area_difference_bounds(
 ) -> Bounds:
     """Return the interval of the difference of two AUCs of the same rows, by DeLong's variance.
 
-    As in `difference_bounds` two more rows join, here to each class.
+    As in `difference_bounds` two more rows join, here to each class. The less the areas differ,
+    the more of the difference is what the fits owe to chance, which rows of all folds share.
 
     Shapes: more (n,), differences of placements; positive (n,), units (n,).
     """
@@ -200,7 +293,8 @@ def area_difference_bounds(
         _, codes = np.unique(units, return_inverse=True)
         units = np.append(codes, codes.max() + np.arange(1, 5))
     middles, variances, _ = _sides(more, positive, units)
-    error = math.sqrt((1 + SHARE_GAIN_DEPENDENCE) * sum(variances))
+    error = math.sqrt(sum(variances))
+    error *= math.sqrt(1 + AREA_DEPENDENCE * dependence_near(areas[0] / error))
     reach = float(ndtri((1 + confidence) / 2)) * error
     low, high = middles[0] - reach, middles[0] + reach
     return Bounds(areas[0], max(-1.0, min(low, areas[0])), min(1.0, max(high, areas[0])))
@@ -236,5 +330,11 @@ def _variance(residuals: Array, size: float) -> float:
     return spread / size**2
 
 
-def _quantile(n_units: int, confidence: float) -> float:
+def _freedom(variances: list[float], sizes: list[int]) -> float:
+    """Return how many units would know a sum of variances as well as these, by Welch's rule."""
+    shares = [own**2 / (size - 1) for own, size in zip(variances, sizes, strict=True)]
+    return 1 + sum(variances) ** 2 / sum(shares)
+
+
+def _quantile(n_units: float, confidence: float) -> float:
     return float(t_distribution.isf((1 - confidence) / 2, max(n_units - 1, 1)))

@@ -30,6 +30,7 @@ class WideTable:
     shared: Whether the columns are of one kind.
     estimator: None for moderated scores.
     n_selected: Columns that moderated scores select.
+    judged: Whether models are judged, which counts of columns do without.
     """
 
     X: Array
@@ -41,6 +42,7 @@ class WideTable:
     shared: bool
     estimator: Any
     n_selected: int
+    judged: bool = True
 
     @property
     def sizes(self) -> list[int]:
@@ -54,7 +56,7 @@ class HalfFit:
     """columns: Those selected, best first where they are ranked.
 
     train, test (k,): How well models of the sizes of the table order the rows of this half, and
-    of the other; one of each for an estimator.
+    of the other; one of each for an estimator, none of a table that is not judged.
     """
 
     columns: Indices
@@ -104,6 +106,8 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
             values = beside_fixed(table, rows)
     model.fit(values[rows], table.y[rows])
     columns = np.setdiff1d(selected_columns(model, table.X.shape[1]), table.fixed)
+    if not table.judged:
+        return HalfFit(columns, np.empty(0), np.empty(0))
     # A selector with a front selects for all of its models, not for the one that predicts.
     is_front = hasattr(model, "front_") and hasattr(model, "get_support")
     says = None if is_front else _outputs(model)
@@ -179,6 +183,8 @@ def _ranked(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
     score = moderated_scores(levels, target, train[:, table.fixed])
     score[table.fixed] = -1.0
     columns = best_first(score)[: table.n_selected]
+    if not table.judged:
+        return HalfFit(columns, np.empty(0), np.empty(0))
     model = ranked_columns(levels[:, columns], target, columns, scale)
     votes = [
         np.cumsum(model.votes(table.X[part], table.medians[part]), axis=2)

@@ -1,9 +1,10 @@
-"""What chance alone would select: exact counts, bounds on false selections, and a stability index.
+"""What chance alone would select: counts, bounds on false selections, and a stability index.
 
 All speak of selections as a table of zeros and ones, one row for each fit and one column for each
 column of the data; the fits come in pairs, one for each half of a split.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +55,9 @@ def coincidence_chance(n_columns: int, first: int, second: int) -> Array:
 def count_chance(shares: Any) -> Array:
     """Return how probable each count is of independent events with these probabilities.
 
-    The total of one column over random selections of given sizes is such a count, with the share
-    of columns that each fit selects; so is the number of its coincidences, with the products of
-    the shares of both halves.
+    The total of one column over random selections of given sizes, drawn anew for each fit, is such
+    a count, with the share of columns that each fit selects. Fits to halves of one table are not
+    drawn anew: `StableSelector` measures their chance with permuted targets.
 
     Parameters
     ----------
@@ -83,10 +84,20 @@ def count_chance(shares: Any) -> Array:
 
 @dataclass(frozen=True)
 class ChanceLevels:
-    """How often each column would be selected if every fit took its columns at random.
+    """How often columns are selected that tell nothing.
 
-    total_p_value, coincident_p_value (d,): Probability of at least the observed count.
-    expected_coincidences: Columns common to both halves of a split, mean over the splits.
+    Fits to halves of the same rows are not independent: a column that tells the target in these
+    rows by luck is selected again and again. So the yardstick is the whole procedure with a
+    permuted target, and in each such run the column that is selected most often.
+
+    total_p_value, coincident_p_value (d,): Share of runs, this one counted, in which any column
+    reaches the count; so the least of all columns is at most 0.05 in 5 of 100 tables of noise. NaN
+    without permutations.
+    total_level, coincident_level: The count that any column exceeds with the chance `level_rate`
+    at most, if none tells anything; NaN without permutations.
+    level_rate: 0.05, or 1 / (n_permutations + 1) where those are fewer than 19.
+    expected_coincidences: Columns common to both halves of a split if each took its columns at
+    random, mean over the splits.
     observed_coincidences: The same, as counted.
     permuted_coincidences: The same with permuted targets, where columns of larger scatter or
     heavier tails are selected more often than others; NaN without permutations.
@@ -96,33 +107,58 @@ class ChanceLevels:
 
     total_p_value: Array
     coincident_p_value: Array
+    total_level: float
+    coincident_level: float
+    level_rate: float
     expected_coincidences: float
     observed_coincidences: float
     permuted_coincidences: float = float("nan")
     permuted_p_value: Array | None = None
 
 
-def chance_levels(selected: Mask) -> ChanceLevels:
-    """Return the exact chance levels of selections in pairs of halves.
+def chance_levels(selected: Mask, runs: Sequence[Mask]) -> ChanceLevels:
+    """Return what selections in pairs of halves amount to beside runs with permuted targets.
 
-    Shapes: selected (2B, d), rows 2b and 2b + 1 of one split.
+    Shapes: selected and each run (2B, d), rows 2b and 2b + 1 of one split.
     """
-    n_columns = selected.shape[1]
     shares = selected.mean(axis=1)
-    both = selected[0::2] & selected[1::2]
-    by_split = shares[0::2] * shares[1::2]
+    totals = [one.sum(axis=0) for one in (selected, *runs)]
+    both = [_coincident(one).sum(axis=0) for one in (selected, *runs)]
+    rank = max(1, int(_RARE * (len(runs) + 1) + 1e-9))
     return ChanceLevels(
-        total_p_value=_at_least(count_chance(shares), selected.sum(axis=0)),
-        coincident_p_value=_at_least(count_chance(by_split), both.sum(axis=0)),
-        expected_coincidences=float(by_split.mean() * n_columns),
-        observed_coincidences=float(both.sum(axis=1).mean()),
+        total_p_value=_any_reaches(totals),
+        coincident_p_value=_any_reaches(both),
+        total_level=_exceeded(totals[1:], rank),
+        coincident_level=_exceeded(both[1:], rank),
+        level_rate=rank / (len(runs) + 1),
+        expected_coincidences=float(np.mean(shares[0::2] * shares[1::2]) * selected.shape[1]),
+        observed_coincidences=float(_coincident(selected).sum(axis=1).mean()),
     )
 
 
-def _at_least(chances: Array, counts: Array) -> Array:
-    tails = np.cumsum(chances[::-1])[::-1]
-    found: Array = np.minimum(1.0, tails[counts])
+# Of tables of noise, so many have a column above the level.
+_RARE = 0.05
+
+
+def _coincident(selected: Mask) -> Mask:
+    both: Mask = selected[0::2] & selected[1::2]
+    return both
+
+
+def _any_reaches(counts: Sequence[Indices]) -> Array:
+    """Return in what share of runs any column reaches each count of the first; (d,)."""
+    own, *others = counts
+    if not others:
+        return np.full(len(own), np.nan)
+    most = np.sort([one.max() for one in others])
+    reached = len(most) - np.searchsorted(most, own, side="left")
+    found: Array = (1 + reached) / (1 + len(most))
     return found
+
+
+def _exceeded(counts: Sequence[Indices], rank: int) -> float:
+    """Return the greatest count but for that of `rank` - 1 runs."""
+    return float(np.sort([one.max() for one in counts])[-rank]) if counts else float("nan")
 
 
 def false_selection_bound(

@@ -8,7 +8,7 @@ import numpy as np
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.chance import count_chance
+from parsimon.features.chance import ChanceLevels
 from parsimon.features.expressions import Expression
 from parsimon.features.formulas import latex
 
@@ -22,26 +22,23 @@ def plot_counts(selector: Any, kind: str, ax: "Axes | None") -> "Axes":
     """Draw a stem for each column that was ever counted, and the level of chance."""
     totals = kind == "total"
     counts = selector.totals_ if totals else selector.coincidences_
-    shares = selector.n_selected_ / selector.n_features_in_
-    if not totals:
-        shares = shares[0::2] * shares[1::2]
-    tails = np.cumsum(count_chance(shares)[::-1])[::-1]
-    # The count that no column of the table would reach in 95 of 100 tables of noise.
-    rare = int(np.argmax(tails < 0.05 / len(counts))) if tails[-1] < 0.05 / len(counts) else None
+    chance: ChanceLevels = selector.chance_
+    level = chance.total_level if totals else chance.coincident_level
     with figure_style():
         axes = new_axes(ax, figsize=(7.0, 3.6))
         places = np.flatnonzero(counts)
         axes.vlines(places, 0, counts[places], color=BLUE, linewidth=1)
         axes.plot(places, counts[places], "o", color=BLUE, markersize=3)
-        if rare is not None:
-            axes.axhline(rare, color=GREY, linestyle="--", linewidth=1, label="chance, 5 %")
+        if np.isfinite(level):
+            label = f"chance, {100 * chance.level_rate:.2g} %"
+            axes.axhline(level + 0.5, color=GREY, linestyle="--", linewidth=1, label=label)
             axes.legend(loc="upper right")
         _name_the_highest(selector, counts, axes)
         axes.set_xlabel("column")
         axes.set_ylabel("fits that select it" if totals else "splits in which both halves do")
         axes.set_xlim(-0.02 * len(counts), 1.02 * len(counts))
         # Room for the legend above the highest stem.
-        axes.set_ylim(0, 1.2 * max(1, int(counts.max()), rare or 0))
+        axes.set_ylim(0, 1.2 * np.nanmax([1, counts.max(), level]))
     return axes
 
 

@@ -11,26 +11,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
 from parsimon.report.feature_findings import FeatureFront
+from parsimon.report.row_findings import CalibrationBin as CalibrationBin
 from parsimon.report.row_findings import CategoryFinding as CategoryFinding
 from parsimon.report.row_findings import Interval as Interval
+from parsimon.report.row_findings import Roc as Roc
 from parsimon.report.row_findings import RowExplanation as RowExplanation
 from parsimon.report.row_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roc:
-    """Points of a curve, from the strictest threshold to the most lenient.
-
-    `thresholds[k]` is the least probability that is called positive at point k.
-    """
-
-    fpr: tuple[float, ...]
-    tpr: tuple[float, ...]
-    thresholds: tuple[float, ...]
-    n_positive: int
-    n_negative: int
-    auc: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,6 +260,10 @@ class Honest:
     at_half, at_base_rate: Errors if a row is called positive from a probability of one half on, or
         from the share of positive rows in the training part on: the threshold if all rows of
         either class together weigh the same.
+    miss: The root mean square with its interval, from the squared misses; this and what follows is
+        None for classes.
+    median_miss: What half of the rows are missed by at most, where a few rows carry so much of the
+        squares that no interval of their mean is sure; None elsewhere.
     """
 
     error: Interval
@@ -291,15 +282,8 @@ class Honest:
     average_precision: Interval | None = None
     at_half: Decision | None = None
     at_base_rate: Decision | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrationBin:
-    """Rows with alike predictions: their mean prediction and how often the class occurred."""
-
-    predicted: float
-    observed: Interval
-    n_rows: int
+    miss: Interval | None = None
+    median_miss: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +293,10 @@ class Checks:
     `source` says which predictions these are: of rows outside ("outer folds"), with one row left
     out of a fit whose structure has seen it ("leave-one-out"), or of rows that the model was fitted
     to, where a sparse model allows no better ("training rows").
+
+    coverage: Share of rows inside the 95 % interval of their prediction, for a number.
+    slope_interval, intercept_interval, coverage_interval: How sure these figures are. Words such
+        as "too bold" are for what lies outside.
     """
 
     source: Literal["outer folds", "leave-one-out", "training rows"]
@@ -323,6 +311,9 @@ class Checks:
     influential: tuple[RowFinding, ...] = ()
     calibration_picture: str = ""
     roc_picture: str = ""
+    slope_interval: Interval | None = None
+    intercept_interval: Interval | None = None
+    coverage_interval: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

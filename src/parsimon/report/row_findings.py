@@ -15,6 +15,30 @@ class Interval:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CalibrationBin:
+    """Rows with alike predictions: their mean prediction and how often the class occurred."""
+
+    predicted: float
+    observed: Interval
+    n_rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roc:
+    """Points of a curve, from the strictest threshold to the most lenient.
+
+    `thresholds[k]` is the least probability that is called positive at point k.
+    """
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    n_positive: int
+    n_negative: int
+    auc: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class RowFinding:
     """A row worth a look.
 

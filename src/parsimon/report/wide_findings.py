@@ -35,7 +35,7 @@ class StableColumn:
     """One of the columns that were selected most often.
 
     total, coincident: Fits that select it, and splits in which both halves do.
-    chance: Probability of such a total if every fit selected at random.
+    chance: Share of runs, with permuted targets and this one, in which any column has such a total.
     permuted: Share of columns that reach such a total with a permuted target.
     adjusted_p: Of a regression on this column alone, with the fixed ones: the least false
         discovery rate (Benjamini and Hochberg); NaN for more than two classes.

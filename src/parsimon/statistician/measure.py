@@ -3,16 +3,24 @@
 `check_findings` says how far to trust the model itself, and `front_models` what size buys.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
+from scipy.stats import binomtest
 
 from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices, Mask
-from parsimon.evaluation.row_intervals import area_bounds, placement_shares
+from parsimon.evaluation.row_intervals import (
+    Bounds,
+    area_bounds,
+    dependence_near,
+    placement_shares,
+)
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.report.figures.calibration import calibration_bins
@@ -113,6 +121,10 @@ ROWS_FOR_A_BIN = 10
 CONFIDENCE = 0.95
 # Certain predictions have no finite log odds; one in a million is as sure as tables allow.
 _SURE = 1e-6
+# A loss that no value between the ends has.
+_FAR_OFF = 1e9
+# An end further off, in standard errors, is said to be there: the likelihood is all but flat.
+_FARTHEST = 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +153,7 @@ def check_findings(found: FamilyResult, outside: OutsidePredictions | None = Non
         influential=influential_rows(found, own),
     )
     if question.is_number:
-        return replace(checks, coverage=_coverage(question.y, own))
+        return replace(checks, **_coverage(question.y, own))
     y, probability = np.asarray(question.y, dtype=np.float64), own.value
     ranked = probability if own.ranking is None else own.ranking
     seen = _seen(outside, len(y))
@@ -159,21 +171,24 @@ def outside_checks(question: Question, own: OwnPredictions, columns: Sequence[st
     rows = _rows(question, columns, surprise(question, own), own, MOST_ROWS)
     checks = Checks(source="outer folds", surprising=rows)
     if question.is_number:
-        return replace(checks, coverage=_coverage(question.y, own))
+        return replace(checks, **_coverage(question.y, own))
     return _judged(checks, np.asarray(question.y, dtype=np.float64), own.value, own.value)
 
 
 def _judged(checks: Checks, y: Array, probability: Array, ranked: Array) -> Checks:
     """Add calibration, curve and Brier score; shapes (n,)."""
-    slope, intercept = calibration_line(y, probability)
+    line = calibration_line(y, probability)
+    slope, intercept = (None, None) if line is None else map(_interval, line)
     roc, hull = _ranking(y, ranked)
     if roc is not None and checks.source == "outer folds":
         roc = replace(roc, auc=_outer_area(y, probability))
     return replace(
         checks,
         calibration=calibration_table(y, probability),
-        calibration_slope=slope,
-        calibration_intercept=intercept,
+        calibration_slope=None if slope is None else slope.estimate,
+        calibration_intercept=None if intercept is None else intercept.estimate,
+        slope_interval=slope,
+        intercept_interval=intercept,
         brier=float(np.mean((probability - y) ** 2)),
         roc=roc,
         hull=hull,
@@ -201,40 +216,111 @@ def calibration_table(y: Array, probability: Array) -> tuple[CalibrationBin, ...
     return tuple(found)
 
 
-def calibration_line(y: Array, probability: Array) -> tuple[float | None, float | None]:
-    """Return slope and intercept of the outcome's log odds on those of the prediction.
+class CalibrationLine(NamedTuple):
+    """Slope and intercept of the outcome's log odds on those of the prediction, with intervals."""
 
-    A logistic regression with one predictor [1]: slope 1 and intercept 0 are perfect, a slope
-    below 1 says that predictions are too extreme. Both are None if no finite estimate exists:
-    one class only, equal predictions, or a threshold that separates the classes.
+    slope: Bounds
+    intercept: Bounds
+
+
+def calibration_line(
+    y: Array, probability: Array, *, confidence: float = 0.95
+) -> CalibrationLine | None:
+    """Return whether probabilities can be taken at their word, and how sure that is.
+
+    A logistic regression with one predictor [1]: slope 1 and intercept 0 are perfect, a slope below
+    1 says that predictions are too extreme. None if no finite estimate exists: one class only,
+    equal predictions, or a threshold that separates the classes.
+
+    An interval holds the values whose likelihood, with the other coefficient at its best, is not
+    too small: few rows make a likelihood skew, which a standard error would hide. Predictions need
+    not lie on such a line, so that the log likelihood is scaled by the variance that the residuals
+    show over the one that the line promises, where that is greater [2]. A slope near 0 is judged as
+    if the predictions came from folds of a table without signal, as `dependence_near` has it.
 
     Shapes: y (n,), probability (n,).
 
-    [1] Cox (1958), "Two further applications of a model for binary regression",
-    Biometrika 45:562-565.
+    [1] Cox (1958), Biometrika 45:562-565. [2] Chandler and Bate (2007), Biometrika 94:167-183.
     """
     odds = logit(np.clip(probability, _SURE, 1 - _SURE))
     positive, negative = odds[y == 1], odds[y == 0]
     if not len(positive) or not len(negative) or np.ptp(odds) < 1e-9:
-        return None, None
+        return None
     if negative.max() <= positive.min() or positive.max() <= negative.min():
-        return None, None
+        return None
     design = np.column_stack([odds, np.ones(len(odds))])
     line = _logistic_regression(design, y)
-    return (None, None) if line is None else (float(line[0]), float(line[1]))
+    if line is None:
+        return None
+    fit = _Fit(design, y, line)
+    return CalibrationLine(
+        fit.bounds(0, confidence, dependence_near), fit.bounds(1, confidence, lambda _: 0.0)
+    )
 
 
-def _logistic_regression(design: Array, y: Array, *, most_steps: int = 100) -> Array | None:
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A logistic regression; design (n, 2), y (n,), line (2,) its coefficients."""
+
+    design: Array
+    y: Array
+    line: Array
+
+    def bounds(self, place: int, confidence: float, dependence: Callable[[float], float]) -> Bounds:
+        """Return the interval of a coefficient.
+
+        dependence: By what part a variance grows for a value so many standard errors from 0.
+        """
+        promised, shown = self._variances()
+        error = math.sqrt(max(promised[place], shown[place]))
+        scale = error**2 / promised[place]
+        limit = scale * float(ndtri((1 + confidence) / 2)) ** 2
+        least, middle = _loss(self.design, self.y, self.line), float(self.line[place])
+
+        def beyond(away: float, sign: float) -> float:
+            value = middle + sign * away
+            apart = 2 * (self._loss_at(place, value) - least)
+            return float(apart - limit * (1 + dependence(value / error)))
+
+        ends = []
+        for sign in (-1.0, 1.0):
+            far = error
+            while beyond(far, sign) < 0 and far < _FARTHEST * error:
+                far *= 2
+            inside = beyond(far, sign) < 0
+            ends.append(middle + sign * (far if inside else brentq(beyond, 0, far, args=(sign,))))
+        return Bounds(middle, *ends)
+
+    def _variances(self) -> tuple[Array, Array]:
+        """Return the variances of both coefficients: by the likelihood, and by the residuals."""
+        chance = expit(self.design @ self.line)
+        inverse = np.linalg.pinv((self.design.T * (chance * (1 - chance))) @ self.design)
+        n = len(self.y)
+        scores = (self.design.T * (self.y - chance) ** 2) @ self.design * n / max(1, n - 2)
+        return np.diag(inverse), np.diag(inverse @ scores @ inverse)
+
+    def _loss_at(self, place: int, value: float) -> float:
+        """Return the loss with one coefficient at a value and the other at its best."""
+        given, free = self.design[:, place] * value, self.design[:, [1 - place]]
+        best = _logistic_regression(free, self.y, given)
+        return _FAR_OFF if best is None else _loss(free, self.y, best, given)
+
+
+def _logistic_regression(
+    design: Array, y: Array, offset: Array | float = 0.0, *, most_steps: int = 100
+) -> Array | None:
     """Return the coefficients of greatest likelihood by Newton's method; None if it fails."""
     line: Array = np.zeros(design.shape[1])
-    loss = _loss(design, y, line)
+    loss = _loss(design, y, line, offset)
     for _ in range(most_steps):
-        chance = expit(design @ line)
+        chance = expit(design @ line + offset)
         gradient = design.T @ (y - chance)
         hessian = (design.T * (chance * (1 - chance))) @ design
         step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         # The likelihood is concave, so that a short enough part of the step always helps.
-        while (after := _loss(design, y, line + step)) > loss and np.abs(step).max() > 1e-12:
+        while (after := _loss(design, y, line + step, offset)) > loss and (
+            np.abs(step).max() > 1e-12
+        ):
             step = step / 2
         line, loss = line + step, after
         if np.abs(step).max() < 1e-10 * (1 + np.abs(line).max()):
@@ -242,8 +328,8 @@ def _logistic_regression(design: Array, y: Array, *, most_steps: int = 100) -> A
     return None
 
 
-def _loss(design: Array, y: Array, line: Array) -> float:
-    score = design @ line
+def _loss(design: Array, y: Array, line: Array, offset: Array | float = 0.0) -> float:
+    score = design @ line + offset
     return float(np.sum(np.logaddexp(0.0, score) - y * score))
 
 
@@ -259,14 +345,25 @@ def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[floa
 
 def _outer_area(y: Array, probability: Array) -> Interval:
     """Return the AUC of rows from several outer folds, as `honest_findings` has it."""
-    bounds = area_bounds(placement_shares(y == 1, probability), y == 1)
+    return _interval(area_bounds(placement_shares(y == 1, probability), y == 1))
+
+
+def _interval(bounds: Bounds) -> Interval:
     return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
-def _coverage(y: Array, own: OwnPredictions) -> float:
-    """Return the share of rows inside the central 95 % interval of their prediction."""
+def _coverage(y: Array, own: OwnPredictions) -> dict[str, Any]:
+    """Return the share of rows inside the central 95 % interval of their prediction, and how sure.
+
+    Under their names in `Checks`. The interval is the exact one: near 95 % Wilson's is too short,
+    and of ten rows eight would prove that intervals are too narrow.
+    """
     reach = ndtri((1 + CONFIDENCE) / 2) * own.deviation
-    return float(np.mean(np.abs(y - own.value) <= reach))
+    inside = np.abs(y - own.value) <= reach
+    share = float(np.mean(inside))
+    ends = binomtest(int(inside.sum()), len(y)).proportion_ci(CONFIDENCE, method="exact")
+    found = Interval(estimate=share, low=float(ends.low), high=float(ends.high))
+    return {"coverage": share, "coverage_interval": found}
 
 
 def _seen(outside: OutsidePredictions | None, n_rows: int) -> Mask:

@@ -19,6 +19,9 @@ from parsimon.evaluation.row_intervals import (
     area_bounds,
     balanced_bounds,
     difference_bounds,
+    is_too_skew,
+    mean_bounds,
+    median_bounds,
     placement_shares,
     ratio_bounds,
     share_bounds,
@@ -216,7 +219,8 @@ def _of_classes(rows: _OuterRows) -> _Measured:
 def _of_numbers(rows: _OuterRows) -> _Measured:
     """Measure squared errors as shares of the baseline's mean over all tested rows."""
     squares, plain = (rows.truth - rows.prediction) ** 2, (rows.truth - rows.baseline) ** 2
-    share = ratio_bounds(squares, plain)
+    share, off = ratio_bounds(squares, plain), mean_bounds(squares)
+    middle = median_bounds(np.sqrt(squares)) if is_too_skew(squares) else None
     figures = {
         "error": _interval(share),
         "baseline_error": Interval(estimate=1.0, low=1.0, high=1.0),
@@ -225,7 +229,9 @@ def _of_numbers(rows: _OuterRows) -> _Measured:
         "log_loss": math.nan,
         "baseline_log_loss": math.nan,
         "brier": math.nan,
-        "root_mean_square": float(np.sqrt(np.mean(squares))),
+        "root_mean_square": math.sqrt(off.estimate),
+        "miss": _interval(Bounds(*map(math.sqrt, off))),
+        "median_miss": None if middle is None else _interval(middle),
     }
     # A constant target leaves nothing to explain, and no yardstick.
     yardstick = float(np.mean(plain)) or 1.0
@@ -249,7 +255,7 @@ def _decision(positive: Mask, probability: Array, thresholds: Array) -> Decision
         precision=_interval(wilson(float(np.mean(positive[called])), n_called))
         if n_called
         else None,
-        recall=_interval(Bounds(1 - missed.estimate, 1 - missed.high, 1 - missed.low)),
+        recall=_interval(wilson(1 - missed.estimate, n_positive, dependence=0.0)),
     )
 
 

@@ -90,8 +90,10 @@ function showModel(view, model) {
 function showCounts(view, roc, counts) {
   for (const [name, count] of Object.entries(counts)) {
     const positive = name === "true_positive" || name === "false_negative";
+    const rows = positive ? roc.n_positive : roc.n_negative;
+    const [low, high] = shareEnds(count, rows);
     const share = document.createElement("small");
-    share.textContent = percent(count / (positive ? roc.n_positive : roc.n_negative), 1);
+    share.textContent = `${percent(count / rows, 1)} (${fixed(100 * low, 1)} to ${fixed(100 * high, 1)})`;
     part(view, name).replaceChildren(String(count), share);
   }
 }
@@ -109,8 +111,8 @@ function costInWords(table, threshold, ratio) {
   const least = costOf(table[other], ratio);
   const rest =
     cost <= least + 1e-9
-      ? "No other threshold costs less at this ratio."
-      : `The cheapest at this ratio is ${fixed(other / 100, 2)}, with ${fixed(least, 1)}.`;
+      ? "No other threshold costs less at this ratio, on these rows."
+      : `The cheapest at this ratio, on these rows, is ${fixed(other / 100, 2)}, with ${fixed(least, 1)}.`;
   return `The errors in 100 rows like these cost as much as ${fixed(cost, 1)} false alarms. ${rest}`;
 }
 

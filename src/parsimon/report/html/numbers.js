@@ -12,6 +12,15 @@ function percent(value, digits) {
   return value === null ? NOT_COMPUTED : `${fixed(100 * value, digits)}\u202f%`;
 }
 
+/** Both ends of Wilson's 95 % interval of a share of rows. */
+function shareEnds(count, rows) {
+  const square = 1.959964 ** 2;
+  const share = count / rows;
+  const middle = share + square / (2 * rows);
+  const half = Math.sqrt(square * ((share * (1 - share)) / rows + square / (4 * rows ** 2)));
+  return [middle - half, middle + half].map((end) => Math.min(1, Math.max(0, end / (1 + square / rows))));
+}
+
 function plural(count, word) {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

@@ -280,15 +280,11 @@ def explained(error: Interval) -> Interval:
     return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
 
 
-def misses(honest: Honest, error: Interval) -> Interval:
+def misses(honest: Honest, share: float) -> float:
     """Return a share of the variance as a root mean squared error in the unit of the target."""
     if not honest.error.estimate > 0:
-        return replace(error, estimate=math.nan, low=math.nan, high=math.nan)
-    scale = honest.root_mean_square / math.sqrt(honest.error.estimate)
-    low, middle, high = (
-        scale * math.sqrt(max(0.0, share)) for share in (error.low, error.estimate, error.high)
-    )
-    return replace(error, estimate=middle, low=low, high=high)
+        return math.nan
+    return honest.root_mean_square * math.sqrt(max(0.0, share) / honest.error.estimate)
 
 
 def miss(model: ComparedModel, unit: float) -> str:

@@ -151,7 +151,7 @@ def _trust(scope: Scope) -> str:
     if scope.guesses:
         return ""
     if scope.numeric:
-        return "" if checks.coverage is None else coverage_sentence(checks.coverage)
+        return "" if checks.coverage is None else coverage_sentence(checks)
     return "" if checks.calibration_slope is None else calibration_sentences(scope)[0]
 
 

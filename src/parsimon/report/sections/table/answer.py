@@ -16,6 +16,7 @@ from parsimon.report.sections.table.claims import (
     suggestions,
 )
 from parsimon.report.sections.table.honesty import (
+    calibration_fault,
     how_well,
     key_figures,
     optimistic_sentences,
@@ -27,8 +28,6 @@ from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_senten
 from parsimon.structures import Claim
 
 _MOST_DOUBTS = 6
-# A slope of calibration between these is right enough.
-_TOO_BOLD, _TOO_TIMID = 0.9, 1.1
 
 
 def first_screen(scope: Scope) -> tuple[Block, ...]:
@@ -117,13 +116,8 @@ def _unproved(scope: Scope) -> str:
 
 
 def _calibration(scope: Scope) -> str:
-    slope = scope.checks.calibration_slope
-    if slope is None or scope.guesses or _TOO_BOLD <= slope <= _TOO_TIMID:
-        return ""
-    if slope <= 0:
-        return "The probabilities point the wrong way."
-    way = "bold" if slope < 1 else "timid"
-    return f"The probabilities are too {way}."
+    fault = calibration_fault(scope.checks)
+    return "" if scope.guesses or not fault else f"The probabilities {fault}."
 
 
 def _unshown(scope: Scope) -> str:

@@ -6,8 +6,9 @@ Trust has new rows, probabilities and parts of the table; using it has commands 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parsimon.evaluation.row_intervals import wilson
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
-from parsimon.report.findings import Honest, OuterFold, Roc
+from parsimon.report.findings import Checks, Honest, Interval, OuterFold, Roc
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -15,10 +16,19 @@ from parsimon.report.sections._blocks import (
     number_cell,
     paragraph,
 )
-from parsimon.report.sections._phrases import NARROW, clean, count, decimal, joined, percent
+from parsimon.report.sections._phrases import (
+    NARROW,
+    clean,
+    count,
+    decimal,
+    joined,
+    percent,
+    share_range,
+    sureness,
+)
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import certain, suggested
-from parsimon.report.sections.table.honesty import gain_sentence
+from parsimon.report.sections.table.honesty import calibration_fault, gain_sentence
 from parsimon.report.sections.table.rare_class import (
     leads_with_balance,
     rare_sentences,
@@ -74,6 +84,8 @@ _SOURCES = {
     "it.",
 }
 _NOMINAL = 0.95
+# What is surely off by no more than this is off a little.
+_LITTLE_SHARE = 0.03
 
 
 def trust(scope: Scope) -> Section:
@@ -126,42 +138,47 @@ def calibration_sentences(scope: Scope) -> tuple[str, ...]:
     slope = checks.calibration_slope
     if slope is None:
         return ("Too little varies here to judge the probabilities.",)
-    words = _slope_words(slope)
+    words = f"The probabilities {_slope_words(checks)}"
     if checks.source == "outer folds":
         words = f"On rows never seen {words[0].lower()}{words[1:]}"
-    return (f"{words} (calibration slope {decimal(slope, 2)}, where 1 is right).",)
+    sure = checks.slope_interval
+    ends = ""
+    if sure is not None:
+        ends = f", {sureness(sure)} {decimal(sure.low, 2)} to {decimal(sure.high, 2)}"
+    return (f"{words} (calibration slope {decimal(slope, 2)}{ends}, where 1 is right).",)
 
 
-def _slope_words(slope: float) -> str:
-    if slope <= 0:
-        return "The probabilities point the wrong way"
-    if slope < 0.9:
-        return "The probabilities are too bold: high ones are too high and low ones too low"
-    if slope > 1.1:
-        return "The probabilities are too timid: high ones could be higher and low ones lower"
-    return "The probabilities are neither too bold nor too timid"
+def _slope_words(checks: Checks) -> str:
+    fault = calibration_fault(checks)
+    if fault.endswith("bold"):
+        return f"{fault}: high ones are too high and low ones too low"
+    if fault.endswith("timid"):
+        return f"{fault}: high ones could be higher and low ones lower"
+    return fault or "are not shown to be too bold or too timid"
 
 
-def coverage_sentence(coverage: float) -> str:
+def coverage_sentence(checks: Checks) -> str:
     """Return whether the intervals of predictions are as wide as they should be."""
-    judged = "about right"
-    if coverage < _NOMINAL - 0.05:
-        judged = "too narrow"
-    elif coverage > _NOMINAL + 0.03:
-        judged = "wider than they need be"
+    if checks.coverage is None:
+        return "The coverage of the intervals was not measured."
+    sure = checks.coverage_interval
+    ends = "" if sure is None else f" ({sureness(sure)} of that share {share_range(sure)})"
+    judged = f"which is in keeping with 95{NARROW}%"
+    little = "a little " if abs(checks.coverage - _NOMINAL) <= _LITTLE_SHARE else ""
+    if sure is not None and sure.high < _NOMINAL:
+        judged = f"they are {little}too narrow"
+    elif sure is not None and sure.low > _NOMINAL:
+        judged = f"they are {little}wider than they need be"
     return (
-        f"The 95{NARROW}% intervals of the predictions hold {percent(coverage)} of the rows: they "
-        f"are {judged}."
+        f"The 95{NARROW}% intervals of the predictions hold {percent(checks.coverage)} of the "
+        f"rows{ends}{',' if judged.startswith('which') else ':'} {judged}."
     )
 
 
 def _numbers(scope: Scope) -> list[Block]:
     """Return the checks of a predicted number."""
     checks = scope.checks
-    said = "The coverage of the intervals was not measured."
-    if checks.coverage is not None:
-        said = coverage_sentence(checks.coverage)
-    return [paragraph(said), *scope.figures(checks.calibration_picture)]
+    return [paragraph(coverage_sentence(checks)), *scope.figures(checks.calibration_picture)]
 
 
 _MOST_FAILURES = 3
@@ -392,9 +409,10 @@ def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
             (
                 Cell(_ratio(cost), order=cost),
                 number_cell(threshold),
-                Cell(percent(point.found / max(1, roc.n_positive)), order=point.found),
+                *_share_cells(scope, point.found, roc.n_positive),
                 count_cell(point.missed),
                 count_cell(point.false_alarms),
+                *_share_cells(scope, point.false_alarms, roc.n_negative),
             )
         )
     return Table(
@@ -406,12 +424,31 @@ def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
         headings=(
             Heading("One miss costs", numeric=True),
             Heading("Threshold", numeric=True),
-            Heading("Share found", numeric=True),
+            *_share_headings(scope, "Share found", scope.positive),
             Heading("Missed", numeric=True),
             Heading("False alarms", numeric=True),
+            *_share_headings(scope, "Their share", scope.negative),
         ),
         rows=tuple(rows),
     )
+
+
+def _share_headings(scope: Scope, title: str, whose: str) -> tuple[Heading, ...]:
+    share = Heading(title, numeric=True, help=f"Of the rows of {whose}.")
+    if scope.checks.source != "outer folds":
+        return (share,)
+    return share, Heading(f"95{NARROW}% interval", help="Of that share, on new rows.")
+
+
+def _share_cells(scope: Scope, n: int, of: int) -> tuple[Cell, ...]:
+    """Return a share of the rows of a class and, of rows never seen, its interval (Wilson's)."""
+    share = n / max(1, of)
+    cell = Cell(percent(share), order=share)
+    if scope.checks.source != "outer folds":
+        return (cell,)
+    found = wilson(share, max(1, of), dependence=0.0)
+    ends = Interval(estimate=share, low=found.low, high=found.high)
+    return cell, Cell(share_range(ends), order=found.low)
 
 
 def _ratio(cost: float) -> str:

@@ -7,7 +7,6 @@ from parsimon.report.document import Block, Cell, Heading, Section, Strong, Tabl
 from parsimon.report.findings import (
     ComparedModel,
     Findings,
-    Interval,
     ModelComparison,
     ReportFindings,
 )
@@ -62,8 +61,7 @@ def models_section(
 def guess_miss(findings: Findings) -> float:
     """Return the root mean squared error of guessing, in the unit of the target."""
     honest = Scope(findings=findings).honest
-    whole = Interval(estimate=1.0, low=1.0, high=1.0)
-    return math.nan if honest is None else misses(honest, whole).estimate
+    return math.nan if honest is None else misses(honest, 1.0)
 
 
 def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:

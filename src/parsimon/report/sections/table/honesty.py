@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from parsimon.report.document import Code, KeyFigure, KeyFigures, Strong
-from parsimon.report.findings import Honest, Interval
+from parsimon.report.findings import Checks, Honest, Interval
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import (
     DASH,
@@ -25,6 +25,7 @@ from parsimon.report.sections._phrases import (
     share_range,
     short,
     sureness,
+    within,
 )
 from parsimon.report.sections._scope import (
     Scope,
@@ -80,12 +81,13 @@ def _guessing(scope: Scope, error: float) -> KeyFigure:
 
 
 def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
-    ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
+    guess = misses(honest, honest.baseline_error.estimate)
     share, own = explained(honest.error), short(honest.root_mean_square)
+    sure = "" if honest.miss is None or math.isnan(guess) else f"; {ends(honest.miss)}"
     return (
-        KeyFigure(own, "typical miss", f"root mean square; {ends(ours)}, on new rows"),
+        KeyFigure(own, "typical miss", f"root mean square{sure}, on new rows"),
         KeyFigure(
-            DASH if math.isnan(guess.estimate) else short(guess.estimate),
+            DASH if math.isnan(guess) else short(guess),
             "guessing’s miss",
             "always the mean",
         ),
@@ -153,14 +155,14 @@ def how_well(scope: Scope) -> str:
             f"{percent_range(honest.auc)}), where guessing has 50{NARROW}%."
         )
     if scope.numeric:
-        ours, guess = misses(honest, honest.error), misses(honest, honest.baseline_error)
-        off = short(honest.root_mean_square)
-        known = not math.isnan(guess.estimate)
+        off, guess = short(honest.root_mean_square), misses(honest, honest.baseline_error.estimate)
+        known = not math.isnan(guess)
+        ours = honest.miss if known else None
         return (
             f"On rows never seen {_subject(scope)} is off by {off} on average (root "
-            f"mean square{f', {sureness(ours)} {ends(ours)}' if known else ''}); "
-            f"{_share_words(explained(honest.error))}."
-            + (f" Predicting the mean is off by {short(guess.estimate)}" if known else "")
+            f"mean square{'' if ours is None else f', {sureness(ours)} {ends(ours)}'}); "
+            f"{_share_words(explained(honest.error))}.{_heavy(honest)}"
+            + (f" Predicting the mean is off by {short(guess)}" if known else "")
             + (f"{_doubt(honest)}." if known else "")
         )
     error = honest.error
@@ -182,6 +184,17 @@ def _how_well_guessing(scope: Scope, honest: Honest) -> str:
         f"The model to use is guessing: on rows never seen, calling every row {_commoner(scope)} "
         f"is wrong in {percent(honest.error.estimate)} of cases ({sureness(honest.error)} "
         f"{share_range(honest.error)})."
+    )
+
+
+def _heavy(honest: Honest) -> str:
+    """Say so where a few rows carry most of the squared misses, and what holds all the same."""
+    half = honest.median_miss
+    if half is None:
+        return ""
+    return (
+        " A few rows make most of this miss, so that its interval may be too short; half of the "
+        f"rows are missed by less than {within(half)}."
     )
 
 
@@ -227,7 +240,7 @@ def rival_sentence(scope: Scope) -> str:
     loss, least = rival.error.estimate, ours.error.estimate
     size = f"is wrong in {percent(loss)}"
     if scope.numeric:
-        size = f"is off by {short(misses(honest, rival.error).estimate)}"
+        size = f"is off by {short(misses(honest, rival.error.estimate))}"
     elif found.metric == "log loss" and not math.isnan(rival.log_loss + ours.log_loss):
         loss, least = rival.log_loss, ours.log_loss
         size = f"has a log loss of {decimal(loss, 3)}, not {decimal(least, 3)}"
@@ -310,6 +323,21 @@ def _believed(scope: Scope, honest: Honest) -> str:
     if round(error, 3) < round(honest.error.estimate, 3):
         return f"{start}, which is too good to be quoted."
     return f"{start}; that is not to be quoted, even though it is no better here."
+
+
+# A slope that is surely off by no more than this is off a little.
+_LITTLE_SLOPE = 0.1
+
+
+def calibration_fault(checks: Checks) -> str:
+    """Return what is surely wrong with probabilities; nothing where the interval holds 1."""
+    slope, sure = checks.calibration_slope, checks.slope_interval
+    if slope is None or sure is None or sure.low <= 1 <= sure.high:
+        return ""
+    if sure.high <= 0:
+        return "point the wrong way"
+    little = "a little " if abs(slope - 1) <= _LITTLE_SLOPE else ""
+    return f"are {little}too {'bold' if slope < 1 else 'timid'}"
 
 
 def optimistic_sentences(scope: Scope) -> tuple[Sentence, ...]:

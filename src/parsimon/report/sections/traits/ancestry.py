@@ -37,11 +37,24 @@ def follows(signal: SignalFinding) -> str:
             return "follows the tree by Blomberg's K, but not surely by lambda"
         return "shows no sure sign of following the tree"
     beside = "" if by_K else " by lambda, but not surely by Blomberg's K"
-    if signal.pagel_lambda.estimate >= _CLOSELY:
-        return f"follows the tree closely{beside}"
-    if signal.pagel_lambda.estimate >= _PARTLY:
-        return f"follows the tree in good part{beside}"
-    return f"follows the tree weakly{beside}"
+    return f"follows the tree{_GRADES[_grade(signal.pagel_lambda)]}{beside}"
+
+
+_GRADES = {
+    "closely": " closely",
+    "partly": " in good part",
+    "weakly": " weakly",
+    "open": " (how closely is open)",
+}
+
+
+def _grade(share: Interval) -> str:
+    """Return how closely a tree is followed; open where the interval reaches from end to end."""
+    if share.estimate >= _CLOSELY:
+        return "closely" if share.low >= _PARTLY else "open"
+    if share.estimate >= _PARTLY:
+        return "partly"
+    return "weakly" if share.high < _CLOSELY else "open"
 
 
 def _signs(signal: SignalFinding) -> tuple[bool, bool]:
@@ -89,10 +102,12 @@ def _meaning(findings: TraitFindings) -> str:
             f"With {count(signal.n_species, 'species', 'species')} a weak signal may have been "
             "missed; if there is none, relatives say nothing about each other."
         )
-    share = signal.pagel_lambda.estimate
-    if share >= _CLOSELY:
+    grade = _grade(signal.pagel_lambda)
+    if grade == "open":
+        return f"Relatives have similar values of {target}; how much of it the tree says is open."
+    if grade == "closely":
         return f"Close relatives have similar values of {target}, and the tree alone says much."
-    if share >= _PARTLY:
+    if grade == "partly":
         return (
             f"Relatives have similar values of {target}, but a good part of it changes from "
             "species to species without regard to the tree."
