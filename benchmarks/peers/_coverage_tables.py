@@ -29,7 +29,9 @@ NOISE: dict[Noise, Callable[[np.random.Generator, int], Array]] = {
     "normal": lambda rng, n: rng.normal(size=n),
     "t5": lambda rng, n: rng.standard_t(5, size=n) / np.sqrt(5 / 3),
     "t3": lambda rng, n: rng.standard_t(3, size=n) / np.sqrt(3),
-    "lognormal": lambda rng, n: (rng.lognormal(size=n) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e),
+    "lognormal": lambda rng, n: (
+        (rng.lognormal(size=n) - np.exp(0.5)) / np.sqrt(np.exp(2.0) - np.exp(1.0))
+    ),
 }
 
 
