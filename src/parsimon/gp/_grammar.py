@@ -207,11 +207,11 @@ def _begun(kernel: Kernel, begun: Mapping[Hashable, Kernel]) -> Kernel:
 
 
 def _leaves(kernel: Kernel) -> Iterator[Kernel]:
-    if not isinstance(kernel, Combination):
-        yield kernel
-        return
-    for term in kernel.terms:
+    """Yield the leaves of a kernel that see a column."""
+    for term in kernel.terms if isinstance(kernel, Combination) else ():
         yield from _leaves(term)
+    if not isinstance(kernel, Combination | Constant):
+        yield kernel
 
 
 def supported_kernels(
