@@ -41,6 +41,7 @@ def final_work(job: FinalJob) -> Mapping[str, Any]:
     rng = np.random.default_rng([1, job.seed])
     table, new = _drawn(rng, N_ROWS, job), _drawn(rng, N_NEW, job)
     found = analyse(table, "y", n_jobs=1, seed=0, families=("gp",), rivals=["linear"])
+    assert found.comparison is not None
     chosen = found.comparison.recommended
     told, truth = found.recommended.predict(new), new["y"].to_numpy()
     if job.target == "number":
@@ -58,7 +59,8 @@ def final_work(job: FinalJob) -> Mapping[str, Any]:
 def final_rows(*, quick: bool) -> list[Row]:
     """Measure the recommended models of many tables on new rows."""
     made: list[Row] = []
-    for target, n_tables in (("number", 24), ("classes", 12)):
+    sizes: dict[Literal["number", "classes"], int] = {"number": 24, "classes": 12}
+    for target, n_tables in sizes.items():
         jobs = [FinalJob(target, seed) for seed in range(1, (4 if quick else n_tables) + 1)]
         name = None if quick else f"report-final-{target}.jsonl"
         found = run_all(jobs, final_work, title="Recommended models on new rows", file_name=name)
