@@ -341,7 +341,8 @@ def check_probabilities(page: Page) -> Iterator[str]:
         "the wrong way": lambda slope: slope <= 0,
     }
     for where, match in page.find(
-        rf"(?<!neither )(?<!nor )(?<!to be )(?<!bold or )(too bold|too timid|the wrong way)[^(.]*\([^()]*?slope {_N}"
+        r"(?<!neither )(?<!nor )(?<!to be )(?<!bold or )"
+        rf"(too bold|too timid|the wrong way)[^(.]*\([^()]*?slope {_N}"
     ):
         if not slopes[match[1]](float(match[2])):
             yield f"{where}: {match[0]}"

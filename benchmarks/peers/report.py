@@ -10,6 +10,9 @@ is installed).
 Bars: the recommended model is within one paired standard error of the best of all on at least 9
 of 10 tables, and the smallest such on at least 7.
 
+Then the recommended model itself is asked about 5,000 new rows of drawn tables: none may be a
+constant, and the intervals of the page must hold the errors.
+
 Then whole commands are timed, one after another, each in a fresh process with two workers, beside
 what was promised: wall clock, which only means something on two idle cores (the note says how busy
 the machine was), and the peak memory of the largest table. Their processor seconds on pima and
@@ -21,6 +24,7 @@ extra `bench` has). A run that was stopped goes on where it was.
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.peers._final_jobs import final_rows
 from benchmarks.peers._report_jobs import ReportJob, work
 from benchmarks.peers._report_times import TimeJob, has_peer, time_work
 from benchmarks.reproduce._resume import run_all
@@ -67,6 +71,7 @@ def rows(*, quick: bool = False, tables: int | None = None) -> list[Row]:
     return [
         *_verdicts(results, judged=not quick),
         *(row for name, result in results.items() for row in _errors(name, result)),
+        *([] if tables else final_rows(quick=quick)),
         *([] if quick or tables else _times()),
     ]
 

@@ -132,7 +132,7 @@ def test_many_rows_are_searched_in_a_sample_and_fitted_whole(monkeypatch):
     analysis = analyse(rows(150), "died", depth=1, outer=2, **FEW)
     kinds = {one.kind: one for one in analysis.findings.table.treatments}
     assert kinds["rows_sampled"].count == 50
-    assert type(analysis.model().models[0]).__name__ == "SparseGPClassifier"
+    assert type(analysis.model("best").models[0]).__name__ == "SparseGPClassifier"
     assert analysis.findings.studies[0].search.n_rows == 50
 
 

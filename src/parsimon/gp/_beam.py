@@ -9,7 +9,7 @@ after a search, as the search evaluated its own.
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -29,7 +29,7 @@ from parsimon.gp._candidates import (
     candidate_of,
     count_base,
 )
-from parsimon.gp._grammar import Grammar, active_columns
+from parsimon.gp._grammar import Grammar, active_columns, awaken
 from parsimon.gp._kernel_evaluation import (
     GUIDES,
     FailedFit,
@@ -39,6 +39,7 @@ from parsimon.gp._kernel_evaluation import (
     KernelProblem,
     WholeFit,
     cross_validate,
+    evidence_at,
     first_look,
     fit_whole,
     needs_folds,
@@ -49,6 +50,9 @@ from parsimon.kernels import Constant, Kernel, plain, structure
 from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
 T = TypeVar("T", WholeFit, FoldFits)
+
+# Log evidences that differ by less are those of the same optimum.
+_SAME_EVIDENCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -254,7 +258,10 @@ class Beam:
         """Return the children of the beam that no level had before."""
         level = _Level(state.depth, [], [], self.note(state))
         for parent in state.parents(self.options.beam):
-            above = None if parent is None else parent.kernel
+            above = None
+            if parent is not None:
+                least = self.problem.least_variance
+                above = awaken(parent.kernel, self.grammar.base, self.problem.X, least)
             for child in self.grammar.children(above, state.depth):
                 key = structure(child)
                 if key not in state.seen:
@@ -452,20 +459,66 @@ class KernelEvaluator:
                 f"{kernel} is not positive semi-definite, so that no Gaussian process has it as "
                 "its covariance. Judge another kernel."
             )
-        key = structure(kernel)
-        known = next((one for one in self._known if structure(one.kernel) == key), None)
+        known = self._found(kernel)
         if known is None:
-            # Several threads round otherwise, and are slower on matrices of this size.
-            with one_thread():
-                known = self._measured(kernel)
+            known = self._candidate(kernel, self._fitted(kernel, self._noise))
             self._known.append(known)
         return known
 
-    def _measured(self, kernel: Kernel) -> Candidate:
+    def from_several_starts(self, kernel: Kernel) -> Candidate:
+        """Return the kernel where its evidence is greatest.
+
+        It is fitted from its own hyperparameters, though the search may have come to it from
+        others, and once more where a term of it ended with next to no variance.
+        """
+        fits = [self._fitted(kernel, self._noise)]
+        first = fits[0]
+        if isinstance(first, WholeFit):
+            least = self._problem.least_variance
+            again = awaken(first.kernel, self._base, self._problem.X, least)
+            if again != first.kernel:
+                fits.append(self._fitted(again, None))
+        known = self._found(kernel)
+        best = max(fits, key=_evidence_of)
+        if known is not None and known.log_evidence >= _evidence_of(best) - _SAME_EVIDENCE:
+            return known
+        found = self._candidate(kernel, best)
+        self._known = [*(one for one in self._known if one is not known), found]
+        return found
+
+    def improved(self, candidate: Candidate, starts: Iterable[Candidate]) -> Candidate:
+        """Return a candidate with greater evidence, where others of its structure lead to one.
+
+        starts: Fitted to other rows, such as those of outer folds.
+        """
+        key = structure(candidate.kernel)
+        alike = [one for one in starts if structure(one.kernel) == key]
+        problem = self._problem
+        evidence = [evidence_at(problem, one.kernel, one.noise_variance) for one in alike]
+        if max(evidence, default=-math.inf) <= candidate.log_evidence + _SAME_EVIDENCE:
+            return candidate
+        start = alike[int(np.argmax(evidence))]
+        whole = self._fitted(start.kernel, start.noise_variance)
+        if _evidence_of(whole) <= candidate.log_evidence:
+            return candidate
+        return replace(self._candidate(start.kernel, whole), parent=candidate.parent)
+
+    def _found(self, kernel: Kernel) -> Candidate | None:
+        key = structure(kernel)
+        return next((one for one in self._known if structure(one.kernel) == key), None)
+
+    def _fitted(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
         seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
-        start, seed = FitStart(noise_variance=self._noise), structure_seed(seed, kernel)
-        whole = measure_whole(self._problem, kernel, start, seed)
-        folds = None if isinstance(whole, FailedFit) else measure_folds(self._problem, whole)
+        start = FitStart(noise_variance=noise_variance)
+        # Several threads round otherwise, and are slower on matrices of this size.
+        with one_thread():
+            return measure_whole(self._problem, kernel, start, structure_seed(seed, kernel))
+
+    def _candidate(self, kernel: Kernel, whole: WholeFit | FailedFit) -> Candidate:
+        folds = None
+        if isinstance(whole, WholeFit):
+            with one_thread():
+                folds = measure_folds(self._problem, whole)
         return candidate_of(
             kernel,
             whole,
@@ -476,6 +529,10 @@ class KernelEvaluator:
             columns=active_columns(kernel, self._base),
             n_rows=len(self._problem.y),
         )
+
+
+def _evidence_of(fit: WholeFit | FailedFit) -> float:
+    return fit.log_evidence if isinstance(fit, WholeFit) else -math.inf
 
 
 def _noise_of(history: SearchHistory) -> float | None:

@@ -1,7 +1,8 @@
 """What a search over kernels saw: candidates, their order, and the history of them all.
 
 A `Candidate` is a kernel with all that was measured of it, `Order` ranks them, and
-`SearchHistory` keeps levels, path and baseline, with fronts and a few sentences about them.
+`SearchHistory` keeps levels, path and baseline, with fronts and a few sentences about them;
+`CandidateModel` makes a fitted estimator of one.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._kernel_evaluation import (
     FailedFit,
@@ -24,7 +26,7 @@ from parsimon.gp._kernel_evaluation import (
     rounded,
     standard_error,
 )
-from parsimon.kernels import Constant, Kernel, plain, spoken
+from parsimon.kernels import Constant, Kernel, plain, spoken, structure
 from parsimon.kernels.combination import Combination
 from parsimon.pareto import Front
 
@@ -137,6 +139,50 @@ def candidate_of(
         judged_by="cross-validation" if folds else "leave-one-out",
         **place,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModel:
+    """Turns a candidate into a fitted estimator; a value, so that searches can be pickled.
+
+    Shapes: X (n, d).
+
+    y (n,): Labels of any kind, or numbers in their own units.
+    inference: For labels.
+    names: Of the columns.
+    """
+
+    task: Task
+    X: Array
+    y: AnyArray
+    inference: Literal["ep", "laplace"]
+    names: Any
+
+    def __call__(self, candidate: Candidate) -> Any:
+        X = framed(self.X, self.names)
+        if self.task == "classification":
+            from parsimon.gp import GPClassifier
+
+            kept = GPClassifier(
+                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
+            )
+            return kept.fit(X, self.y)
+        from parsimon.gp import GPRegressor
+
+        # The search standardised the target; a constant target has no unit.
+        unit = float(np.var(self.y)) or 1.0
+        noise = unit * (candidate.noise_variance or 1.0)
+        held = GPRegressor(candidate.kernel, noise=noise, optimise=False, n_restarts=0)
+        return held.fit(X, self.y)
+
+
+def framed(X: Array, names: Any) -> Any:
+    """Return a table with its names, if it had any, for estimators that remember them."""
+    if names is None:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
 
 
 def count_base(kernel: Kernel) -> int:
@@ -281,13 +327,29 @@ class SearchHistory:
     ) -> "SearchHistory":
         """Return the history with a kernel that the rows support, and others beside it."""
         known = {id(one) for one in self}
-        levels = [list(level) for level in self.levels]
-        for one in [supported, *others]:
-            if one is None or id(one) in known:
-                continue
+        new = [one for one in (supported, *others) if one is not None and id(one) not in known]
+        keys = {structure(one.kernel) for one in new}
+        # What the search found of the same structure had less evidence.
+        levels = [
+            [one for one in level if structure(one.kernel) not in keys] for level in self.levels
+        ]
+        for one in new:
             levels += [[] for _ in range(one.n_base - len(levels))]
             levels[one.n_base - 1].append(one)
         return replace(self, levels=tuple(map(tuple, levels)), supported=supported)
+
+    def replaced(self, old: Candidate, new: Candidate) -> "SearchHistory":
+        """Return the history with another fit of a candidate in its place."""
+
+        def own(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+            return tuple(new if one is old else one for one in candidates)
+
+        return replace(
+            self,
+            levels=tuple(map(own, self.levels)),
+            path=own(self.path),
+            supported=new if self.supported is old else self.supported,
+        )
 
     def chosen(self, rule: Choice = "supported") -> Candidate:
         """Return what the rows support, the best candidate, or the simplest that is near it."""

@@ -34,6 +34,8 @@ from parsimon.kernels.combination import Sum
 MOST_WIDTHS = 12
 # Kernels are compared on at most so many rows, and the chosen one is fitted to all.
 MOST_COMPARED = 600
+# Rows and steps on which starts of a fit are tried.
+_TRIED_ROWS, _TRIED_STEPS = 100, 5
 # Hyperparameters of a constant, lines and one part of all columns.
 _FEW = 4
 
@@ -142,7 +144,8 @@ def fit_or_choose(
     deadline = np.inf if time_limit is None else monotonic() + time_limit
     options = options | {"n_restarts": 0}
     some = np.arange(len(X)) if len(X) <= MOST_COMPARED else stratified_rows(classes, MOST_COMPARED)
-    best, n_evaluations = _chosen(fit, table.X[some], y[some], weights[some], deadline, options)
+    own = (table.X[some], y[some], classes[some], weights[some])
+    best, n_evaluations = _chosen(fit, *own, deadline, options)
     if len(some) < len(X):
         best = fit(best.kernel, table.X, y, **options | {"time_limit": _left(deadline)})
         n_evaluations += best.n_evaluations
@@ -160,6 +163,7 @@ def _chosen(
     fit: Callable[..., FittedProcess[Any]],
     X: Array,
     y: AnyArray,
+    classes: AnyArray,
     weights: Array,
     deadline: float,
     options: dict[str, Any],
@@ -170,9 +174,30 @@ def _chosen(
         if found and monotonic() >= deadline:
             break
         own = options | {"weights": weights, "time_limit": _left(deadline)}
+        if kernel.n_theta > _FEW:
+            kernel = _promising(fit, kernel, X, y, classes, own)
         found.append(fit(kernel, X, y, **own))
     best = max(found, key=lambda fitted: fitted.log_evidence - _price(fitted.kernel, len(X)))
     return best, sum(fitted.n_evaluations for fitted in found)
+
+
+def _promising(
+    fit: Callable[..., FittedProcess[Any]],
+    kernel: Kernel,
+    X: Array,
+    y: AnyArray,
+    classes: AnyArray,
+    options: dict[str, Any],
+) -> Kernel:
+    """Return where a fit of many widths should begin: as it is, or where the data suggest.
+
+    The evidence of many widths has several optima. A few steps on some rows say which start leads
+    to the better one.
+    """
+    some = np.arange(len(X)) if len(X) <= _TRIED_ROWS else stratified_rows(classes, _TRIED_ROWS)
+    own = options | {"weights": options["weights"][some], "max_iterations": _TRIED_STEPS}
+    starts = (kernel, kernel.start(X))
+    return max(starts, key=lambda start: fit(start, X[some], y[some], **own).log_evidence)
 
 
 def _price(kernel: Kernel, n_rows: int) -> float:

@@ -3,7 +3,7 @@
 Periodic kernels begin at the `likely_period` of their column.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -22,7 +22,9 @@ from parsimon.kernels import (
     RationalQuadratic,
     SquaredExponential,
     expand,
+    structure,
 )
+from parsimon.kernels.combination import Combination, Sum
 from parsimon.structures import StructurePosterior
 from parsimon.structures.blocks import likely_period
 
@@ -173,6 +175,43 @@ def with_likely_periods(
         else:
             found.append(kernel)
     return tuple(found)
+
+
+def awaken(kernel: Kernel, base: Sequence[Kernel], X: Array, least: float) -> Kernel:
+    """Return a kernel in which every term with less variance than `least` begins anew.
+
+    A column that says nothing alone is fitted with next to no variance. The slope of the evidence
+    vanishes with the variance, so that what grew from there would stay without: such a term
+    begins as `base` has it.
+
+    Shapes: X (n, d).
+    """
+    begun = {structure(leaf): leaf for one in base for leaf in _leaves(one)}
+    terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    found = tuple(
+        _begun(term, begun) if float(np.mean(term.diagonal(X))) < least else term for term in terms
+    )
+    return Sum(found) if isinstance(kernel, Sum) else found[0]
+
+
+def _begun(kernel: Kernel, begun: Mapping[Hashable, Kernel]) -> Kernel:
+    """Return a kernel with the numbers that its leaves begin with; what is fixed stays."""
+    if isinstance(kernel, Combination):
+        return type(kernel)(tuple(_begun(term, begun) for term in kernel.terms))
+    leaf: Any = kernel
+    known = begun.get(structure(kernel))
+    if known is None:
+        return kernel
+    numbers: Kernel = leaf.replaced(**{name: getattr(known, name) for name in leaf.free})
+    return numbers
+
+
+def _leaves(kernel: Kernel) -> Iterator[Kernel]:
+    """Yield the leaves of a kernel that see a column."""
+    for term in kernel.terms if isinstance(kernel, Combination) else ():
+        yield from _leaves(term)
+    if not isinstance(kernel, Combination | Constant):
+        yield kernel
 
 
 def supported_kernels(

@@ -6,8 +6,8 @@ into a fitted estimator.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -22,7 +22,7 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
-from parsimon.gp._candidates import CHOICES, Candidate, Choice, SearchHistory
+from parsimon.gp._candidates import CHOICES, Candidate, CandidateModel, Choice, SearchHistory
 from parsimon.gp._grammar import (
     GROWTHS,
     Growth,
@@ -47,50 +47,6 @@ from parsimon.pareto.choose import choose as choose_from_front
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import Front
 from parsimon.structures import StructurePosterior, find_structures
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateModel:
-    """Turns a candidate into a fitted estimator; a value, so that searches can be pickled.
-
-    Shapes: X (n, d).
-
-    y (n,): Labels of any kind, or numbers in their own units.
-    inference: For labels.
-    names: Of the columns.
-    """
-
-    task: Task
-    X: Array
-    y: AnyArray
-    inference: Literal["ep", "laplace"]
-    names: Any
-
-    def __call__(self, candidate: Candidate) -> Any:
-        X = framed(self.X, self.names)
-        if self.task == "classification":
-            from parsimon.gp import GPClassifier
-
-            kept = GPClassifier(
-                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
-            )
-            return kept.fit(X, self.y)
-        from parsimon.gp import GPRegressor
-
-        # The search standardised the target; a constant target has no unit.
-        unit = float(np.var(self.y)) or 1.0
-        noise = unit * (candidate.noise_variance or 1.0)
-        held = GPRegressor(candidate.kernel, noise=noise, optimise=False, n_restarts=0)
-        return held.fit(X, self.y)
-
-
-def framed(X: Array, names: Any) -> Any:
-    """Return a table with its names, if it had any, for estimators that remember them."""
-    if names is None:
-        return X
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=list(names))
 
 
 def _is_classifier(search: "KernelSearch") -> bool:
@@ -414,6 +370,21 @@ class KernelSearch(FrontEstimator):
         check_is_fitted(self)
         return self._evaluate(kernel)
 
+    def begin_again(self, starts: Iterable[Candidate]) -> bool:
+        """Fit the best kernel from what was found on other rows, such as those of outer folds.
+
+        Returns
+        -------
+        bool
+            Whether greater evidence was found; the search then has that fit.
+        """
+        check_is_fitted(self)
+        best = self.best_candidate_
+        found = self._evaluate.improved(best, starts)
+        if found is not best:
+            self._store(self.history_.replaced(best, found), self._model.X, self._model.y)
+        return found is not best
+
     def describe(self) -> str:
         """Return a few sentences: what was found, what it gains, and why the search ended."""
         check_is_fitted(self)
@@ -510,7 +481,7 @@ class KernelSearch(FrontEstimator):
         fitted = {column: one.kernel for column, one in history.best_by_column.items()}
         factors = {column: begun.get(structure(one), one) for column, one in fitted.items()}
         kernels = supported_kernels(self.structures_, leaves | fitted, leaves | factors)
-        judged = map(self._evaluate, kernels)
+        judged = map(self._evaluate.from_several_starts, kernels)
         sound = (one for one in judged if one.judged_by != "failed")
         first = next(sound, None)
         if first is None:

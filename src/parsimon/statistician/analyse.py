@@ -20,7 +20,6 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
     Findings,
     Joint,
-    ModelComparison,
     Picture,
     RecommendedModel,
     RunFindings,
@@ -29,7 +28,7 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
-from parsimon.statistician.analysis import Analysis, final_seed, list_left_out, run_findings, today
+from parsimon.statistician.analysis import Analysis, list_left_out, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import as_fitted, compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
@@ -48,6 +47,7 @@ from parsimon.statistician.families.contenders import (
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
 from parsimon.statistician.feature_front import report_formulas
+from parsimon.statistician.final_fits import FinalFits, Settled, final_seed, settle
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
@@ -333,8 +333,10 @@ def _analysed(
             asked, parts, options.kernels, options, kernels, kept, left, leads=False
         )
         searched[KERNEL_SEARCH] = of_kernels
-    comparison, drawing, told = _compared(
-        asked, parts, folding, searched, options, comparing, kept, budget
+    joined = options.kernels if KERNEL_SEARCH in searched else None
+    fits = FinalFits.of(asked, answers, options.contenders, options.seed, joined)
+    comparison, drawing, told, model = _compared(
+        asked, parts, folding, searched, options, comparing, kept, budget, fits
     )
     studies, pictures = _studies(answers, folds, options, describing, kept)
     formulas, drawings, fitted = report_formulas(
@@ -358,15 +360,7 @@ def _analysed(
         formulas=formulas,
         pictures=(*(() if picture is None else (picture,)), *pictures, *drawing, *drawings),
     )
-    analysis = Analysis(
-        findings=findings,
-        answers=tuple(answers),
-        classes=asked.class_names,
-        target=asked.target,
-        contenders=options.contenders,
-        kernels=options.kernels if KERNEL_SEARCH in searched else None,
-        seed=int(options.seed),
-    )
+    analysis = Analysis(findings=findings, fits=fits, fitted_model=model)
     return _with_recommended(analysis, asked, folds, told, options.leader.name, fitted)
 
 
@@ -381,7 +375,7 @@ def _with_recommended(
     """Add what is known of the model to use; `fitted` are models that were fitted to all rows."""
     comparison, questions = analysis.comparison, [one.question for one in analysis.answers]
     name = leader if comparison is None else comparison.recommended.name
-    analysis = replace(analysis, fitted_model=fitted.get(name))
+    analysis = replace(analysis, fitted_model=analysis.fitted_model or fitted.get(name))
     if comparison is not None:
         fitted = {**fitted, leader: analysis.model("best"), name: analysis.recommended}
         n_rows = len(questions[0].y)
@@ -431,11 +425,12 @@ def _compared(
     seed: np.random.SeedSequence,
     kept: FinishedWork,
     budget: TimeBudget,
-) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
+    fits: FinalFits,
+) -> Settled:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
     if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
         parts = plan_folds(asked.questions[0], FAST_FOLDS, folding.spawn(1)[0])
-    found, pictures, told = compare_on_folds(
+    every = compare_on_folds(
         options.contenders,
         searched,
         asked,
@@ -446,14 +441,16 @@ def _compared(
         verbose=options.verbose,
         kept=kept,
     )
+    settled = settle(Settled(*every), fits, (*searched, *options.contenders))
+    found = settled.comparison
     if found is None or not options.fast:
-        return found, pictures, told
+        return settled
     if found.recommended.family == GUESSING.family:
         # That no plain model gains anything says nothing about the search.
-        return None, (), ()
+        return Settled(None, (), ())
     reason = "a fast report does not measure it on new rows"
     left_out = ((options.leader.name, reason), *found.left_out)
-    return replace(found, left_out=left_out), pictures, told
+    return settled._replace(comparison=replace(found, left_out=left_out))
 
 
 def _search(

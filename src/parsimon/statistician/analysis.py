@@ -20,25 +20,14 @@ from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study
-from parsimon.statistician.comparison import fitted_contender
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import SEARCH
-from parsimon.statistician.families.gp import GaussianProcesses, KernelResult
+from parsimon.statistician.final_fits import FinalFits
 from parsimon.statistician.measure import size_front
-from parsimon.statistician.question import Answer, run_searches
+from parsimon.statistician.question import Answer
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.claims import Claim
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Keeps the seeds of final fits apart from those of an analysis.
-_FITTING = 4
-
-
-def final_seed(seed: int) -> np.random.SeedSequence:
-    """Return the seed of all fits to all rows, so that each comes out the same wherever it is."""
-    return np.random.SeedSequence([seed, _FITTING])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,30 +38,30 @@ class Analysis(Readable):
     ----------
     findings : Findings
         Numbers and names, no sentences.
-    answers : tuple of Answer
-        The search and the model of each question.
-    classes : tuple of str
-        In the order of the model's probabilities; empty for a number.
-    target : str
-        The column that is predicted.
-    contenders : tuple of Contender
-        Who answered beside the family that leads.
-    kernels : GaussianProcesses or None
-        The search over kernels where it is among the models that were compared.
-    seed : int
-        Of every random choice.
+    fits : FinalFits
+        The search and the model of each question, and how any model is fitted to all rows.
     fitted_model : TableModel or None
         The recommended model, if it was fitted already.
     """
 
     findings: Findings
-    answers: tuple[Answer, ...]
-    classes: tuple[str, ...]
-    target: str
-    contenders: tuple[Contender, ...] = ()
-    kernels: GaussianProcesses | None = None
-    seed: int = 0
+    fits: FinalFits
     fitted_model: TableModel | None = None
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The search and the model of each question."""
+        return self.fits.answers
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """In the order of the model's probabilities; empty for a number."""
+        return self.fits.classes
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted."""
+        return self.fits.target
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -144,47 +133,22 @@ class Analysis(Readable):
         if found is None:
             known = shorten([one.name for one in models], 12)
             raise InvalidInputError(f"No model is called {name!r}; there are {known}.")
-        contender = next((one for one in self.contenders if one.name == found.name), None)
-        if contender is None:
-            return self._searched_model(found.key)
-        question = self.answers[0].question
-        return fitted_contender(
-            contender,
-            question,
-            final_seed(self.seed),
-            classes=self.classes,
-            row=found,
-        )
-
-    def _searched_model(self, key: str) -> TableModel:
-        """Return what the leading family found, or what a search over kernels beside it finds."""
-        leads = isinstance(self.answers[0].result, KernelResult)
-        if key != SEARCH or leads or self.kernels is None:
-            return self.model("best")
-        questions = [answer.question for answer in self.answers]
-        seed = final_seed(self.seed)
-        answers, _ = run_searches(self.kernels, questions, [], seed)
-        return self._table_model(answers, [answer.model for answer in answers])
-
-    def _table_model(self, answers: Sequence[Answer], models: Sequence[Any]) -> TableModel:
-        first = answers[0]
-        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
-        return made.having_seen(first.question.X)
+        return self.fits.demanded(found.name, found)
 
     @property
     def targets(self) -> tuple[Array, ...]:
         """What each question predicts: 1 and 0, or numbers."""
         return tuple(answer.question.y for answer in self.answers)
 
-    def model(self, rule: Rule = "best") -> TableModel:
+    def model(self, rule: Rule = "recommended") -> TableModel:
         """Return a fitted model that takes tables as they are.
 
         Parameters
         ----------
         rule : str, int or callable
-            "best" for the best structure of the search, "recommended" for the simplest of all
-            models that is level with the best, or a rule that chooses from the front of the search,
-            as in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+            "recommended" for the model to use, "best" for what the search of the family that leads
+            chose, or a rule that chooses from the front of that search, as in
+            `parsimon.pareto.choose`: "knee", "best:error", an index, ...
 
         Returns
         -------
@@ -195,7 +159,7 @@ class Analysis(Readable):
         models = [answer.model for answer in self.answers]
         if rule != "best":
             models = [front.solution(choose(front, rule)) for front in self.fronts]
-        return self._table_model(self.answers, models)
+        return self.fits.table_model(self.answers, models)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "recommended") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""

@@ -86,8 +86,9 @@ def compared(
     *,
     lead: Contender | None = None,
     whole_folds: bool = False,
+    least: int = 2,
 ) -> ModelComparison | None:
-    """Measure all models that answered in every fold; None with fewer than two of them.
+    """Measure all models that answered in every fold; None with fewer than `least` of them.
 
     With `whole_folds` the rows of a fold stand or fall together, as relatives do.
 
@@ -99,7 +100,7 @@ def compared(
     """
     known = {one.name: one for one in (*((lead,) if lead else ()), *contenders)}
     names = [name for name in known if all(name in one.told for one in answers)]
-    if len(answers) < 2 or len(names) < 2:
+    if len(answers) < 2 or len(names) < least:
         return None
     measured = [_losses(name, answers, question) for name in names]
     units = None
@@ -129,10 +130,16 @@ def _losses(name: str, answers: Sequence[FoldAnswers], question: Question) -> _L
             continue
         codes = truth.astype(np.intp)
         wrong.append((called_codes(told.value) != codes).astype(np.float64))
-        own = np.maximum(told.value[np.arange(len(codes)), codes], SURE)
-        surprise.append(np.full(len(codes), np.nan) if told.sure else -np.log(own))
+        own = row_surprise(told.value, codes)
+        surprise.append(np.full(len(codes), np.nan) if told.sure else own)
     every = tuple(one.told[name] for one in answers)
     return _Losses(name, np.concatenate(wrong), np.concatenate(surprise), every)
+
+
+def row_surprise(shares: Array, codes: Indices) -> Array:
+    """Return minus the log probability of each row's own class, (n, c), (n,) -> (n,)."""
+    surprise: Array = -np.log(np.maximum(shares[np.arange(len(codes)), codes], SURE))
+    return surprise
 
 
 def called_codes(shares: Array) -> Indices:

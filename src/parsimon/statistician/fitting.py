@@ -13,7 +13,7 @@ from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds, fitted_contender
+from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import (
     GUESSING,
@@ -25,6 +25,7 @@ from parsimon.statistician.families.contenders import (
     contender_called,
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses
+from parsimon.statistician.final_fits import FinalFits, Settled, settle
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.question import Answer, plan_folds, run_searches
@@ -215,14 +216,14 @@ def fit_model(
     budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     asked = read_question(table, target, positive=positive, task=task)
     kept = options.kept(checkpoint, asked, (target, positive, task))
-    folding, searching, fitting, comparing = np.random.SeedSequence(seed).spawn(4)
+    folding, searching, _, comparing = np.random.SeedSequence(seed).spawn(4)
     parts = [] if outer == 0 else _folds(asked, outer, folding)
     answers: Sequence[Answer] = ()
     searched: dict[Contender, Sequence[FoldResult]] = {}
     if is_search:
         answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
         searched[KERNEL_SEARCH] = folds
-    found, *_ = compare_on_folds(
+    compared = compare_on_folds(
         contenders,
         searched,
         asked,
@@ -233,15 +234,17 @@ def fit_model(
         verbose=verbose,
         kept=kept,
     )
-    if key == "recommended" and found is None:
-        raise InvalidInputError("Too few rows to compare models; name one with family.")
-    if key == "recommended" and found is not None:
+    fits = FinalFits.of(asked, answers, contenders, seed)
+    found, model = compared[0], None
+    if key == "recommended":
+        found, _, _, model = settle(Settled(*compared), fits, (*searched, *contenders))
+        if found is None:
+            raise InvalidInputError("Too few rows to compare models; name one with family.")
         name = found.recommended.name
     else:
         name = KERNEL_SEARCH.name if key == SEARCH else contender_called(key).name
-    model = _final(name, contenders, asked, answers, found, fitting)
-    models = () if found is None else found.models
-    return FittedModel(model, name, found, next((m for m in models if m.name == name), None))
+    row = None if found is None else next((m for m in found.models if m.name == name), None)
+    return FittedModel(model or fits.demanded(name, row), name, found, row)
 
 
 def _asked_for(key: str) -> tuple[tuple[Contender, ...], bool]:
@@ -251,28 +254,6 @@ def _asked_for(key: str) -> tuple[tuple[Contender, ...], bool]:
     if key == SEARCH:
         return (GUESSING,), True
     return (GUESSING, contender_called(key)), False
-
-
-def _final(
-    name: str,
-    contenders: Sequence[Contender],
-    asked: ReadTable,
-    answers: Sequence[Answer],
-    found: ModelComparison | None,
-    seed: np.random.SeedSequence,
-) -> TableModel:
-    question, classes = asked.questions[0], asked.class_names
-    if question.is_number:
-        classes = ()
-    if name == KERNEL_SEARCH.name:
-        first = answers[0]
-        models = [answer.model for answer in answers]
-        made = TableModel(first.preparer, first.screener, models, classes, asked.target)
-        return made.having_seen(first.question.X)
-    contender = next(one for one in contenders if one.name == name)
-    models_found = () if found is None else found.models
-    row = next((one for one in models_found if one.name == name), None)
-    return fitted_contender(contender, question, seed, classes=classes, row=row)
 
 
 def _folds(asked: ReadTable, outer: int | None, seed: np.random.SeedSequence) -> list[OuterPart]:

@@ -69,6 +69,11 @@ class FoldAnswers:
     told: Mapping[str, Told] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
 
+    def without(self, name: str, reason: str) -> "FoldAnswers":
+        """Return what the others say."""
+        told = {one: said for one, said in self.told.items() if one != name}
+        return replace(self, told=told, failures={**self.failures, name: reason})
+
 
 class SeenTable(Protocol):
     """A part of a table as contenders see it; other rows are seen in the same way."""

@@ -61,6 +61,7 @@ class FoldResult:
     claims: What the training rows support.
     rises: By how much the loss of each row rises if a column that the model uses is shuffled.
     failure: Why there is no prediction.
+    start: What was chosen, for a fit to other rows to begin with; None if it does not help.
     size, columns: How large the chosen model is, and the columns of the table that it uses.
     seconds: For the search, the fits and the predictions.
     """
@@ -80,6 +81,7 @@ class FoldResult:
     claims: tuple[Claim, ...] = ()
     rises: Mapping[str, Array] = field(default_factory=dict)
     failure: str = ""
+    start: Any = None
     size: ModelSize | None = None
     columns: tuple[str, ...] = ()
     seconds: float = math.nan

@@ -241,10 +241,19 @@ def run_searches(
             kept.write(stage, place, one)
             done(len(found), _left([one for one in places if one not in found]))
     results = [found.get((job.fold, job.place)) or _not_begun(job) for job in jobs]
-    return (
-        [one for one in results if isinstance(one, Answer)],
-        [one for one in results if isinstance(one, FoldResult)],
-    )
+    answers = [one for one in results if isinstance(one, Answer)]
+    measured = [one for one in results if isinstance(one, FoldResult)]
+    return [_begun_again(one, k, measured) for k, one in enumerate(answers)], measured
+
+
+def _begun_again(answer: Answer, place: int, folds: Sequence[FoldResult]) -> Answer:
+    """Return the answer to the whole table, from where its folds ended if that is better."""
+    starts = [one.start for one in folds if one.question == place and one.start is not None]
+    result = answer.result.begun_again(starts) if starts else answer.result
+    if result is answer.result:
+        return answer
+    again = replace(answer, result=result)
+    return replace(again, model=again.fit(result.chosen, np.random.SeedSequence(0)))
 
 
 def _limits(
@@ -348,6 +357,7 @@ def _measured(job: _Job, part: OuterPart) -> FoldResult:
         prediction=measured.told[first].value,
         guide_error=chosen.error,
         words=chosen.words,
+        start=chosen.start,
         variables=chosen.variables,
         claims=answer.claims,
         seconds=time.process_time() - started,

@@ -139,6 +139,15 @@ class ModelCandidate(ABC):
         Shapes: X (n, d), y (n,).
         """
 
+    def refit(self, X: "pd.DataFrame", y: Any, seed: np.random.SeedSequence) -> Any:
+        """Return another fit to the same rows, from other starts, where the first one failed."""
+        return self.fit(X, y, seed)
+
+    @property
+    def start(self) -> Any:
+        """What a fit of the same kind to other rows may begin with; None if that is nothing."""
+        return None
+
     def predict(self, model: Any, X: "pd.DataFrame") -> Prediction:
         """Return what a fit of it says of rows."""
         value = predicted(model, X)
@@ -228,6 +237,14 @@ class FamilyResult(ABC):
     def contenders(self) -> Mapping[str, ModelCandidate]:
         """Those whose honest error is wanted, by name; the chosen one comes first."""
         return {self.chosen.words: self.chosen}
+
+    def begun_again(self, starts: Sequence[Any]) -> "FamilyResult":
+        """Return what is found from the `start` of what was chosen on other rows; often the same.
+
+        starts: Those of the outer folds.
+        """
+        del starts
+        return self
 
     @abstractmethod
     def search_findings(self) -> SearchFindings:

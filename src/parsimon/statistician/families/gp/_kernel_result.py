@@ -4,6 +4,7 @@
 into findings, `_kernel_figures` draws it. `influence` says how much a row moves the posterior.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -167,6 +168,8 @@ def in_order_of(wins: Array, probability: Array) -> Array:
 EXACT_ROWS = 3000
 # Points that stand for more rows than that.
 _INDUCING = 200
+# Starts of a second fit, beside that of the search.
+_RESTARTS = 3
 
 
 class PivotRegressor(RegressorMixin, BaseEstimator):
@@ -297,12 +300,33 @@ class KernelCandidate(ModelCandidate):
 
         Shapes: X (n, d), y (n,).
         """
+        return self._fitted(X, y, seed, {"optimise": False, "n_restarts": 0})
+
+    def refit(self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence) -> Any:
+        """Return the kernel fitted to rows with hyperparameters of its own, from several starts.
+
+        Of many rows the fit stays as it is, since the search saw some of them only.
+        """
+        if len(X) > len(self.search.problem_.y):
+            return self.fit(X, y, seed)
+        again = {"n_restarts": _RESTARTS, "random_state": int(seed.generate_state(1)[0])}
+        return self._fitted(X, y, seed, again)
+
+    @property
+    def start(self) -> tuple[tuple[str, ...], Candidate]:
+        """The names of the columns, and the kernel with its hyperparameters."""
+        return self.names, self.judged
+
+    def _fitted(
+        self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence, exact: dict[str, Any]
+    ) -> Any:
         from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 
         kernel = self.judged.kernel
-        exact: dict[str, Any] = {"optimise": False, "n_restarts": 0}
         if self.search.task_ == "regression":
-            noise = float(np.var(y)) * (self.judged.noise_variance or 1.0)
+            noise: float | None = None
+            if "optimise" in exact:
+                noise = float(np.var(y)) * (self.judged.noise_variance or 1.0)
             fitted = GPRegressor(kernel, noise=noise, **exact).fit(X, y)
             return fitted if len(X) <= EXACT_ROWS else pivot_regressor(fitted)
         if len(X) <= EXACT_ROWS:
@@ -359,6 +383,12 @@ class KernelResult(FamilyResult):
     def model(self) -> Any:
         """The best kernel, fitted to the rows of the search."""
         return self.search.best_estimator_
+
+    def begun_again(self, starts: Sequence[tuple[tuple[str, ...], Candidate]]) -> "KernelResult":
+        """Return the search with greater evidence, where a fold's hyperparameters lead to it."""
+        search = copy.copy(self.search)
+        alike = [one for names, one in starts if names == self.question.names]
+        return replace(self, search=search) if search.begin_again(alike) else self
 
     def offered(self, judged: Candidate) -> KernelCandidate:
         """Return a kernel of the search as a candidate."""
