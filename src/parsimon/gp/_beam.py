@@ -461,6 +461,10 @@ class KernelEvaluator:
             self._known.append(known)
         return known
 
+    def end_by(self, deadline: float | None) -> None:
+        """Let fits end by a moment of the monotonic clock, or take the time that they need."""
+        self._problem = replace(self._problem, deadline=deadline)
+
     def _measured(self, kernel: Kernel) -> Candidate:
         seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
         start, seed = FitStart(noise_variance=self._noise), structure_seed(seed, kernel)
