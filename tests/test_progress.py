@@ -15,3 +15,22 @@ def test_a_log_gets_a_line_now_and_then_and_at_the_end(capsys, monkeypatch):
         "fitting (12 s): 2/3 second, about 6 s left",
         "fitting (21 s): 3/3",
     ]
+
+
+def test_a_long_step_is_told_all_the_same(capsys, monkeypatch, clock):
+    lines = _progress._Lines("searching", 4)
+    lines.start()
+    lines._over.set()
+    waits = iter([3.0, 10.0, 10.0])
+
+    def wait(seconds):
+        assert seconds == 10.0
+        clock.now += next(waits, 0.0)
+        return clock.now >= 23.0
+
+    clock.now = 0.0
+    lines._begin = lines._last = 0.0
+    lines.update(None, completed=1, note="the table")
+    monkeypatch.setattr(lines._over, "wait", wait)
+    lines._repeat()
+    assert capsys.readouterr().err.splitlines() == ["searching (13 s): 1/4 the table"]

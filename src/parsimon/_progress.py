@@ -1,6 +1,7 @@
 """A progress bar for long runs, loaded only when one is asked for."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -42,10 +43,15 @@ class Progress:
 
 
 class _Lines:
-    """A bar for files, with the methods of rich's that are used here."""
+    """A bar for files, with the methods of rich's that are used here.
+
+    Where one step takes long, what is known is written all the same, so that nobody takes the run
+    for dead.
+    """
 
     def __init__(self, title: str, total: float | None) -> None:
         self._title, self._total = title, total
+        self._over = threading.Event()
 
     @classmethod
     def first(cls, title: str, total: float | None) -> tuple[Any, Any]:
@@ -54,6 +60,7 @@ class _Lines:
     def start(self) -> None:
         self._begin = self._last = time.monotonic()
         self._state = "0"
+        threading.Thread(target=self._repeat, daemon=True).start()
 
     def update(self, task: None, *, completed: float, note: str) -> None:  # noqa: ARG002
         now = time.monotonic()
@@ -65,7 +72,16 @@ class _Lines:
 
     def stop(self) -> None:
         """Write how far the run came."""
+        self._over.set()
         self._write(time.monotonic())
+
+    def _repeat(self) -> None:
+        """Write a line after each pause in which there was none."""
+        while not self._over.wait(_PAUSE):
+            now = time.monotonic()
+            if now - self._last >= _PAUSE:
+                self._last = now
+                self._write(now)
 
     def _left(self, completed: float, seconds: float) -> str:
         """Return how long the rest will take if it goes on like this."""

@@ -11,8 +11,8 @@ cross-validates.
 
 import copy
 import math
+import time
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -74,7 +74,9 @@ class KernelProblem:
 
     def seconds(self, share: float = 1.0) -> float | None:
         """Return a share of the seconds that are left; None without a deadline."""
-        return None if self.deadline is None else max(0.0, share * (self.deadline - monotonic()))
+        return (
+            None if self.deadline is None else max(0.0, share * (self.deadline - time.monotonic()))
+        )
 
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""

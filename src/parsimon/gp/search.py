@@ -6,10 +6,10 @@ into a fitted estimator.
 """
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -305,7 +305,7 @@ class KernelSearch(FrontEstimator):
         KernelSearch
             Itself.
         """
-        deadline = None if self.time_limit is None else monotonic() + self.time_limit
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.task_: Task = target_task(y, self.task)

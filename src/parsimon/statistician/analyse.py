@@ -29,7 +29,7 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
-from parsimon.statistician.analysis import Analysis, run_findings, today
+from parsimon.statistician.analysis import Analysis, list_left_out, run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
@@ -332,7 +332,7 @@ def _analysed(
     comparison, drawing, told = _compared(
         asked, parts, folding, searched, options, comparing, kept, budget
     )
-    studies, pictures = _studies(answers, folds, options, describing, kept)
+    studies, pictures = _studies(answers, folds, options, describing, kept, budget)
     formulas, drawings = report_formulas(asked, comparison, kept, constructing)
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
@@ -340,6 +340,7 @@ def _analysed(
         studies=studies,
         run=replace(
             _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
+            skipped=list_left_out(options.n_outer, options.fast, studies),
             date=date,
         ),
         joint=_joint(asked, folds),
@@ -502,15 +503,17 @@ def _studies(
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
     kept: FinishedWork,
+    budget: TimeBudget,
 ) -> tuple[tuple[Study, ...], list[Picture]]:
     """Describe every answer, with what the outer folds say of it."""
     places = [(place,) for place in range(len(answers))]
     found: dict[tuple[int, ...], tuple[Study, tuple[Picture, ...]]] = kept.read("study", places)
     calls = {}
+    limit = budget.left_to_describe(-(-len(answers) // n_workers(options.n_jobs)))
     for place, answer, child in zip(places, answers, seed.spawn(len(answers)), strict=True):
         own = [one for one in folds if (one.question,) == place]
         if place not in found:
-            calls[place] = (answer, _variables(answer), own, options.fast, child)
+            calls[place] = (answer, _variables(answer), own, options.fast, child, limit)
     n_jobs = options.n_jobs if len(calls) > 1 else 1
     with (
         Progress("Describing", total=len(answers), verbose=options.verbose) as progress,
@@ -530,6 +533,7 @@ def _study(
     folds: Sequence[FoldResult],
     fast: bool,
     seed: np.random.SeedSequence,
+    limit: float | None,
 ) -> tuple[Study, tuple[Picture, ...]]:
     result, y = answer.result, answer.question.y
     outside = outside_predictions(len(y), folds)[answer.searched] if folds else None
@@ -540,6 +544,7 @@ def _study(
         outside=outside,
         fast=fast,
         y=y,
+        time_limit=limit,
     )
     parts = [one.claims for one in folds if not one.failure]
     return replace(study, claims=steady(answer.claims, parts)), drawn
@@ -576,11 +581,6 @@ def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -
 def _run(
     frame: "pd.DataFrame", options: AnalysisOptions, n_folds: int, command: str, seconds: float
 ) -> RunFindings:
-    skipped = []
-    if options.n_outer == 0:
-        skipped.append("outer folds")
-    if options.fast:
-        skipped.append("interactions")
     return run_findings(
         seed=int(options.seed),
         seconds=seconds,
@@ -594,7 +594,7 @@ def _run(
             ("outer", str(n_folds)),
             ("seed", str(options.seed)),
         ),
-        skipped=skipped,
+        skipped=(),
         cells=frame.to_csv(index=False),
         too_few_rows=options.n_outer != 0 and not n_folds,
     )

@@ -19,7 +19,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
-from parsimon.report.findings import Findings, ModelComparison, RunFindings
+from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study
 from parsimon.statistician.comparison import fitted_contender
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import SEARCH
@@ -252,6 +252,12 @@ def run_findings(
         ),
         too_few_rows=too_few_rows,
     )
+
+
+def list_left_out(n_outer: int | None, fast: bool, studies: Sequence[Study]) -> tuple[str, ...]:
+    """Return what was left out to save time: as asked for, or since the time was up."""
+    asked = ["outer folds"] * (n_outer == 0) + ["interactions"] * fast
+    return tuple(dict.fromkeys([*asked, *(one for study in studies for one in study.left_out)]))
 
 
 def today() -> str:

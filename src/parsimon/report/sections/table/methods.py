@@ -69,6 +69,8 @@ _CUT_SHORT = {"time_limit": "the time was up", "interrupt": "it was interrupted"
 _SKIPPED = {
     "outer folds": "the outer folds (hence no honest error and nothing about stability)",
     "interactions": "the comparison of interactions with sums",
+    "interactions beside sums": "the comparison of interactions with sums",
+    "sums of parts": "the errors of sums of some parts",
     "restarts": "further starts of the fits",
 }
 

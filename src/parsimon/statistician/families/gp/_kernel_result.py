@@ -38,6 +38,7 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.families import Description, FamilyResult, ModelCandidate, OwnPredictions
+from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -407,7 +408,9 @@ class KernelResult(FamilyResult):
         """Return how much the latent mean changes at all rows if a row is taken out."""
         return influence(self.model)
 
-    def describe(self, variables: Sequence[Variable], *, fast: bool = False) -> Description:
+    def describe(
+        self, variables: Sequence[Variable], *, fast: bool = False, time_limit: float | None = None
+    ) -> Description:
         """Return what each variable says alone, the parts of the kernel, and its products."""
         from parsimon.statistician.families.gp._parts import (
             component_findings,
@@ -415,11 +418,20 @@ class KernelResult(FamilyResult):
         )
         from parsimon.statistician.families.gp._variables import variable_findings
 
-        return Description(
-            variable_findings(self, variables),
-            component_findings(self, fitted=not fast and self.question.n_questions == 1),
-            () if fast else interaction_findings(self),
-        )
+        steps = TimedSteps(time_limit)
+        said, left_out = variable_findings(self, variables, steps), []
+        fitted = not fast and self.question.n_questions == 1
+        try:
+            parts = component_findings(self, fitted=fitted, steps=steps)
+        except OutOfTimeError:
+            left_out.append("sums of parts")
+            parts = component_findings(self, fitted=False)
+        try:
+            products = () if fast else interaction_findings(self, steps=steps)
+        except OutOfTimeError:
+            left_out.append("interactions beside sums")
+            products = ()
+        return Description(said, parts, products, tuple(left_out))
 
     def draw(self, study: Study, gallery: "Gallery") -> Study:
         """Hang the figures of variables, parts, products and the search."""
