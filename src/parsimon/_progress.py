@@ -8,6 +8,8 @@ from typing import Any, Self
 
 # Seconds between two lines where there is no terminal to draw a bar on.
 _PAUSE = 10.0
+# And seconds after which one says that nothing is new.
+_SILENCE = 30.0
 
 
 class Progress:
@@ -59,13 +61,12 @@ class _Lines:
 
     def start(self) -> None:
         self._begin = self._last = time.monotonic()
-        self._state = "0"
+        self._state = self._counted(0)
         threading.Thread(target=self._repeat, daemon=True).start()
 
     def update(self, task: None, *, completed: float, note: str) -> None:  # noqa: ARG002
         now = time.monotonic()
-        of = f"/{self._total:.0f}" if self._total else ""
-        self._state = f"{completed:.0f}{of} {note}".rstrip()
+        self._state = f"{self._counted(completed)} {note}".rstrip()
         if now - self._last >= _PAUSE:
             self._last = now
             self._write(now, self._left(completed, now - self._begin))
@@ -75,11 +76,14 @@ class _Lines:
         self._over.set()
         self._write(time.monotonic())
 
+    def _counted(self, completed: float) -> str:
+        return f"{completed:.0f}/{self._total:.0f}" if self._total else f"{completed:.0f}"
+
     def _repeat(self) -> None:
-        """Write a line after each pause in which there was none."""
+        """Write a line after each silence."""
         while not self._over.wait(_PAUSE):
             now = time.monotonic()
-            if now - self._last >= _PAUSE:
+            if now - self._last >= _SILENCE:
                 self._last = now
                 self._write(now)
 

@@ -1,8 +1,8 @@
 """Describing and writing have their share of a time limit, and a page is always written."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from benchmarks.peers._report_times import make_weather
 from click.testing import CliRunner
 
 from parsimon.cli import main
@@ -15,32 +15,6 @@ from parsimon.statistician.outer_folds import FoldResult, importance_findings
 from parsimon.statistician.study import study_of
 from parsimon.statistician.time_budget import OutOfTimeError, TimeBudget, TimedSteps
 from tests.statistician.questions import result_of, table
-
-
-def weather(n, seed=0):
-    """Return days in Seattle, about: what falls tells rain and snow from the rest."""
-    rng = np.random.default_rng(seed)
-    day = np.arange(n)
-    season = -np.cos(2 * np.pi * (day - 20) / 365.25)
-    wet = rng.random(n) < 0.43 - 0.18 * season
-    rain = np.where(wet, rng.gamma(0.7, 8.0, n) + 0.3, 0.0)
-    high = 16.4 + 8.5 * season - 1.5 * wet + rng.normal(0, 3.2, n)
-    low = high - 4 - 3 * rng.gamma(4, 0.25, n) * (1.6 - 0.8 * wet) - season
-    wind = 2.2 + rng.gamma(3, 0.4, n) + 0.8 * wet - 0.3 * season
-    kind = np.where(wet, "rain", "sun").astype(object)
-    kind[~wet & (rng.random(n) < 0.22 * (wind < 3) + 0.05)] = "fog"
-    kind[(kind == "sun") & (rng.random(n) < 0.06)] = "drizzle"
-    kind[wet & (low < 1.5) & (rng.random(n) < 0.6)] = "snow"
-    return pd.DataFrame(
-        {
-            "date": pd.date_range("2012-01-01", periods=n).strftime("%Y-%m-%d"),
-            "precipitation": rain.round(1),
-            "temp_max": high.round(1),
-            "temp_min": low.round(1),
-            "wind": wind.round(1),
-            "weather": kind,
-        }
-    )
 
 
 def test_describing_has_a_share_of_what_is_left(clock):
@@ -102,7 +76,7 @@ def test_without_time_sums_are_not_fitted_and_the_study_says_so(product, monkeyp
 
 def test_a_report_without_time_is_a_page_all_the_same(tmp_path):
     table, page = tmp_path / "days.csv", tmp_path / "days.html"
-    weather(120).to_csv(table, index=False)
+    make_weather(120).to_csv(table, index=False)
     words = ["report", str(table), "--target", "weather", "--time-limit", "0.2", "--jobs", "1"]
     words += ["--rivals", "linear", "--families", "none", "--quiet", "--out", str(page)]
     done = CliRunner().invoke(main, words)
