@@ -251,7 +251,8 @@ def pivot_regressor(kernel: Kernel, X: Array, y: Array, noise: float) -> PivotRe
     )
     precision = 1.0 / (noise + (0.0 if low.converged else low.residual) * np.ones(len(X)))
     scaled = np.sqrt(precision)[:, None] * low.factor
-    below = np.linalg.cholesky(scaled.T @ scaled + np.eye(len(low.pivots)))
+    within = scaled.T @ scaled + np.eye(len(low.pivots))
+    below = np.asarray(np.linalg.cholesky(within), dtype=np.float64)
     # The trace of the smoother: I less the inverse of the precision of u.
     left = solve_triangular(below, np.eye(len(below)), lower=True)
     return PivotRegressor(
