@@ -308,3 +308,14 @@ def test_bad_bounds_are_refused():
         minimise(bowl(np.zeros(2)), np.zeros(2), np.zeros((2, 3)))
     with pytest.raises(InvalidInputError, match="bounds must be finite"):
         minimise(bowl(np.zeros(2)), np.zeros(2), np.array([[0.0, np.inf], [0.0, 1.0]]))
+
+
+def test_no_evaluation_is_made_once_there_is_enough():
+    recorder = Recorder(rosenbrock)
+    start = np.array([[-1.2, 1.0], [2.0, 2.0]])
+    found = minimise(recorder, start, WIDE, enough=lambda: len(recorder.points) >= 5)
+    assert found.n_evaluations == len(recorder.points) == 5
+    assert found.message == "The limit of work was reached."
+    assert found.value == min(rosenbrock(point)[0] for point in recorder.points)
+    once = minimise(rosenbrock, start, WIDE, enough=lambda: True)
+    assert once.n_evaluations == 1

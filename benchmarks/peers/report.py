@@ -53,6 +53,11 @@ TIMES = {
     TimeJob("214 x 9, six classes"): 60.0,
     TimeJob("1,000 x 40"): 120.0,
     TimeJob("50,000 x 20"): 180.0,
+    TimeJob("diamonds"): 240.0,
+    TimeJob("diamonds", ("--fast",)): 60.0,
+    # A limit is kept to a tenth of it.
+    TimeJob("diamonds", ("--time-limit", "120")): 132.0,
+    TimeJob("1,461 days, five classes", ("--time-limit", "100")): 110.0,
 }
 LARGE, MEGABYTES = TimeJob("50,000 x 20"), 2000.0
 PEER_TABLES = ("pima", "heart_cleveland")

@@ -1,12 +1,15 @@
 """A progress bar for long runs, loaded only when one is asked for."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any, Self
 
 # Seconds between two lines where there is no terminal to draw a bar on.
 _PAUSE = 10.0
+# And seconds after which one says that nothing is new.
+_SILENCE = 30.0
 
 
 class Progress:
@@ -42,10 +45,15 @@ class Progress:
 
 
 class _Lines:
-    """A bar for files, with the methods of rich's that are used here."""
+    """A bar for files, with the methods of rich's that are used here.
+
+    Where one step takes long, what is known is written all the same, so that nobody takes the run
+    for dead.
+    """
 
     def __init__(self, title: str, total: float | None) -> None:
         self._title, self._total = title, total
+        self._over = threading.Event()
 
     @classmethod
     def first(cls, title: str, total: float | None) -> tuple[Any, Any]:
@@ -53,19 +61,31 @@ class _Lines:
 
     def start(self) -> None:
         self._begin = self._last = time.monotonic()
-        self._state = "0"
+        self._state = self._counted(0)
+        threading.Thread(target=self._repeat, daemon=True).start()
 
     def update(self, task: None, *, completed: float, note: str) -> None:  # noqa: ARG002
         now = time.monotonic()
-        of = f"/{self._total:.0f}" if self._total else ""
-        self._state = f"{completed:.0f}{of} {note}".rstrip()
+        self._state = f"{self._counted(completed)} {note}".rstrip()
         if now - self._last >= _PAUSE:
             self._last = now
             self._write(now, self._left(completed, now - self._begin))
 
     def stop(self) -> None:
         """Write how far the run came."""
+        self._over.set()
         self._write(time.monotonic())
+
+    def _counted(self, completed: float) -> str:
+        return f"{completed:.0f}/{self._total:.0f}" if self._total else f"{completed:.0f}"
+
+    def _repeat(self) -> None:
+        """Write a line after each silence."""
+        while not self._over.wait(_PAUSE):
+            now = time.monotonic()
+            if now - self._last >= _SILENCE:
+                self._last = now
+                self._write(now)
 
     def _left(self, completed: float, seconds: float) -> str:
         """Return how long the rest will take if it goes on like this."""

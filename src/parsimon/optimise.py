@@ -188,6 +188,7 @@ def minimise(
     value_tolerance: float = 2.2e-9,
     gradient_tolerance: float = 1e-5,
     time_limit: float | None = None,
+    enough: Callable[[], bool] | None = None,
     curvature: Array | None = None,
 ) -> Minimum:
     """Minimise a smooth function inside a box, from several starting points.
@@ -216,6 +217,9 @@ def minimise(
     time_limit : float, optional
         Seconds for all starts together; the best point so far is returned. The evaluation that
         is running when the time ends is finished first.
+    enough : callable, optional
+        Asked before each evaluation but the first; once it says True, no more are made, and the
+        best point so far is returned.
     curvature : ndarray of shape (p, p) or (n_starts, p, p), optional
         Second derivatives at the given starts, as far as they are known, symmetric. Steps are
         then Newton's from the first on, with the curvature corrected after each [2]_; they stop
@@ -252,7 +256,8 @@ def minimise(
     if n_restarts:
         starts = np.vstack([starts, random_starts(bounds, n_restarts, random_state)])
         known += [None] * n_restarts
-    memory = _Memory(objective, None if time_limit is None else monotonic() + time_limit)
+    deadline = np.inf if time_limit is None else monotonic() + time_limit
+    memory = _Memory(objective, deadline, enough)
     tolerances = Tolerances(value_tolerance, gradient_tolerance, max_iterations)
     values = []
     best = _Descent(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
@@ -261,7 +266,7 @@ def minimise(
         values.append(run.value)
         if run.value < best.value:
             best = run
-        if memory.time_is_up:
+        if memory.is_spent:
             break
     if not np.isfinite(best.value):
         raise np.linalg.LinAlgError(
@@ -289,16 +294,18 @@ class _Descent(NamedTuple):
     message: str
 
 
-class _TimeUpError(Exception):
+class _SpentError(Exception):
     """Raised inside SciPy's loop to leave it."""
 
 
 class _Memory:
     """Calls the objective, counts, survives failures and remembers the best of the current run."""
 
-    def __init__(self, objective: Objective, deadline: float | None) -> None:
+    def __init__(
+        self, objective: Objective, deadline: float, enough: Callable[[], bool] | None
+    ) -> None:
         self.objective = objective
-        self.deadline = deadline
+        self.deadline, self.enough = deadline, enough
         self.n_evaluations = 0
         self.n_failures = 0
         self.failure = "none."
@@ -307,14 +314,15 @@ class _Memory:
         self.last: tuple[Array, tuple[float, Array]] | None = None
 
     @property
-    def time_is_up(self) -> bool:
-        return self.deadline is not None and monotonic() >= self.deadline
+    def is_spent(self) -> bool:
+        has_enough = self.enough is not None and self.enough()
+        return has_enough or monotonic() >= self.deadline
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         # SciPy asks again for the point that was tried before it was started.
         if self.last is None or not np.array_equal(self.last[0], x):
-            if self.n_evaluations and self.time_is_up:
-                raise _TimeUpError
+            if self.n_evaluations and self.is_spent:
+                raise _SpentError
             self.last = (x.copy(), self._evaluate(x))
         return self.last[1]
 
@@ -377,8 +385,9 @@ def _descend(
                 )
             if not converged:
                 converged, message = _bounded_descents(memory, start, bounds, tolerances)
-    except _TimeUpError:
-        message = "The time limit was reached."
+    except _SpentError:
+        late = monotonic() >= memory.deadline
+        message = f"The {'time limit' if late else 'limit of work'} was reached."
     if memory.best is None:
         return _Descent(start, np.inf, np.zeros_like(start), False, message)
     value, x, gradient = memory.best

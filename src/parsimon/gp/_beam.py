@@ -507,6 +507,10 @@ class KernelEvaluator:
         key = structure(kernel)
         return next((one for one in self._known if structure(one.kernel) == key), None)
 
+    def end_by(self, deadline: float | None) -> None:
+        """Let fits end by a moment of the monotonic clock, or take the time that they need."""
+        self._problem = replace(self._problem, deadline=deadline)
+
     def _fitted(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
         seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
         start = FitStart(noise_variance=noise_variance)

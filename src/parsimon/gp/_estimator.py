@@ -109,8 +109,8 @@ def contributions_of(model: Any, X: Array) -> PartContributions:
     grouped: dict[tuple[int, ...], Array] = {}
     for part in sum_of_products(cast(Kernel, posterior.kernel)):
         columns = tuple(range(X.shape[1])) if part.columns is None else tuple(part.columns)
-        average = float(np.average(posterior.component(part, rows.X).mean, weights=counts))
-        own = fitted.unit * (posterior.component(part, X).mean - average)
+        average = float(np.average(posterior.component_mean(part, rows.X), weights=counts))
+        own = fitted.unit * (posterior.component_mean(part, X) - average)
         if not isinstance(part, Constant):
             grouped[columns] = grouped.get(columns, 0.0) + own
     names = written_names(model) or [f"x{place + 1}" for place in range(X.shape[1])]

@@ -6,6 +6,7 @@ into a fitted estimator.
 """
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import binary_labels, check_choice, check_count
+from parsimon._checks import binary_labels, check_choice, check_count, check_positive
 from parsimon._data import validate_data
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -38,6 +39,7 @@ from parsimon.gp._kernel_evaluation import (
     Task,
     refuse_more_classes,
     shared_folds,
+    standard_target,
     target_task,
 )
 from parsimon.gp._memory import stored_seed
@@ -47,6 +49,8 @@ from parsimon.pareto.choose import choose as choose_from_front
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.front import Front
 from parsimon.structures import StructurePosterior, find_structures
+
+_GROWING = 0.6
 
 
 def _is_classifier(search: "KernelSearch") -> bool:
@@ -121,7 +125,7 @@ class KernelSearch(FrontEstimator):
     n_jobs : int or None
         Processes, as in joblib; the result does not depend on it.
     time_limit : float, optional
-        Seconds; looked at between two kernels. The best so far is kept.
+        Seconds, for the kernel that the rows support among them. The best so far is kept.
     checkpoint : str or Path, optional
         A JSON file of what was measured. If it exists, the search goes on from it, to the same
         result; a deeper or wider search of the same data may use it too.
@@ -257,10 +261,11 @@ class KernelSearch(FrontEstimator):
         KernelSearch
             Itself.
         """
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.task_: Task = target_task(y, self.task)
-        target = self._labels(y) if self.task_ == "classification" else _standardised(y)
+        target = self._labels(y) if self.task_ == "classification" else standard_target(y)
         seed = self._seed()
         base = self._base(X, target)
         self.problem_ = KernelProblem(
@@ -279,9 +284,15 @@ class KernelSearch(FrontEstimator):
             root_only=self.root_only,
             new_dimension=self.new_dimension,
         )
-        history = beam_search(self.problem_, grammar, self._search_options(X, grammar.base, seed))
+        # Growing takes a share of the time that is left, so that some is for what is supported.
+        limit = replace(self.problem_, deadline=deadline).seconds(_GROWING)
+        options = self._search_options(X, grammar.base, seed, limit)
+        history = beam_search(self.problem_, grammar, options)
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
-        self._store(self._with_supported(history, grammar.base), X, y)
+        self._evaluate.end_by(deadline)
+        history = self._with_supported(history, grammar.base)
+        self._evaluate.end_by(None)
+        self._store(history, X, y)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -420,6 +431,8 @@ class KernelSearch(FrontEstimator):
                 f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'
             )
         check_count("n_restarts", self.n_restarts, least=0)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit, or_zero=True)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise InvalidInputError(
                 f"checkpoint must be the path of a file, got {type(self.checkpoint).__name__}."
@@ -431,7 +444,7 @@ class KernelSearch(FrontEstimator):
             )
 
     def _search_options(
-        self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence
+        self, X: Array, base: Sequence[Kernel], seed: np.random.SeedSequence, limit: float | None
     ) -> BeamOptions:
         n_varying = X.shape[1] - len(self.constant_columns_)
         depth = min(4, n_varying) if self.depth is None else self.depth
@@ -443,7 +456,7 @@ class KernelSearch(FrontEstimator):
             patience=self.patience,
             judge_first=self._folds_choose(base),
             n_jobs=self.n_jobs,
-            time_limit=self.time_limit,
+            time_limit=limit,
             checkpoint=self.checkpoint,
             verbose=self.verbose,
             seed=seed,
@@ -553,13 +566,3 @@ class KernelSearch(FrontEstimator):
             beats_constant=structured if self.structure_found_ else None,
             constant="the constant kernel",
         )
-
-
-def _standardised(y: AnyArray) -> Array:
-    try:
-        numbers = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"A numeric target must be numbers: {error}.") from error
-    deviation = float(numbers.std())
-    standardised: Array = (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
-    return standardised

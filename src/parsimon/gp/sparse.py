@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, finite_matrix, shorten
 from parsimon._data import checked_weights, validate_data
+from parsimon._parallel import one_thread
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
 from parsimon._typing import AnyArray, Array, Indices
@@ -296,21 +297,23 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         kernel, bounds = starting_kernel(self.kernel, np.unique(rows.X, axis=0), names)
         if not self.optimise:
             bounds = bounds[:0]
-        points = choose_inducing(
-            self.inducing,
-            kernel,
-            rows.X,
-            n_inducing=self.n_inducing,
-            weights=rows.weights,
-            rng=rng,
-        )
-        prior = InducingPrior(kernel, points)
-        is_whole = len(rows.X) <= self.batch_size
-        if self.kernel is None and len(bounds) > 1 and is_whole:
-            return self._store(self._compared(prior, rows, bounds))
-        return self._store(
-            self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)
-        )
+        # Batches are small: threads would wait for each other longer than they compute.
+        with one_thread():
+            points = choose_inducing(
+                self.inducing,
+                kernel,
+                rows.X,
+                n_inducing=self.n_inducing,
+                weights=rows.weights,
+                rng=rng,
+            )
+            prior = InducingPrior(kernel, points)
+            is_whole = len(rows.X) <= self.batch_size
+            if self.kernel is None and len(bounds) > 1 and is_whole:
+                return self._store(self._compared(prior, rows, bounds))
+            return self._store(
+                self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)
+            )
 
     def latent(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return the latent functions' means, and standard deviations if asked for.

@@ -181,6 +181,7 @@ def regression_evidence(
     *,
     weights: Array | None = None,
     form: Form = "auto",
+    rank_tolerance: float = TOLERANCE,
 ) -> Callable[[Array, RegressionPosterior | None], RegressionPosterior]:
     """Return a function from ``[*theta, log noise variance]`` to a regression's posterior.
 
@@ -194,6 +195,9 @@ def regression_evidence(
         How many observations each row stands for.
     form : {"auto", "dense", "low_rank"}
         Of the kernel matrix; see `latent_prior`.
+    rank_tolerance : float
+        What low rank may leave out of the kernel matrix's diagonal, on average, in units of the
+        noise variance.
 
     Returns
     -------
@@ -219,7 +223,7 @@ def regression_evidence(
             kernel.with_theta(theta[:-1]),
             X,
             form=form,
-            tol=TOLERANCE * noise_variance,
+            tol=rank_tolerance * noise_variance,
             pivots=pivots,
         )
         return regressed(prior, y, noise_variance, weights)
@@ -239,6 +243,7 @@ def maximise_evidence(
     value_tolerance: float = 2.2e-9,
     gradient_tolerance: float = 1e-5,
     time_limit: float | None = None,
+    enough: Callable[[], bool] | None = None,
     curvature: Array | None = None,
 ) -> EvidenceFit[P]:
     """Find the log hyperparameters of greatest evidence, by bounded L-BFGS with restarts.
@@ -253,7 +258,8 @@ def maximise_evidence(
         Of the log hyperparameters; equal ones hold a hyperparameter fixed.
     warm_start : posterior, optional
         From a related fit to the same rows: its sites and pivots begin the first evaluation.
-    n_restarts, random_state, max_iterations, value_tolerance, gradient_tolerance, time_limit
+    n_restarts, random_state, max_iterations, value_tolerance, gradient_tolerance
+    time_limit, enough
         As in `parsimon.optimise.minimise`.
     curvature : ndarray of shape (p, p) or (n_starts, p, p), optional
         Minus the second derivatives of the evidence at the starts, as far as they are known.
@@ -297,6 +303,7 @@ def maximise_evidence(
         value_tolerance=value_tolerance,
         gradient_tolerance=gradient_tolerance,
         time_limit=time_limit,
+        enough=enough,
         curvature=curvature,
     )
     if best is not None and _is_exact(best, found):

@@ -152,6 +152,15 @@ class LatentPosterior:
             np.concatenate([piece.variance for piece in pieces] or [np.empty(0)]),
         )
 
+    def component_mean(self, part: Covariance, X_star: Array) -> Array:
+        """Return the mean of one additive component alone, which costs no solution; (m,)."""
+        X = self.prior.X
+        step = max(1, CHUNK // max(1, len(X)))
+        pieces = [
+            part.gram(X_star[i : i + step], X) @ self.weights for i in range(0, len(X_star), step)
+        ]
+        return np.concatenate(pieces or [np.empty(0)])
+
     def project(self, cross: Array, own: Array) -> Latent:
         """Return the latent function from covariances, for kernels that exist only as matrices.
 

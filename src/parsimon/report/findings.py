@@ -381,15 +381,14 @@ class KernelSearchFindings(SearchFindings):
 class Study:
     """One question and everything found about it.
 
-    positive, negative: The class that is asked for and what stands against it; empty for a
-        number.
-    structure_found: False if nothing beat the baseline.
+    positive, negative: The class that is asked for, what stands against it; empty for a number.
     model: The best structure; the baseline if there is none.
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
     claims: What the rows support, the most probable first; about columns of the table.
     explained: A few rows, taken apart; none where the model is no sum.
     categories: What was observed at the levels of those that the model uses.
+    left_out: What there was no time for.
     """
 
     task: Task
@@ -414,6 +413,7 @@ class Study:
     front_picture: str = ""
     explained: tuple[RowExplanation, ...] = ()
     categories: tuple[CategoryFinding, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -338,7 +338,7 @@ def _analysed(
     comparison, drawing, told, model = _compared(
         asked, parts, folding, searched, options, comparing, kept, budget, fits
     )
-    studies, pictures = _studies(answers, folds, options, describing, kept)
+    studies, pictures = _studies(answers, folds, options, describing, kept, budget)
     formulas, drawings, fitted = report_formulas(
         asked, comparison, kept, final_seed(int(options.seed))
     )
@@ -494,15 +494,17 @@ def _studies(
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
     kept: FinishedWork,
+    budget: TimeBudget,
 ) -> tuple[tuple[Study, ...], list[Picture]]:
     """Describe every answer, with what the outer folds say of it."""
     places = [(place,) for place in range(len(answers))]
     found: dict[tuple[int, ...], tuple[Study, tuple[Picture, ...]]] = kept.read("study", places)
     calls = {}
+    limit = budget.left_to_describe(-(-len(answers) // n_workers(options.n_jobs)))
     for place, answer, child in zip(places, answers, seed.spawn(len(answers)), strict=True):
         own = [one for one in folds if (one.question,) == place]
         if place not in found:
-            calls[place] = (answer, _variables(answer), own, options.fast, child)
+            calls[place] = (answer, _variables(answer), own, options.fast, child, limit)
     n_jobs = options.n_jobs if len(calls) > 1 else 1
     with (
         Progress("Describing", total=len(answers), verbose=options.verbose) as progress,
@@ -522,6 +524,7 @@ def _study(
     folds: Sequence[FoldResult],
     fast: bool,
     seed: np.random.SeedSequence,
+    limit: float | None,
 ) -> tuple[Study, tuple[Picture, ...]]:
     result, y = answer.result, answer.question.y
     outside = outside_predictions(len(y), folds)[answer.searched] if folds else None
@@ -532,6 +535,7 @@ def _study(
         outside=outside,
         fast=fast,
         y=y,
+        time_limit=limit,
     )
     parts = [one.claims for one in folds if not one.failure]
     return replace(study, claims=steady(answer.claims, parts)), drawn

@@ -108,9 +108,12 @@ def importance_findings(
     for name in names:
         rises = np.zeros((len(targets), len(targets[0])))
         for one in folds:
-            rises[one.question, one.test] = one.rises.get(name, 0.0)
+            # NaN where no column was shuffled.
+            level = 0.0 * next(iter(one.rises.values()), np.zeros(len(one.test)))
+            rises[one.question, one.test] = one.rises.get(name, level)
         tested = np.unique(np.concatenate([one.test for one in folds]))
-        gain = paired_gain(rises.mean(axis=0)[tested], unit)
+        means = rises.mean(axis=0)[tested]
+        gain = paired_gain(means[~np.isnan(means)], unit)
         found.append(Importance(name=name, alone=_alone(name, studies), in_company=_interval(gain)))
     return tuple(sorted(found, key=lambda one: -one.in_company.estimate))
 

@@ -42,6 +42,8 @@ SEARCHED_ROWS = 1500
 SEARCHED_VARIABLES = 20
 # What a search for nothing but the chosen model takes of a whole one, about.
 _BRIEF = 0.2
+# Rows outside a fold in which columns are shuffled; each column is predicted several times.
+_SHUFFLED_ROWS = 2000
 _BROKEN = (ParsimonError, np.linalg.LinAlgError)
 
 
@@ -409,10 +411,14 @@ def _rises(
 ) -> dict[str, Array]:
     """Return by how much losses of rows outside rise without each column that a model uses.
 
+    Some of many rows say it as well; the others are NaN.
+
     Shapes: X (m, d), y (m,).
     """
     if answer.preparer is None:
         return {}
+    rows = slice(None, None, ceil(len(y) / _SHUFFLED_ROWS))
+    n_rows, X, y = len(y), X.iloc[rows], y[rows]
     column_of = {one.name: one.column for one in answer.preparer.variables_}
     used = {column_of[name] for name in candidate.used(model) if name in column_of}
     groups: dict[str, list[int]] = {}
@@ -426,4 +432,8 @@ def _rises(
         return np.asarray(lost, dtype=np.float64)
 
     # A seed of its own: what is measured here changes nothing else.
-    return shuffled_rises(losses, X, groups, np.random.default_rng(0))
+    found = shuffled_rises(losses, X, groups, np.random.default_rng(0))
+    rises = {name: np.full(n_rows, np.nan) for name in found}
+    for name, rise in found.items():
+        rises[name][rows] = rise
+    return rises

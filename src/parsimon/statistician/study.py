@@ -155,6 +155,7 @@ def study_of(
     outside: Array | None = None,
     fast: bool = False,
     y: Array | None = None,
+    time_limit: float | None = None,
 ) -> tuple[Study, tuple[Picture, ...]]:
     """Return everything found about a question, and the figures of it.
 
@@ -164,7 +165,7 @@ def study_of(
     question = found.question
     y = question.y if y is None else y
     front, knee, chosen, front_variables = front_models(found)
-    said = found.describe(variables, fast=fast)
+    said = found.describe(variables, fast=fast, time_limit=time_limit)
     positive = 0 if question.is_number else int(np.sum(y == 1))
     study = Study(
         task=question.task,
@@ -187,6 +188,7 @@ def study_of(
         search=found.search_findings(),
         explained=() if question.n_questions > 1 else explained_rows(found, variables),
         categories=category_findings(found, variables),
+        left_out=said.left_out,
     )
     return study_figures(found, study)
 

@@ -1,7 +1,14 @@
 """How many seconds of a time limit are left for each part of an analysis."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# Of what is left when the models are compared: for findings and figures. The rest is for files.
+_DESCRIBING = 0.6
 
 
 def _now() -> float:
@@ -33,3 +40,34 @@ class TimeBudget:
             return None
         end = self.started + self.limit - self.last_steps
         return max(0.0, share * (end - time.monotonic()))
+
+    def left_to_describe(self, rounds: int = 1) -> float | None:
+        """Return the seconds of each of some rounds of describing; None without a limit."""
+        if self.limit is None:
+            return None
+        end = self.started + self.limit
+        return max(0.0, _DESCRIBING * (end - time.monotonic()) / max(1, rounds))
+
+
+class OutOfTimeError(Exception):
+    """Raised in place of a step that would end too late."""
+
+
+class TimedSteps:
+    """Makes steps one after another, but none that would end after a limit.
+
+    A step is taken to last as long as the longest so far.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self._deadline = None if limit is None else time.monotonic() + limit
+        self._longest = 0.0
+
+    def __call__(self, step: Callable[..., T], *given: Any) -> T:
+        """Make a step, or raise `OutOfTimeError`."""
+        began = time.monotonic()
+        if self._deadline is not None and began + self._longest >= self._deadline:
+            raise OutOfTimeError
+        made = step(*given)
+        self._longest = max(self._longest, time.monotonic() - began)
+        return made

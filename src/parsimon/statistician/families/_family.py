@@ -200,11 +200,15 @@ class OwnPredictions:
 
 
 class Description(NamedTuple):
-    """What a family can say about variables alone, about parts of its model, and products."""
+    """What a family can say about variables alone, about parts of its model, and products.
+
+    left_out: What there was no time for.
+    """
 
     variables: tuple[VariableFinding, ...] = ()
     components: tuple[ComponentFinding, ...] = ()
     interactions: tuple[InteractionFinding, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -264,9 +268,11 @@ class FamilyResult(ABC):
         """Return how much each row moves the model, shape (n,); None if that is not known."""
         return None
 
-    def describe(self, variables: Sequence[Variable], *, fast: bool = False) -> Description:
+    def describe(
+        self, variables: Sequence[Variable], *, fast: bool = False, time_limit: float | None = None
+    ) -> Description:
         """Return what there is to say beyond errors; `fast` leaves out what takes long."""
-        del variables, fast
+        del variables, fast, time_limit
         return Description()
 
     def draw(self, study: Study, gallery: "Gallery") -> Study:

@@ -71,6 +71,7 @@ _SKIPPED = {
     "outer folds of the search": "the search on outer folds (hence no honest error of the kernel "
     "search, and nothing about the stability of what is claimed)",
     "interactions beside sums": "the comparison of interactions with sums",
+    "sums of parts": "the errors of sums of some parts",
     "restarts": "further starts of the fits",
 }
 

@@ -19,7 +19,6 @@ from parsimon._typing import Array, Indices
 from parsimon.gp import (
     Candidate,
     KernelSearch,
-    degrees_of_freedom,
     fit_classifier,
     fit_regressor,
     training_posterior,
@@ -27,7 +26,9 @@ from parsimon.gp import (
 from parsimon.inference import LatentPosterior
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Sites
+from parsimon.inference.prior import TOLERANCE
 from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
+from parsimon.linalg import pivoted_cholesky
 from parsimon.report.findings import (
     KernelSearchFindings,
     ModelFinding,
@@ -38,6 +39,7 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.families import Description, FamilyResult, ModelCandidate, OwnPredictions
+from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -166,10 +168,10 @@ def in_order_of(wins: Array, probability: Array) -> Array:
 
 # Beyond this the structure is fitted by inducing points instead of exactly.
 EXACT_ROWS = 3000
-# Points that stand for more rows than that.
-_INDUCING = 200
 # Starts of a second fit, beside that of the search.
 _RESTARTS = 3
+# Points that stand for more rows than that, of classes and of numbers.
+_INDUCING, MOST_PIVOTS = 200, 500
 
 
 class PivotRegressor(RegressorMixin, BaseEstimator):
@@ -233,29 +235,39 @@ class PivotRegressor(RegressorMixin, BaseEstimator):
 _CHUNK = 4096
 
 
-def pivot_regressor(model: Any) -> Any:
-    """Return a fitted regressor without its rows; the model itself if it has no low rank."""
-    fitted = training_posterior(model)
-    assert fitted is not None
-    posterior: Any = fitted.posterior
-    factor = getattr(posterior.prior, "factor", None)
-    pivots = getattr(posterior.prior, "pivots", None)
-    if factor is None or pivots is None:
-        return model
-    precision = posterior.sites.precision
-    within = factor.T @ (precision[:, None] * factor)
-    within[np.diag_indices_from(within)] += 1.0
-    below = np.linalg.cholesky(within)
+def pivot_regressor(kernel: Kernel, X: Array, y: Array, noise: float) -> PivotRegressor:
+    """Fit a kernel to many rows by at most `MOST_PIVOTS` of them.
+
+    What the pivots leave of the variance of a row is noise to them (Snelson and Ghahramani 2006,
+    "Sparse Gaussian processes using pseudo-inputs"); where they suffice, the fit is exact.
+
+    Shapes: X (n, d), y (n,).
+
+    noise: Its variance, in units of the variance of y.
+    """
+    centre, unit = float(np.mean(y)), float(np.std(y)) or 1.0
+    low = pivoted_cholesky(
+        lambda rows, columns: kernel.gram(X[rows], X[columns]),
+        kernel.diagonal(X),
+        tol=TOLERANCE / 10 * noise,
+        max_rank=MOST_PIVOTS,
+    )
+    precision = 1.0 / (noise + (0.0 if low.converged else low.residual) * np.ones(len(X)))
+    scaled = np.sqrt(precision)[:, None] * low.factor
+    within = scaled.T @ scaled + np.eye(len(low.pivots))
+    below = np.asarray(np.linalg.cholesky(within), dtype=np.float64)
+    # The trace of the smoother: I less the inverse of the precision of u.
+    left = solve_triangular(below, np.eye(len(below)), lower=True)
     return PivotRegressor(
-        model.kernel_,
-        posterior.prior.X[pivots],
-        factor[pivots],
-        cho_solve((below, True), factor.T @ posterior.sites.shift),
+        kernel,
+        X[low.pivots],
+        low.factor[low.pivots],
+        cho_solve((below, True), low.factor.T @ (precision * (y - centre) / unit)),
         below,
-        centre=fitted.centre,
-        unit=fitted.unit,
-        noise_variance_=model.noise_variance_,
-        degrees_of_freedom_=degrees_of_freedom(model),
+        centre=centre,
+        unit=unit,
+        noise_variance_=noise * unit**2,
+        degrees_of_freedom_=len(below) - float(np.sum(left**2)),
     )
 
 
@@ -324,11 +336,11 @@ class KernelCandidate(ModelCandidate):
 
         kernel = self.judged.kernel
         if self.search.task_ == "regression":
-            noise: float | None = None
-            if "optimise" in exact:
-                noise = float(np.var(y)) * (self.judged.noise_variance or 1.0)
-            fitted = GPRegressor(kernel, noise=noise, **exact).fit(X, y)
-            return fitted if len(X) <= EXACT_ROWS else pivot_regressor(fitted)
+            share = self.judged.noise_variance or 1.0
+            if len(X) > EXACT_ROWS:
+                return pivot_regressor(kernel, X.to_numpy(dtype=np.float64), y, share)
+            noise = float(np.var(y)) * share if "optimise" in exact else None
+            return GPRegressor(kernel, noise=noise, **exact).fit(X, y)
         if len(X) <= EXACT_ROWS:
             return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
         whole = int(seed.generate_state(1)[0])
@@ -426,7 +438,9 @@ class KernelResult(FamilyResult):
         """Return how much the latent mean changes at all rows if a row is taken out."""
         return influence(self.model)
 
-    def describe(self, variables: Sequence[Variable], *, fast: bool = False) -> Description:
+    def describe(
+        self, variables: Sequence[Variable], *, fast: bool = False, time_limit: float | None = None
+    ) -> Description:
         """Return what each variable says alone, the parts of the kernel, and its products."""
         from parsimon.statistician.families.gp._parts import (
             component_findings,
@@ -434,11 +448,20 @@ class KernelResult(FamilyResult):
         )
         from parsimon.statistician.families.gp._variables import variable_findings
 
-        return Description(
-            variable_findings(self, variables),
-            component_findings(self, fitted=not fast and self.question.n_questions == 1),
-            () if fast else interaction_findings(self),
-        )
+        steps = TimedSteps(time_limit)
+        said, left_out = variable_findings(self, variables, steps), []
+        fitted = not fast and self.question.n_questions == 1
+        try:
+            parts = component_findings(self, fitted=fitted, steps=steps)
+        except OutOfTimeError:
+            left_out.append("sums of parts")
+            parts = component_findings(self, fitted=False)
+        try:
+            products = () if fast else interaction_findings(self, steps=steps)
+        except OutOfTimeError:
+            left_out.append("interactions beside sums")
+            products = ()
+        return Description(said, parts, products, tuple(left_out))
 
     def draw(self, study: Study, gallery: "Gallery") -> Study:
         """Hang the figures of variables, parts, products and the search."""

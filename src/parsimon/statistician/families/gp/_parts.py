@@ -20,6 +20,7 @@ from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Shape
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 from parsimon.statistician.families.gp._variables import direction_of, repeats
+from parsimon.statistician.time_budget import TimedSteps
 
 # Of more parts no sums are fitted: their number grows with the square, and each takes folds.
 _MOST_PARTS = 4
@@ -28,7 +29,7 @@ _MOST_ROWS = 5000
 
 
 def component_findings(
-    result: KernelResult, *, fitted: bool = True
+    result: KernelResult, *, fitted: bool = True, steps: TimedSteps | None = None
 ) -> tuple[ComponentFinding, ...]:
     """Return the additive parts of the best structure, those that help most first.
 
@@ -36,9 +37,10 @@ def component_findings(
     before it has the least cross-validated error, each sum being fitted again. More than four
     parts, and those of which nothing shall be `fitted`, come by their strength, and of their sums
     no error is known. A constant is no part of its own: it goes with the lines, whose height it is.
-    All parts together are the best structure itself, with its numbers.
+    All parts together are the best structure itself, with its numbers. `steps` raise an error where
+    a sum would be fitted too late.
     """
-    search = result.search
+    search, steps = result.search, steps or TimedSteps(None)
     if not search.structure_found_:
         return ()
     best = search.best_candidate_
@@ -50,7 +52,7 @@ def component_findings(
         if len(places) == len(parts):
             return best
         kernel = joined([parts[place] for place in places], constants)
-        return search.judge(kernel) if fitted else _unjudged(kernel)
+        return steps(search.judge, kernel) if fitted else _unjudged(kernel)
 
     found = []
     before = search.baseline_.error
@@ -131,11 +133,11 @@ def _in_full_model(
     posterior = posterior_of(search, search.best_candidate_)
     rows = _some_rows(result)
     unit = float(np.std(result.question.y)) if result.question.task == "regression" else 1.0
-    total = posterior.latent(rows).mean
+    total = posterior.component_mean(posterior.kernel, rows)
     strengths: list[float] = []
     directions: list[Shape] = []
     for part in parts:
-        mean = posterior.component(part, rows).mean
+        mean = posterior.component_mean(part, rows)
         strengths.append(unit * float(mean.std()))
         if part.columns is None or len(part.columns) != 1:
             directions.append("unclear")
@@ -159,15 +161,18 @@ def _some_rows(result: KernelResult) -> Array:
     return rows[:: math.ceil(len(rows) / _MOST_ROWS)]
 
 
-def interaction_findings(result: KernelResult) -> tuple[InteractionFinding, ...]:
+def interaction_findings(
+    result: KernelResult, *, steps: TimedSteps | None = None
+) -> tuple[InteractionFinding, ...]:
     """Return what each product of the best structure gains over the sum of its factors.
 
     Both are fitted to the same rows and folds. Factors of one variable stay together, so that
     only what joins variables is taken apart; a factor that the structure has as a part of its
     own is not added again. Of more than four products the strongest four are told, and no sum is
-    fitted: what interacts is claimed with a probability all the same.
+    fitted: what interacts is claimed with a probability all the same. `steps` raise an error where
+    a sum would be fitted too late.
     """
-    search = result.search
+    search, steps = result.search, steps or TimedSteps(None)
     if not search.structure_found_:
         return ()
     best = search.best_candidate_
@@ -187,7 +192,7 @@ def interaction_findings(result: KernelResult) -> tuple[InteractionFinding, ...]
         others = [*parts[:place], *parts[place + 1 :]]
         added = _missing(separated(part, search.problem_.X), others)
         kernel = joined([*others, *added], constants)
-        additive = search.judge(kernel) if few else _unjudged(kernel)
+        additive = steps(search.judge, kernel) if few else _unjudged(kernel)
         if additive.judged_by == "failed" and few:
             continue
         found.append(

@@ -20,6 +20,7 @@ from parsimon.kernels import Constant, Kernel, Linear, Periodic, SquaredExponent
 from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import Band, Shape, Variable, VariableFinding
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
+from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
 
 # The latent mean turns back to zero beyond the rows, so that a turn must lie among them.
 _OUTER_ROWS = 0.05
@@ -191,18 +192,22 @@ _BARE_MENTION = 1.0
 
 
 def variable_findings(
-    result: KernelResult, variables: Sequence[Variable] = ()
+    result: KernelResult, variables: Sequence[Variable] = (), steps: TimedSteps | None = None
 ) -> tuple[VariableFinding, ...]:
     """Return a finding for each variable, those with the least error first.
 
     A variable's model is the best of its one-kernel models by the guide of the search. Constant
-    columns, and those whose fits all failed or were not reached, have none.
+    columns, and those whose fits all failed or were not reached in time, have none.
     """
     known = {variable.name: variable for variable in variables}
-    search = result.search
+    search, steps = result.search, steps or TimedSteps(None)
     found = []
-    for column, first in search.history_.best_by_column.items():
-        best = first if first.judged_by != "leave-one-out" else search.judge(first.kernel)
+    for column, best in search.history_.best_by_column.items():
+        if best.judged_by == "leave-one-out":
+            try:
+                best = steps(search.judge, best.kernel)
+            except OutOfTimeError:
+                continue
         if best.judged_by == "cross-validation":
             variable = known.get(result.question.names[column]) or described(result, column)
             found.append(_finding(result, column, best, variable))
