@@ -104,7 +104,8 @@ def ratio_bounds(
         return Bounds(1.0, 0.0, 2.0)
     ratio = float(totals.sum() / against.sum())
     if ratio <= 0:
-        return Bounds(0.0, 0.0, 0.0 if reference is None else wilson(0.0, len(totals)).high)
+        high = wilson(0.0, len(totals), confidence=confidence).high
+        return Bounds(0.0, 0.0, 0.0 if reference is None else high)
     error = math.sqrt((1 + DEPENDENCE) * _variance(totals - ratio * against, against.sum()))
     reach = _quantile(len(totals), confidence) * error / ratio
     # Beyond a factor of e^5 the rows say nothing, and more would overflow.
