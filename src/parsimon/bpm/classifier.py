@@ -81,7 +81,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     noise_sd : {"probable", "evidence", "loo"} or float
         Deviation of the noise where weights have the prior N(0, 1); the constant's is as wide as
         the noise. "evidence" is the one of greatest evidence; "probable" holds functions that vary
-        more than the noise to be as likely as others, which predicts better; "loo" has the least
+        much more than the noise to be improbable, which predicts better; "loo" has the least
         leave-one-out log loss, of at most 2,000 rows.
     prior : {"shared", "ard"}
         One variance for all weights, or one for each column (a width for each, with "rbf"), by
