@@ -190,6 +190,12 @@ def test_edges_are_finite_and_have_a_width():
         assert found.high > found.low
 
 
+def test_losses_of_nothing_have_the_bound_of_their_confidence():
+    for confidence in (0.5, 0.8, 0.99):
+        found = ratio_bounds(np.zeros(50), np.ones(50), confidence=confidence)
+        assert found.high == wilson(0.0, 50, confidence=confidence).high
+
+
 def least_squares(X, y, new):
     """Predict numbers, or classes of -1 and 1 if y has them, at new points."""
     line = np.linalg.lstsq(X, y, rcond=None)[0]

@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import time
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -293,12 +294,40 @@ def test_equal_weights_are_matched_by_centre_and_spread():
     assert match_columns(case, task).renamed == {"u": "b", "v": "a"}
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5))
-def test_sorted_weights_bound_the_cost_of_every_match(seed, n_theirs, n_ours):
+def drawn_pair(seed, n_theirs, n_ours):
+    """Return a case and a task with weights drawn at random, centres and spreads equal."""
     rng = np.random.default_rng(seed)
     case = case_of(rng.normal(size=n_theirs), names=[f"u{j}" for j in range(n_theirs)])
     task = case_of(rng.normal(size=n_ours), names=[f"a{j}" for j in range(n_ours)])
+    return case, task
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4))
+def test_a_match_costs_least_of_all(seed, n_theirs, n_ours):
+    case, task = drawn_pair(seed, n_theirs, n_ours)
+
+    def cost(pairs):
+        # Centres and spreads are equal here.
+        left, right = dict(case.weights), dict(task.weights)
+        paired = [abs(left.pop(one) - right.pop(other)) for one, other in pairs]
+        return sum(paired) + sum(map(abs, [*left.values(), *right.values()]))
+
+    size = min(n_theirs, n_ours)
+    every = [
+        list(zip(some, others, strict=True))
+        for some in combinations(case.names, size)
+        for others in permutations(task.names, size)
+    ]
+    found = match_columns(case, task)
+    assert found.cost == pytest.approx(min(map(cost, every)))
+    assert found.cost == pytest.approx(cost(list(found.renamed.items())))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5))
+def test_sorted_weights_bound_the_cost_of_every_match(seed, n_theirs, n_ours):
+    case, task = drawn_pair(seed, n_theirs, n_ours)
     width = n_theirs + n_ours
     ranked = [
         np.sort(np.pad(list(each.weights.values()), (0, width - len(each.names))))

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from parsimon.datasets import load
+from parsimon.datasets import load, make_banana
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import laplace_evidence
 from parsimon.kernels import Epanechnikov, Multiquadric, MultiResolution, Sigmoid
@@ -271,6 +271,14 @@ def test_the_smooth_prior_is_sparser_and_says_how_much(ripley):
     ]
     assert dof[1] < dof[0]
     assert dof[1] < RVC(**narrow).fit(X, y).degrees_of_freedom_
+
+
+@pytest.mark.parametrize("options", [{"gamma": 16.0}, {"gamma": 16.0, "algorithm": "em"}])
+def test_the_smooth_prior_finds_narrow_functions_that_pay_only_together(options):
+    X, y = make_banana(1100, random_state=2)
+    model = RVC(prior="smooth", **options).fit(X[:100], y[:100])
+    assert len(model.relevance_) > 5
+    assert model.score(X[100:], y[100:]) > 0.7
 
 
 def test_the_width_is_chosen_by_evidence(ripley):

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from parsimon._typing import Array, Indices
 from parsimon.bpm._label_terms import LabelTerms
-from parsimon.bpm._weights import WeightPrior, fit_weights, spread_rows
+from parsimon.bpm._weights import WeightPrior, fit_weights, leave_one_out, spread_rows
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import classification_evidence, maximise_evidence
 from parsimon.kernels import (
@@ -263,12 +263,10 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     make = SquaredExponential if name == "rbf" else Laplacian
     if isinstance(options.width, int | float):
         return make(lengthscale=float(options.width))
-    some = spread_rows(terms, COMPARED_ROWS)
-    some = np.arange(len(rows)) if some is None else some
-    few = LabelTerms(
-        **{name: part[some] if name != "noise" else part for name, part in vars(terms).items()}
-    )
-    prior = WeightPrior(1, "evidence", False, 0.0)
+    some = spread_rows(terms.y, COMPARED_ROWS)
+    few = terms.of_rows(some)
+    is_priced = options.noise_sd == "probable"
+    prior = WeightPrior(1, "probable" if is_priced else "evidence", False, 0.0)
 
     def badness(log_width: float) -> float:
         kernel = make(lengthscale=usual * float(np.exp(log_width)))
@@ -277,8 +275,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
         found = fit_weights(made.design, own, prior)
         if options.width == "evidence":
             return -found.log_evidence
-        logs = own.log_normaliser(own.cavity(found.marginal, found.sites))
-        return -float((own.copies * own.power) @ logs)
+        return -float(own.weights @ leave_one_out(own, found))
 
     limits: Any = {"xatol": 0.1, "maxiter": 12}
     best = minimize_scalar(
@@ -291,8 +288,7 @@ def _climbed(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Ker
     """Return a kernel with hyperparameters of greatest evidence under the probit."""
     if not len(kernel.theta):
         return kernel
-    some = spread_rows(terms, COMPARED_ROWS)
-    some = np.arange(len(X)) if some is None else some
+    some = spread_rows(terms.y, COMPARED_ROWS)
     evaluate = classification_evidence(kernel, X[some], terms.y[some], weights=weights[some])
     found = maximise_evidence(evaluate, kernel.theta, kernel.bounds(X[some]), max_iterations=30)
     return kernel.with_theta(found.theta)

@@ -98,6 +98,11 @@ class LabelTerms:
             np.full(len(y), flip), noise,
         )  # fmt: skip
 
+    @property
+    def weights(self) -> Array:
+        """How many times each row counts, shape (n,)."""
+        return self.copies * self.power
+
     def flipped(self, flip: float) -> "LabelTerms":
         """Return the same terms with another share of wrong labels."""
         return LabelTerms(**vars(self) | {"flip": np.full(len(self.y), flip)})
@@ -107,7 +112,7 @@ class LabelTerms:
         less = {"used": self.used & kept, "partial": self.partial & kept}
         return LabelTerms(**vars(self) | less | {"copies": np.where(kept, self.copies, 0.0)})
 
-    def of_rows(self, rows: slice) -> "LabelTerms":
+    def of_rows(self, rows: slice | Indices) -> "LabelTerms":
         """Return the terms of some rows."""
         each = {name: part[rows] for name, part in vars(self).items() if name != "noise"}
         return LabelTerms(**each, noise=self.noise)

@@ -50,7 +50,7 @@ def check_options(options: Any) -> None:
     check_choice("prior", options.prior, ["shared", "ard"])
     check_count("max_iter", options.max_iter)
     if isinstance(options.noise_sd, str):
-        check_choice("noise_sd", options.noise_sd, ["cautious", "evidence", "loo"])
+        check_choice("noise_sd", options.noise_sd, ["probable", "evidence", "loo"])
     else:
         low, high = NOISE_LIMITS
         if not low <= check_positive("noise_sd", options.noise_sd) <= high:

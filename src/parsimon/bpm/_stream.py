@@ -222,11 +222,15 @@ class Filter:
         """Return the belief with its prior's variance chosen by evidence, if it is to be."""
         if not self.prior.is_learnt or not belief.precision.any():
             return belief
-        variance = belief.variance.copy()
+        variance, standard = belief.variance.copy(), belief.standard
+        squares = belief.squares / belief.weight + np.square(belief.mean - standard.centre)
+        lengths = self.prior.priced(squares / np.square(standard.unit))
         for _ in range(5):
             mean, covariance = replace(belief, variance=variance).posterior()
             own = np.diagonal(covariance, axis1=1, axis2=2)[:, :-1]
-            ratio = mackay_ratio(mean[:, :-1], own, variance[:, :-1], is_ard=self.prior.is_ard)
+            ratio = mackay_ratio(
+                mean[:, :-1], own, variance[:, :-1], lengths, is_ard=self.prior.is_ard
+            )
             variance[:, :-1] = np.clip(variance[:, :-1] * ratio, LEAST, MOST)
         return replace(belief, variance=variance)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -35,14 +36,17 @@ from parsimon.bpm._options import FewRows, OfLinear, check_options, chosen_by_ro
 from parsimon.bpm._stream import Belief, Filter, going_on
 from parsimon.bpm._weights import (
     LEAST,
+    SEARCH_ROWS,
     GaussianWeights,
     PacBayesBounds,
     WeightPosterior,
     WeightPrior,
     fit_weights,
     least_margin,
+    leave_one_out,
     pac_bayes_bounds,
     propagate,
+    spread_rows,
 )
 from parsimon.bpm.gamma_ep import RowRule, gamma_ep
 from parsimon.exceptions import InvalidInputError
@@ -74,20 +78,21 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     noise : {"heavy", "gaussian"}
         Of the label. "gaussian" is the probit; "heavy" has twice the deviation in every fifth
         row, whose tails are nearly those of logistic regression.
-    noise_sd : {"cautious", "evidence", "loo"} or float
+    noise_sd : {"probable", "evidence", "loo"} or float
         Deviation of the noise where weights have the prior N(0, 1); the constant's is as wide as
-        the noise. "evidence" is the one of greatest evidence; "cautious" the greatest that is as
-        good to within one nat, which predicts better; "loo" has the least leave-one-out log loss,
-        of at most 2,000 rows.
+        the noise. "evidence" is the one of greatest evidence; "probable" holds functions that vary
+        much more than the noise to be improbable, which predicts better; "loo" has the least
+        leave-one-out log loss, of at most 2,000 rows.
     prior : {"shared", "ard"}
         One variance for all weights, or one for each column (a width for each, with "rbf"), by
         evidence.
     label_noise : float or "learn"
         Probability that a label is wrong, inside the factor of each row. "learn" takes the most
-        probable one if its evidence is better than that of none by a nat. Probabilities are then
-        those of the right label.
+        probable one if labels left out are better explained so than without, and than by a curved
+        border; a stream cannot compare and counts on. Probabilities are then those of the right
+        label.
     weights_for_repeats : bool
-        Let m equal rows count as one, each to the power 1/m.
+        Let m equal rows of one label count as one, the first; scores leave out all of them.
     width : {"evidence", "loo"}, float or None
         Lengthscale of "rbf" and "laplacian" in standard units. A `Kernel` has all its
         hyperparameters chosen by evidence, and keeps them with None.
@@ -139,7 +144,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     >>> data = load("pima_cleaned")
     >>> model = BayesPointClassifier().fit(data.data, data.target)
     >>> round(model.log_evidence_, 1), round(model.loo_error_, 3)
-    (-356.3, 0.225)
+    (-355.4, 0.228)
     >>> model.predict_proba(data.data[:1]).round(2)
     array([[0.32, 0.68]])
     """
@@ -152,7 +157,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         gamma: float = -1.0,
         fraction: float = 0.5,
         noise: Literal["heavy", "gaussian"] = "heavy",
-        noise_sd: float | Literal["cautious", "evidence", "loo"] = "cautious",
+        noise_sd: float | Literal["probable", "evidence", "loo"] = "probable",
         prior: Literal["shared", "ard"] = "shared",
         label_noise: float | Literal["learn"] = 0.0,
         weights_for_repeats: bool = False,
@@ -207,15 +212,21 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         check_classes(self.classes_, codes, weights)
         if self.gamma != -1 and sample_weight is not None:
             raise InvalidInputError("gamma other than -1 takes no sample_weight; repeat the rows.")
-        is_apart = is_given_by_matrix(self) or self.gamma != -1
-        rows = merged_rows(X, codes, weights, merge=not is_apart)
+        if self.weights_for_repeats:
+            weights = _once(X, codes, weights)
         if self.inference == "adf":
             belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
-            again = _repeats(rows)[rows.which] if self.weights_for_repeats else 1.0
-            self._store_belief(self._filter().take(belief, X, codes, weights / again))
+            self._store_belief(self._filter().take(belief, X, codes, weights))
             return self
-        own = rows.weights / _repeats(rows) if self.weights_for_repeats else rows.weights
-        fits = [self._fitted(rows, own, sign) for sign in self._signs(rows.y)]
+        is_apart = is_given_by_matrix(self) or self.gamma != -1
+        rows = merged_rows(X, codes, weights, merge=not is_apart)
+        fits = [self._fitted(rows, sign) for sign in self._signs(rows.y)]
+        if not all(one[3].converged for one in fits):
+            warnings.warn(
+                "Expectation propagation did not converge; give a larger noise_sd.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self._store(fits, rows, codes, weights)
         return self
 
@@ -393,11 +404,11 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         return Filter(self._noise(), self._prior(), self.half_life, self.standardise)
 
     def _fitted(
-        self, rows: Rows, weights: Array, y: Array
+        self, rows: Rows, y: Array
     ) -> tuple[Features, DesignAt, LabelTerms, WeightPosterior]:
         """Return features, their design, terms and posterior of one function."""
         fraction = self.fraction if self.inference == "power" else 1.0
-        terms = LabelTerms.of(y, weights, fraction=fraction, noise=self._noise())
+        terms = LabelTerms.of(y, rows.weights, fraction=fraction, noise=self._noise())
         features: Features
         if is_linear(self):
             raw = None if self.standardise else Standard.none(rows.X.shape[1])
@@ -406,19 +417,32 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         elif is_given_by_matrix(self):
             features, made = GramFeatures.of(rows.given, rows.places)
         else:
-            features, made = chosen_features(self, rows.X, terms, weights)
+            features, made = chosen_features(self, rows.X, terms, rows.weights)
         terms = LabelTerms(**vars(terms) | {"extra": made.extra})
         found = fit_weights(made.design, terms, self._prior())
+        if self.label_noise == "learn" and found.flip > 0 and self._bends(rows, y, found.flip):
+            found = fit_weights(made.design, terms, replace(self._prior(), label_noise=0.0))
         if (rule := self.rule_for_rows()) is not None:
             terms = terms.only(rule.kept(made.design, y, found.variances))
             found = propagate(made.design, found.variances, terms.flipped(found.flip))
-        if not found.converged:
-            warnings.warn(
-                "Expectation propagation did not converge; give a larger noise_sd.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         return features, made, terms.flipped(found.flip), found
+
+    def _bends(self, rows: Rows, y: Array, flip: float) -> bool:
+        """Return whether a curved border explains the labels better than a share of wrong ones.
+
+        What a straight border gets wrong on one side looks like wrong labels. Both are judged by
+        what they say of each label without its row.
+        """
+        if not is_linear(self):
+            return False
+        some = spread_rows(y, SEARCH_ROWS)
+        few = merged_rows(rows.X[some], y[some], rows.weights[some])
+        straight = clone(self).set_params(label_noise=flip, sparsify=None)
+        bent = clone(straight).set_params(label_noise=0.0, kernel="rbf", width="evidence")
+        bent.set_params(prior="shared", noise_sd="probable")
+        fits = [model._fitted(few, few.y)[2:] for model in (straight, bent)]
+        without, with_bends = (float(one[0].weights @ leave_one_out(*one)) for one in fits)
+        return with_bends > without
 
     def _store(
         self,
@@ -551,9 +575,15 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         return checked
 
 
-def _repeats(rows: Rows) -> Array:
-    """Return how many of the given rows each merged row is, shape (n,)."""
-    return np.bincount(rows.which[rows.which >= 0], minlength=len(rows)).astype(np.float64)
+def _once(X: Array, codes: Indices, weights: Array) -> Array:
+    """Return weights (n,) with which the first of equal rows stands for all, at their mean weight.
+
+    Without the others a row is left out with all its copies.
+    """
+    rows = merged_rows(X, codes, weights)
+    once = np.zeros(len(X))
+    once[rows.places] = rows.weights / np.bincount(rows.which[rows.which >= 0])
+    return once
 
 
 def _kernels(spec: Any, features: Sequence[Features]) -> Any:

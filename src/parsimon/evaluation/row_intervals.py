@@ -188,7 +188,7 @@ def ratio_bounds(
         return Bounds(1.0, 0.0, 2.0)
     ratio = float(totals.sum() / against.sum())
     if ratio <= 0:
-        return Bounds(0.0, 0.0, wilson(0.0, len(totals)).high)
+        return Bounds(0.0, 0.0, wilson(0.0, len(totals), confidence=confidence).high)
     error = math.sqrt((1 + DEPENDENCE) * _variance(totals - ratio * against, against.sum()))
     reach = _quantile(len(totals), confidence) * error / ratio
     # Beyond a factor of e^5 the rows say nothing, and more would overflow.

@@ -461,7 +461,8 @@ def match_columns(case: Case, task: Case) -> ColumnMatch:
     """Match the columns of a case with those of a task, at least cost in all.
 
     The cost of a pair is the difference of weights, and up to 1/2 for different spreads and
-    centres each; a column left over costs its weight. The Hungarian method finds the least.
+    centres each; a column left over costs the size of its weight. As many as can be are paired,
+    and the Hungarian method finds the least.
 
     Parameters
     ----------
@@ -488,10 +489,12 @@ def match_columns(case: Case, task: Case) -> ColumnMatch:
     width = theirs[2][:, None] + ours[2]
     by_centre = np.abs(theirs[1][:, None] - ours[1]) / np.where(width > 0, width, 1.0)
     cost = by_weight + np.minimum(by_spread, 1) / 2 + np.minimum(by_centre, 1) / 2
-    rows, columns = linear_sum_assignment(cost)
-    alone = np.delete(np.abs(theirs[0]), rows).sum() + np.delete(np.abs(ours[0]), columns).sum()
+    # A pair also saves what its columns cost alone.
+    saved = np.abs(theirs[0])[:, None] + np.abs(ours[0])
+    rows, columns = linear_sum_assignment(cost - saved)
     renamed = {case.names[i]: task.names[j] for i, j in zip(rows, columns, strict=True)}
-    return ColumnMatch(renamed, float(cost[rows, columns].sum() + alone))
+    alone = np.abs(theirs[0]).sum() + np.abs(ours[0]).sum()
+    return ColumnMatch(renamed, float(alone + (cost - saved)[rows, columns].sum()))
 
 
 def _column_figures(case: Case) -> tuple[Array, Array, Array]:

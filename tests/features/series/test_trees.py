@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.signal import find_peaks
+from scipy.signal import get_window
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import (
@@ -105,6 +105,7 @@ def test_the_example_of_the_source_is_read_with_its_slip_and_without():
 def test_spectrum_is_that_of_numpy():
     row = X[0]
     expected = 2 / len(row) * np.abs(np.fft.rfft(row))[1:]
+    expected[-1] /= 2
     for place in (0, 3, 29):
         assert value(f"spectrum > item({place})", row) == pytest.approx(expected[place])
         angle = np.angle(np.fft.rfft(row))[1 + place]
@@ -112,6 +113,36 @@ def test_spectrum_is_that_of_numpy():
     wave = np.sin(2 * np.pi * 7 * np.arange(60) / 60)
     assert value("spectrum > place_of_maximum", wave) == pytest.approx(7 / 60)
     assert value("spectrum > maximum", wave) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("length", [2, 3, 8, 9])
+def test_the_powers_of_a_spectrum_add_up_to_the_variance(length):
+    row = RNG.normal(size=length)
+    sizes = np.array([value(f"spectrum > item({k})", row) for k in range(length // 2)])
+    # A wave of amplitude a has the variance a^2 / 2, and one that turns at every step a^2.
+    shares = np.full(length // 2, 0.5)
+    if length % 2 == 0:
+        shares[-1] = 1.0
+        assert value("spectrum > last", np.cos(np.pi * np.arange(length))) == pytest.approx(1.0)
+    assert shares @ sizes**2 == pytest.approx(row.var())
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        ("bartlett", "bartlett"),
+        ("hanning", "hann"),
+        ("hamming", "hamming"),
+        ("blackman", "blackman"),
+        ("blackman_harris", "blackmanharris"),
+    ],
+)
+def test_windows_have_the_names_of_scipy(shape, name):
+    for length in (7, 8):
+        np.testing.assert_allclose(
+            window_weights(shape, length), get_window(name, length, fftbins=True), atol=1e-12
+        )
+    assert np.isfinite(value(f"weights({shape}) > mean", X[0]))
 
 
 def test_correlation_is_that_of_numpy():
@@ -170,15 +201,27 @@ def test_functions_by_hand():
         assert value(name, row) == pytest.approx(number, rel=1e-6), name
 
 
-def test_peaks_are_those_of_scipy():
-    row = RNG.normal(size=200)
-    places, heights, _ = highest_peaks(row, 5)
-    inside = find_peaks(row)[0]
-    best = inside[np.argsort(-row[inside])][:5]
-    kept = [place for place in places if 0 < place < 199]
-    assert kept == best[: len(kept)].tolist()
-    assert heights.tolist() == sorted(heights, reverse=True)
-    assert value("peak(2, height)", row) == heights[1]
+def enumerated_peaks(row):
+    """Return the middles of all runs of equal values that stand above both neighbours."""
+    found, begin = [], 0
+    for end in range(1, len(row) + 1):
+        if end < len(row) and row[end] == row[begin]:
+            continue
+        is_inside = begin > 0 and end < len(row)
+        if is_inside and row[begin - 1] < row[begin] > row[end]:
+            found.append((begin + end - 1) // 2)
+        begin = end
+    return found
+
+
+def test_peaks_are_inside_a_series():
+    for row in [*RNG.normal(size=(5, 40)), *RNG.integers(0, 4, size=(40, 9)).astype(float)]:
+        places, heights, _ = highest_peaks(row, 50)
+        assert sorted(places.tolist()) == enumerated_peaks(row)
+        assert heights.tolist() == sorted(row[places], reverse=True)
+    for falling in ([9.0, 1.0, 5.0, 0.0], [0.0, 5.0, 1.0, 9.0]):
+        assert value("peak(1, height)", falling) == 5.0
+        assert value("peak(2, height)", falling) == 0.0
     assert value("peak(1, width)", [0, 0, 4, 3, 1, 0]) == pytest.approx(2 / 6)
 
 

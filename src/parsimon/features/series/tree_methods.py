@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.fft import dct, irfft, next_fast_len, rfft
-from scipy.signal import lfilter
+from scipy.signal import find_peaks, lfilter
 
 from parsimon._typing import Array, Indices
 
@@ -77,8 +77,12 @@ def _spectrum(values: Array, _positions: Array) -> tuple[Array, Array]:
     length = values.shape[1]
     if length < 2:
         return _nothing(len(values))
-    # Twice over the length: a sine of amplitude 1 has 1 at its frequency.
-    return np.abs(rfft(values, axis=1))[:, 1:] * (2.0 / length), _frequencies(length)
+    # Twice over the length: a sine of amplitude 1 has 1 at its frequency. The last one of an even
+    # length has no partner of negative frequency, and counts once.
+    sizes = np.abs(rfft(values, axis=1))[:, 1:] * (2.0 / length)
+    if length % 2 == 0:
+        sizes[:, -1] /= 2.0
+    return sizes, _frequencies(length)
 
 
 def _phase(values: Array, _positions: Array) -> tuple[Array, Array]:
@@ -200,7 +204,8 @@ def window_weights(shape: str, length: int) -> Array:
         "bartlett": 1.0 - np.abs(2.0 * share - 1.0),
         "hanning": 0.5 - 0.5 * np.cos(turn),
         "hamming": 0.54 - 0.46 * np.cos(turn),
-        "blackman": 0.35875
+        "blackman": 0.42 - 0.5 * np.cos(turn) + 0.08 * np.cos(2 * turn),
+        "blackman_harris": 0.35875
         - 0.48829 * np.cos(turn)
         + 0.14128 * np.cos(2 * turn)
         - 0.01168 * np.cos(3 * turn),
@@ -315,11 +320,11 @@ def _first_crossing(values: Array, positions: Array) -> Array:
 def highest_peaks(row: Array, count: int) -> tuple[Indices, Array, Array]:
     """Return places, heights and widths of the highest peaks of a series (Def. 7.13), (k,) each.
 
-    A peak is higher than what is before it and not lower than what follows; its width reaches to
-    where the series has fallen below half its height above the lowest value.
+    A peak is higher than what is before it and what follows, so that neither end of a series is
+    one; of equal values it is the middle. Its width reaches to where the series has fallen below
+    half its height above the lowest value.
     """
-    padded = np.concatenate(([-np.inf], row, [-np.inf]))
-    places = np.flatnonzero((row > padded[:-2]) & (row >= padded[2:]))
+    places = find_peaks(row)[0]
     places = places[np.argsort(-row[places], kind="stable")][:count]
     level = (row[places] + row.min()) / 2.0
     widths = [_width(row, int(place), half) for place, half in zip(places, level, strict=True)]

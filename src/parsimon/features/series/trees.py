@@ -17,7 +17,10 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.tree_methods import METHODS, Method
 
 _CHOICES = {
-    ("weights", "shape"): ("bartlett", "hanning", "hamming", "blackman", "linear", "exponential"),
+    ("weights", "shape"): (
+        *("bartlett", "hanning", "hamming", "blackman", "blackman_harris"),
+        *("linear", "exponential"),
+    ),
     ("bands", "scale"): ("mel", "bark", "erb"),
     ("peak", "what"): ("height", "place", "width"),
     ("segments", "by"): ("direction", "level"),

@@ -24,7 +24,9 @@ from parsimon.inference.sparse_bayes._result import SparseBayes
 from parsimon.inference.sparse_bayes.design import (
     binary_targets,
     check_budget,
+    first_noise,
     scaled_columns,
+    target_scale,
     weights_of_rows,
 )
 from parsimon.inference.sparse_bayes.em import (
@@ -32,9 +34,7 @@ from parsimon.inference.sparse_bayes.em import (
     as_result,
     ascend,
     best_common_precision,
-    first_noise,
     first_precisions,
-    target_scale,
 )
 from parsimon.inference.sparse_bayes.spread import Spread, posterior_spread
 

@@ -1,6 +1,6 @@
 """Sparse Bayesian classification of two classes: climbing the Laplace evidence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -125,6 +125,7 @@ def sparse_classification(
     climb = maximise(
         problem,
         problem.empty(),
+        unpriced=replace(problem, smoothness=0.0) if penalty else None,
         start=None if start is None else problem.warm(start),
         tol=tol,
         max_iter=max_iter,

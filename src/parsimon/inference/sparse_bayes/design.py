@@ -10,6 +10,7 @@ import numpy as np
 from parsimon._checks import check_choice, check_count, check_positive, finite_vector
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes._result import SparseBayes
 
 # Numbers in a block of rows: for matrix products 32 MB, small beside any design for which memory
 # matters; for what passes over the block several times 512 kB, which stay in the cache.
@@ -99,6 +100,9 @@ def blocks(design: AnyArray, size: int) -> Iterator[tuple[slice, Array]]:
         yield rows, np.asarray(design[rows], dtype=np.float64)
 
 
+# Share of the targets' variance that is taken for noise at first.
+_FIRST_NOISE = 0.1
+
 Prior: TypeAlias = Literal["ard", "smooth"]
 Smoothness: TypeAlias = Literal["aic", "bic", "ric"] | float
 
@@ -123,6 +127,24 @@ def weights_of_rows(row_weights: Any, n_rows: int) -> Array:
     if (weights < 0).any() or not weights.any():
         raise InvalidInputError("row_weights must not be negative, and not all of them zero.")
     return weights
+
+
+def target_scale(targets: Array, row_weights: Array) -> float:
+    """Return the standard deviation of the targets, their size if they are constant, or one."""
+    largest = float(np.abs(targets[row_weights > 0]).max())
+    if largest == 0:
+        return 1.0
+    scaled = targets / largest
+    mean = float(np.average(scaled, weights=row_weights))
+    deviation = float(np.sqrt(np.average((scaled - mean) ** 2, weights=row_weights)))
+    return largest * (deviation if deviation > 1e-12 else 1.0)
+
+
+def first_noise(start: SparseBayes | None, unit: float) -> float:
+    """Return the noise variance to begin with, scaled."""
+    if start is None or start.noise_variance is None:
+        return _FIRST_NOISE
+    return start.noise_variance / unit**2
 
 
 def smoothness_weight(prior: str, smoothness: str | float, n_rows: float) -> float:

@@ -16,7 +16,7 @@ Read `ascend` first; `EMGaussian` and `EMBernoulli` are the likelihoods, in scal
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,8 +32,10 @@ from parsimon.inference.sparse_bayes.design import (
     Smoothness,
     binary_targets,
     check_budget,
+    first_noise,
     scaled_columns,
     smoothness_weight,
+    target_scale,
     weights_of_rows,
 )
 from parsimon.inference.sparse_bayes.spread import (
@@ -375,8 +377,6 @@ class EMBernoulli:
         return X.T @ residual, mode.scores, mode.log_posterior
 
 
-# Share of the targets' variance that is taken for noise at first.
-_FIRST_NOISE = 0.1
 # Changes of the first log precision that are tried for all columns together.
 _COMMON = tuple(-np.log(10.0) * np.arange(0, 12, 2))
 
@@ -452,9 +452,8 @@ def em_regression(
         noise,
         smoothness_weight(prior, smoothness, n_observations),
     ).keep(np.arange(len(active)))
-    if start is None:
-        theta = best_common_precision(problem, theta, len(active))
-    ascent = ascend(problem, theta, budget)
+    climb = best_ascent if start is None else ascend
+    ascent = climb(problem, theta, budget)
     return as_result(
         ascent,
         active,
@@ -514,20 +513,9 @@ def em_classification(
         weights[used],
         smoothness_weight(prior, smoothness, float(weights.sum())),
     )
-    if start is None:
-        theta = best_common_precision(problem, theta, len(active))
-    return as_result(ascend(problem, theta, budget), active, columns.scale[active])
-
-
-def target_scale(targets: Array, row_weights: Array) -> float:
-    """Return the standard deviation of the targets, their size if they are constant, or one."""
-    largest = float(np.abs(targets[row_weights > 0]).max())
-    if largest == 0:
-        return 1.0
-    scaled = targets / largest
-    mean = float(np.average(scaled, weights=row_weights))
-    deviation = float(np.sqrt(np.average((scaled - mean) ** 2, weights=row_weights)))
-    return largest * (deviation if deviation > 1e-12 else 1.0)
+    climb = best_ascent if start is None else ascend
+    ascent = climb(problem, theta, budget)
+    return as_result(ascent, active, columns.scale[active])
 
 
 def first_precisions(
@@ -563,11 +551,22 @@ def best_common_precision(problem: EMProblem, theta: Array, n_columns: int) -> A
     return best.theta
 
 
-def first_noise(start: SparseBayes | None, unit: float) -> float:
-    """Return the noise variance to begin with, scaled."""
-    if start is None or start.noise_variance is None:
-        return _FIRST_NOISE
-    return start.noise_variance / unit**2
+def best_ascent(
+    problem: EMGaussian | EMBernoulli, theta: Array, budget: tuple[float, int, float | None]
+) -> EMResult:
+    """Ascend from one precision for all columns.
+
+    Under a smoothness prior columns that pay only together would all leave at once: a second
+    ascent begins at the top that there is without the prior.
+    """
+    n_columns = problem.columns.shape[1]
+    first = ascend(problem, best_common_precision(problem, theta, n_columns), budget)
+    if not problem.smoothness:
+        return first
+    top = best_ascent(replace(problem, smoothness=0.0), theta, budget)
+    second = ascend(problem.keep(top.kept), top.point.theta, budget)
+    second = replace(second, kept=top.kept[second.kept])
+    return max(first, second, key=lambda ascent: ascent.point.objective)
 
 
 def as_result(

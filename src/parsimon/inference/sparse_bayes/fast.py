@@ -8,11 +8,13 @@ therefore a few columns are taken out at random and the model grows again, as lo
 
 Growing from nothing cannot begin where every column alone is of no use, as with wide kernels,
 whose columns are all nearly constant. `broad_start` therefore begins a second climb with a few
-columns that span the dictionary, and drops most. Read `maximise` first.
+columns that span the dictionary, and drops most. Nor can it begin where every column alone costs
+more than it brings, as narrow ones do under a smoothness prior: a third climb begins at the top
+that there is without the prior. Read `maximise` first.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -372,6 +374,9 @@ _WORK = 4e9
 # their place together, few enough to keep what is good. Measured: 2 find less, a third costs more.
 _SHAKEN, _SHARE_SHAKEN = 5, 0.22
 _ATTEMPTS = 8
+# Columns for each row up to which a climb without the smoothness prior is worth its time: where
+# there are more, its top explains the noise, and takes many columns.
+_MOST_A_ROW = 10
 _CONVERGED = "No column that is worth its place can be added, and none dropped or exchanged."
 
 
@@ -393,24 +398,43 @@ def maximise(
     problem: Spanned,
     nothing: SparseFit,
     *,
+    unpriced: Spanned | None = None,
     start: SparseFit | None = None,
     tol: float,
     max_iter: int,
     time_limit: float | None,
 ) -> FastResult:
-    """Add, re-estimate, drop and exchange columns until no step raises the objective."""
+    """Add, re-estimate, drop and exchange columns until no step raises the objective.
+
+    `unpriced` is the same problem without its smoothness prior, if it has one.
+    """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     budget = Budget(tol, max_iter, deadline)
     climber = Climber(problem, budget, nothing.objective)
     best = BestFit(nothing if start is None else start)
-    best.consider(tidy(climber, climb(climber, best.fit)))
-    if start is None and not budget.spent:
-        broad = broad_start(problem, nothing)
-        best.consider(broad and tidy(climber, climb(climber, broad)))
+    if start is not None:
+        best.consider(tidy(climber, climb(climber, start)))
+    else:
+        best.consider(first_climbs(climber, problem, nothing))
+        n_rows, n_columns = problem.columns.design.shape
+        if unpriced is not None and n_columns <= _MOST_A_ROW * n_rows:
+            top = first_climbs(replace(climber, problem=unpriced), unpriced, nothing)
+            priced = problem.evaluate(top.active, top.theta, top.columns, top.weights)
+            best.consider(priced and tidy(climber, climb(climber, priced)))
         explore(climber, best)
     converged = finish(climber, best)
     reason = _CONVERGED if converged else budget.reason
     return FastResult(best.fit, np.array(best.history), budget.n_iter, converged, reason)
+
+
+def first_climbs(climber: Climber, problem: Spanned, nothing: SparseFit) -> SparseFit:
+    """Return the better of a climb from nothing and one from a broad start."""
+    best = BestFit(nothing)
+    best.consider(tidy(climber, climb(climber, nothing)))
+    if not climber.budget.spent:
+        broad = broad_start(problem, nothing)
+        best.consider(broad and tidy(climber, climb(climber, broad)))
+    return best.fit
 
 
 class BestFit:
