@@ -29,7 +29,19 @@ _LOWERED = 0.5
 
 
 class StandIns(NamedTuple):
-    """Variables of which at least one matters; the most probable first."""
+    """Variables that stand for each other, and the probability that at least one of them matters.
+
+    Attributes
+    ----------
+    members : tuple of int
+        The most probable one first.
+    chance : float
+
+    Examples
+    --------
+    >>> StandIns((4, 1), 0.997).members
+    (4, 1)
+    """
 
     members: tuple[int, ...]
     chance: float

@@ -159,7 +159,7 @@ class StructurePosterior:
         Pairs that there are, and those of which surfaces were looked at.
     shapeless : frozenset of int
         Variables with two values or with levels, which have no shape to speak of.
-    sets : tuple of (members, chance)
+    sets : tuple of StandIns
         Variables that stand for each other, each in doubt by itself, and the probability that at
         least one of them matters.
     nothing : float
