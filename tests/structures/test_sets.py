@@ -18,7 +18,7 @@ def _sets(weights: dict[str, float], d: int = 6):
     variables = np.zeros(d)
     for one, chance in zip(held, chances, strict=True):
         variables[list(one)] += chance
-    return find_stand_ins(held, chances, variables), held, chances, variables
+    return find_stand_ins(held, chances, variables, CERTAIN), held, chances, variables
 
 
 def test_copies_are_one_set():

@@ -3,8 +3,7 @@
 Columns that say nearly the same share the weight of the structures that hold either, so that each
 alone is in doubt where it is certain that one of them matters. A set is claimed if
 
-- none of its members is certain by itself, and at least one of them is in structures of
-  probability `CERTAIN` or more;
+- none of its members is certain by itself, and it is certain that at least one of them matters;
 - no smaller part of it would do;
 - its members stand for each other: if none of the others mattered, the chance that this one does
   not would be less than half of what it is. Of columns that say different things it would stay the
@@ -18,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.structures.claims import CERTAIN
 
 _MOST_MEMBERS = 5
 # Of so many variables all small sets are looked at; less probable ones would hardly add to any.
@@ -48,7 +46,7 @@ class StandIns(NamedTuple):
 
 
 def find_stand_ins(
-    holders: Sequence[Iterable[int]], chances: Array, variables: Array
+    holders: Sequence[Iterable[int]], chances: Array, variables: Array, certain: float
 ) -> tuple[StandIns, ...]:
     """Return the smallest sets of variables that stand for each other; no two share a member.
 
@@ -60,15 +58,17 @@ def find_stand_ins(
         Their probabilities, which sum to one.
     variables : ndarray of shape (d,)
         The probability of each variable.
+    certain : float
+        The probability from which on something is certain.
     """
     order = np.argsort(-variables, kind="stable")
-    fit = (variables[order] < CERTAIN) & (variables[order] >= _LEAST_CHANCE)
+    fit = (variables[order] < certain) & (variables[order] >= _LEAST_CHANCE)
     left = order[fit][:_MOST_CANDIDATES].tolist()
     absence = _Absence(holders, chances, left)
     found: list[StandIns] = []
     for size in range(2, _MOST_MEMBERS + 1):
         while True:
-            fitting = [one for one in combinations(left, size) if absence.is_set(one)]
+            fitting = [one for one in combinations(left, size) if absence.is_set(one, certain)]
             if not fitting:
                 break
             members = min(fitting, key=absence.of)
@@ -97,12 +97,12 @@ class _Absence:
         none = ~self.holds[:, [self.place[one] for one in members]].any(axis=1)
         return float(self.chances[none].sum())
 
-    def is_set(self, members: Sequence[int]) -> bool:
+    def is_set(self, members: Sequence[int], certain: float) -> bool:
         none = self.of(members)
-        if 1 - none < CERTAIN:
+        if 1 - none < certain:
             return False
         for one in members:
             without = self.of([other for other in members if other != one])
-            if 1 - without >= CERTAIN or none > _LOWERED * self.of([one]) * without:
+            if 1 - without >= certain or none > _LOWERED * self.of([one]) * without:
                 return False
         return True

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
+from parsimon.structures._sets import StandIns
+
 ClaimKind: TypeAlias = Literal["variable", "set", "any", "interaction", "shape"]
 ClaimedShape: TypeAlias = Literal["", "linear", "smooth", "periodic"]
 
@@ -80,10 +82,12 @@ def stated(
         )
 
 
-def say_set(names: Sequence[str], chance: float) -> Iterator[Claim]:
-    """Yield that at least one of some variables matters."""
-    words = f"at least one of {', '.join(names[:-1])} and {names[-1]} matters"
-    yield from stated("set", tuple(names), chance, words)
+def say_sets(names: Sequence[str], sets: Sequence[StandIns]) -> Iterator[Claim]:
+    """Yield that at least one matters of variables that stand for each other, the surest first."""
+    for members, chance in sorted(sets, key=lambda one: -one.chance):
+        own = tuple(names[one] for one in members)
+        words = f"at least one of {', '.join(own[:-1])} and {own[-1]} matters"
+        yield from stated("set", own, chance, words)
 
 
 def say_any(columns: Sequence[Claim], chance: float, target: str) -> Iterator[Claim]:

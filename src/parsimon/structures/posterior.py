@@ -26,7 +26,7 @@ from parsimon.structures.blocks import (
     surface,
     variable_blocks,
 )
-from parsimon.structures.claims import SUGGESTED, Claim, say_any, say_set, stated
+from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, say_any, say_sets, stated
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
 Pair: TypeAlias = tuple[int, int]
@@ -247,17 +247,13 @@ class StructurePosterior:
 
         Each kind by itself, the most probable first.
         """
-        columns = (*self._variable_claims(), *self._set_claims())
+        columns = (*self._variable_claims(), *say_sets(self.names, self.sets))
         return (
             *columns,
             *say_any(columns, 1 - self.nothing, target),
             *self._pair_claims(),
             *self._shape_claims(target),
         )
-
-    def _set_claims(self) -> Iterator[Claim]:
-        for members, chance in sorted(self.sets, key=lambda one: -one.chance):
-            yield from say_set([self.names[one] for one in members], chance)
 
     def _variable_claims(self) -> Iterator[Claim]:
         for place in np.argsort(-self.variables, kind="stable").tolist():
@@ -419,7 +415,7 @@ class _BestFirst:
             frozenset(place for place, one in enumerate(self.variables) if one.curve is None),
             n_rows=len(self.y),
             work=self.work,
-            sets=find_stand_ins(held, chances, inclusion[0]),
+            sets=find_stand_ins(held, chances, inclusion[0], CERTAIN),
             nothing=float(chances[[not one for one in held]].sum()),
         )
 
