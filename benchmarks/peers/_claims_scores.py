@@ -57,6 +57,10 @@ def is_true(statement: Statement, table: SimulatedTable) -> bool | None:
     variables = statement.variables
     if statement.kind == "variable":
         return variables <= table.variables
+    if statement.kind == "set":
+        return bool(variables & table.variables)
+    if statement.kind == "any":
+        return bool(table.variables)
     if statement.kind == "interaction":
         return None if variables in table.open_pairs else variables in table.interactions
     (name,) = variables

@@ -20,6 +20,12 @@ class Statement:
     claimed: bool
     shape: str = ""
 
+    @classmethod
+    def of(cls, claim: Any) -> "Statement":
+        """Return a claim of ours; those that are certain are claimed, the others suggested."""
+        variables = frozenset(claim.variables)
+        return cls(claim.kind, variables, claim.probability, claim.certain, claim.shape)
+
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain values."""
         return {

@@ -19,6 +19,7 @@ COLUMNS = (5, 12, 40)
 LOGITS = (0.7, 3.0)
 SIGNAL_TO_NOISE = (0.4, 1.6)
 RARE_SHARE = 1 / 21
+ALIKE = (0.95, 0.98)  # correlation of a noisy copy with its cause
 LEVELS = 50  # text of more levels is left out for the peers
 SMALLEST_CLASS = 3  # labels are drawn again until each class has this many rows
 
@@ -220,6 +221,17 @@ def _twin(draft: _Draft) -> None:
     draft.add(0.9 * own + 0.19**0.5 * draft.random.standard_normal(draft.n_rows))
 
 
+def _copies(draft: _Draft) -> None:
+    """Add a cause and one to three columns that say nearly the same, in half of the tables more."""
+    own = draft.latent[draft.curve("line", "normal", "uniform")]
+    for _ in range(draft.random.integers(1, 4)):
+        alike = draft.random.uniform(*ALIKE)
+        noise = draft.random.standard_normal(draft.n_rows)
+        draft.add(alike * own + (1 - alike**2) ** 0.5 * noise)
+    if draft.random.random() < 0.5:
+        _one_of_either(draft)
+
+
 def _rare_binary(draft: _Draft) -> None:
     _one_of_either(draft)
     ones = draft.random.permutation(draft.n_rows) < round(0.02 * draft.n_rows)
@@ -290,11 +302,16 @@ _KINDS: dict[str, Callable[[_Draft], None]] = {
     "three classes": _three_classes,
     "1:20 classes": _additive_2,
     "periodic": _periodic,
+    "noisy copies": _copies,
+    "regression, noisy copies": _copies,
 }
 KINDS = tuple(_KINDS)
+# Judged apart, by `_claims_sets`: what is right to say of them is no single name.
+COPIED = tuple(kind for kind in KINDS if "copies" in kind)
+COMPARED = tuple(kind for kind in KINDS if kind not in COPIED)
 NULLS = frozenset(kind for kind in KINDS if kind.startswith("null"))
 REGRESSIONS = frozenset(kind for kind in KINDS if "regression" in kind)
-PER_BLOCK = (len(KINDS) + len(NULLS)) * len(ROWS) * len(COLUMNS)
+PER_BLOCK = (len(COMPARED) + len(NULLS)) * len(ROWS) * len(COLUMNS)
 
 
 def table_settings(n_tables: int) -> list[TableSettings]:
@@ -315,7 +332,7 @@ def _block(block: int) -> list[TableSettings]:
     random = np.random.default_rng([SEED, block])
     sizes = [(n_rows, n_columns) for n_rows in ROWS for n_columns in COLUMNS]
     rounds: list[list[TableSettings]] = [[] for _ in sizes]
-    for kind in KINDS:
+    for kind in COMPARED:
         replicates = (2 * block, 2 * block + 1) if kind in NULLS else (block,)
         for replicate in replicates:
             for place, size in enumerate(random.permutation(len(sizes))):

@@ -12,6 +12,9 @@ recall at the precision asked of us, found with the truth of all these tables in
 column that the target was drawn from; one that only leans on such a column is not, though Boruta
 means to find both.
 
+Two kinds more have noisy copies beside a cause: `benchmarks.peers._claims_sets` counts which of the
+sets of columns that are claimed to stand for each other hold a cause.
+
 A run that was stopped goes on where it was; see `benchmarks.peers._claims_jobs`.
 """
 
@@ -21,6 +24,7 @@ from pathlib import Path
 
 from benchmarks.peers._claims_jobs import METHODS, N_PROCESSES, Results, run_methods
 from benchmarks.peers._claims_scores import KINDS, Scores
+from benchmarks.peers._claims_sets import set_rows
 from benchmarks.peers._claims_truths import (
     COLUMNS,
     NULLS,
@@ -31,7 +35,7 @@ from benchmarks.peers._claims_truths import (
     simulate,
     table_settings,
 )
-from benchmarks.peers._claims_truths import KINDS as TRUTHS
+from benchmarks.peers._claims_truths import COMPARED as TRUTHS
 from benchmarks.rows import Row
 
 N_TABLES = 2 * PER_BLOCK
@@ -71,7 +75,11 @@ def rows(
     _show_groups(scores, "columns", {f"{d} columns": _has_columns(d) for d in COLUMNS})
     if "ours" not in scores:
         return []
-    return [*_bars(scores, judged=not quick), *_calibration(scores["ours"], judged=not quick)]
+    return [
+        *_bars(scores, judged=not quick),
+        *set_rows(quick=quick),
+        *_calibration(scores["ours"], judged=not quick),
+    ]
 
 
 def _scores(method: str, tables: Sequence[SimulatedTable], results: Results) -> Scores:

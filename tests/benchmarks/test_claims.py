@@ -10,9 +10,11 @@ from benchmarks.peers import _claims_jobs as jobs
 from benchmarks.peers import claims
 from benchmarks.peers._claims_l1 import expand
 from benchmarks.peers._claims_scores import Scores, is_true
+from benchmarks.peers._claims_sets import PRECISION, set_rows
 from benchmarks.peers._claims_statements import Statement
 from benchmarks.peers._claims_truths import (
     COLUMNS,
+    COMPARED,
     KINDS,
     NULLS,
     ROWS,
@@ -35,10 +37,10 @@ def test_the_tables_are_enough_and_every_part_of_them_is_balanced():
     assert len(set(settings)) == len(settings) >= 320
     assert sum(one.kind in NULLS for one in settings) >= 60
     assert {(one.kind, one.n_rows, one.n_columns) for one in settings} == {
-        (kind, n, d) for kind in KINDS for n in ROWS for d in COLUMNS
+        (kind, n, d) for kind in COMPARED for n in ROWS for d in COLUMNS
     }
     first = Counter(one.kind for one in settings[:20])
-    assert first == {kind: 2 if kind in NULLS else 1 for kind in KINDS}
+    assert first == {kind: 2 if kind in NULLS else 1 for kind in COMPARED}
     assert table_settings(500)[: len(settings)] == settings
 
 
@@ -92,6 +94,20 @@ def test_what_depends_on_the_link_is_not_judged():
     assert is_true(variable(noise), table) is False
     assert is_true(shape(noise, "linear"), table) is False
     assert is_true(Statement("interaction", frozenset({first, noise}), 0.9, True), table) is False
+
+
+def test_a_set_is_true_if_it_holds_a_cause():
+    table = simulate(TableSettings("noisy copies", 400, 5, 1))
+    cause = next(iter(table.variables))
+    near = table.frame.corr(numeric_only=True)[cause].drop(cause).abs()
+    assert near.max() > 0.93
+    copy = near.idxmax()
+    assert is_true(Statement("set", frozenset({cause, copy}), 0.99, True), table) is True
+    assert is_true(Statement("set", frozenset({copy, "other"}), 0.99, True), table) is False
+    assert is_true(Statement("any", frozenset(), 0.99, True), table) is True
+    found, recall = set_rows(quick=True)
+    assert found.ours >= PRECISION
+    assert recall.ours >= recall.peer
 
 
 def test_precision_recall_and_the_threshold_of_an_oracle():

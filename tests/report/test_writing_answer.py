@@ -71,7 +71,7 @@ def test_the_lists():
             "pedigree and age interact (64.1 %).",
         ],
         "What to doubt": [
-            "1 other column: not shown to matter beside these.",
+            "1 other column: neither shown to matter beside these nor shown not to.",
             "What predicts need not be a cause.",
         ],
     }
@@ -164,14 +164,72 @@ def test_no_honest_error_is_said_plainly():
 
 def test_what_is_only_suggested_is_not_the_answer():
     found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
-    assert lead(found).startswith(
+    unproved = honest(found, gain=interval(0.01, 0.02))
+    assert lead(unproved).startswith(
         "Nothing tells “diabetic” from “not diabetic” beyond doubt; pedigree and age may tell."
     )
-    assert lists(found)["What is certain"] == ["Nothing."]
+    assert lists(unproved)["What is certain"] == ["Nothing."]
     number = reading.with_study(samples.regression(), claims=samples.claims()[3:4])
+    number = honest(number, gain=interval(0.01, 0.02))
     assert lead(number).startswith(
         "Nothing predicts progression beyond doubt; pedigree may predict."
     )
+
+
+def test_where_new_rows_are_predicted_something_does_it():
+    found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
+    assert lead(found).startswith(
+        "Something here certainly tells “diabetic” from “not diabetic”; pedigree and age may, but "
+        "no column is certain."
+    )
+    assert lists(found)["What is certain"] == [
+        "Something here predicts diabetes: new rows are predicted better than by guessing."
+    ]
+    none = reading.with_study(samples.regression(), claims=())
+    assert lead(none).startswith("Something here certainly predicts progression; which is not")
+    assert "Nothing" not in lists(none)["What is certain"]
+
+
+ONE_OF = samples.claim(
+    "set", ("age", "pedigree"), 0.997, "at least one of age and pedigree matters"
+)
+
+
+def test_columns_that_stand_for_each_other_are_the_answer_together():
+    found = reading.with_study(samples.findings(), claims=(ONE_OF,))
+    assert lead(found).startswith(
+        "At least one of age and pedigree tells “diabetic” from “not diabetic”, beyond doubt."
+    )
+    assert lists(found)["What is certain"] == ["At least one of age and pedigree matters (99.7 %)."]
+    assert "The model does without" not in lead(found)
+    with_more = reading.with_study(samples.findings(), claims=(samples.claims()[0], ONE_OF))
+    assert lead(with_more).startswith("plasma glucose and at least one of age and pedigree tell")
+    matters = reading.text(found, "variables").replace(THIN, " ")
+    assert "These rows do not show whether it is age that matters or pedigree." in matters
+    doubtful = honest(found, gain=interval(0.01, 0.02))
+    assert "beyond doubt that at least one of age and pedigree matters, but" in trust(doubtful)
+
+
+def test_that_something_matters_is_said_where_no_more_is_known():
+    some = samples.claim("any", (), 0.98, "something here predicts diabetes")
+    found = reading.with_study(samples.findings(), claims=(some, samples.claims()[3]))
+    found = honest(found, gain=interval(0.01, 0.02))
+    assert lead(found).startswith(
+        "Something here certainly tells “diabetic” from “not diabetic”; pedigree may, but no"
+    )
+    assert lists(found)["What is certain"] == ["Something here predicts diabetes (98.0 %)."]
+
+
+def test_a_sample_says_how_many_rows_were_looked_at():
+    found = reading.with_study(samples.findings(), n_claim_rows=500, claims=samples.claims()[:1])
+    assert (
+        "3 other columns: neither shown by the 500 of 724 rows that were looked at to matter beside"
+    ) in lead(found)
+    page = to_markdown(write(found)).replace(THIN, " ")
+    assert "The 500 of 724 rows that were looked at do not show" in page
+    assert "Claims rest on the 500 of 724 rows that were looked at, drawn at random." in page
+    assert "These rows do not show" not in page
+    assert "these rows do not show" not in page
 
 
 def test_no_claim_is_the_answer_too():
@@ -208,7 +266,8 @@ def test_only_certain_claims_are_set_strong():
 def test_a_model_with_more_or_less_than_is_claimed():
     found = reading.with_study(samples.findings(), claims=samples.claims()[:1])
     assert (
-        "3 other columns: not shown to matter beside these, though the model uses pedigree and age."
+        "3 other columns: neither shown to matter beside these nor shown not to; the model uses "
+        "pedigree and age."
     ) in lead(found)
     other = samples.claim("variable", ("body mass index",), 0.7, "body mass index matters")
     found = reading.with_study(samples.findings(), claims=(*samples.claims(), other))

@@ -7,6 +7,7 @@ import pytest
 
 from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
+from tests.report.samples import interval
 
 THIN = "\u202f"
 
@@ -77,13 +78,18 @@ def test_no_joint_error():
 
 
 def test_classes_of_which_nothing_is_shown():
-    found = replace(samples.three_classes(), claims=())
+    found = samples.three_classes()
+    assert lead(replace(found, claims=())).startswith("Something here certainly predicts diabetes;")
+    unproved = [
+        replace(one, honest=replace(one.honest, gain=interval(0.0, 0.1))) for one in found.studies
+    ]
+    found = replace(found, claims=(), studies=tuple(unproved))
     assert lead(found).startswith("These rows do not show that any column predicts diabetes.")
     nothing = replace(found.studies[0], claims=(), structure_found=False)
     found = replace(found, studies=(nothing, *found.studies[1:]))
     assert reading.text(found, "study-1-class") == ""
     assert reading.text(found, "study-2-class")
-    perhaps = replace(samples.three_classes(), claims=samples.claims()[3:4])
+    perhaps = replace(found, claims=samples.claims()[3:4])
     assert lead(perhaps).startswith("Nothing predicts diabetes beyond doubt; pedigree may.")
     assert lines(found)[1] == "These rows do not show that any column predicts diabetes."
 
@@ -140,7 +146,7 @@ def test_lines_without_structure():
     found = reading.with_study(samples.no_structure(), honest=None)
     assert lines(found)[1:4] == [
         "These rows do not show that any column predicts diabetes.",
-        "The search tried 72 kernels on all 724 rows; a constant does as well.",
+        "The search tried 72 kernels on all 724 rows; none is shown to be better than a constant.",
         "No honest error was measured.",
     ]
 
@@ -148,7 +154,7 @@ def test_lines_without_structure():
 def test_lines_with_suggestions_only():
     found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
     assert lines(found)[1:3] == [
-        "Nothing is beyond doubt.",
+        "Something here certainly predicts diabetes; which column is not certain.",
         "Suggestions, not certain: pedigree matters (87.2 %); pedigree and age interact (64.1 %).",
     ]
 

@@ -81,7 +81,8 @@ def test_a_knee_without_error_is_not_spoken_of():
 
 
 def test_a_front_of_chance_or_of_a_rare_class_is_called_so():
-    found = reading.with_study(samples.findings(), claims=())
+    honest = replace(samples.findings().studies[0].honest, gain=samples.interval(0.0, 0.1))
+    found = reading.with_study(samples.findings(), claims=(), honest=honest)
     assert f"{BUYS} These rows do not show that this is more than chance." in text(found)
     front = tuple(replace(one, error=one.error / 20) for one in samples.rare().studies[0].front)
     rare = reading.with_study(samples.rare(), front=front, model=front[3], baseline=front[0])

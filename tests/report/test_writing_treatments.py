@@ -115,8 +115,8 @@ ONE = {
     ),
     "rows_sampled": (
         {"count": 1500},
-        "The search used 1,500 rows, drawn at random; the structure that it found was then fitted "
-        "to all rows.",
+        "The search for a model used 1,500 rows, drawn at random; the structure that it found was "
+        "then fitted to all rows.",
     ),
     "suspicious_value": (
         {"column": "pressure", "count": 35, "value": "0"},

@@ -133,7 +133,8 @@ def test_many_rows_are_searched_in_a_sample_and_fitted_whole(monkeypatch):
     kinds = {one.kind: one for one in analysis.findings.table.treatments}
     assert kinds["rows_sampled"].count == 50
     assert type(analysis.model("best").models[0]).__name__ == "SparseGPClassifier"
-    assert analysis.findings.studies[0].search.n_rows == 50
+    (study,) = analysis.findings.studies
+    assert (study.search.n_rows, study.n_claim_rows) == (50, 150)
 
 
 def test_many_columns_are_screened():

@@ -8,7 +8,8 @@ import pytest
 
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp import GaussianProcesses
-from parsimon.statistician.question import plan_folds, run_searches
+from parsimon.statistician.prepare import Preparer
+from parsimon.statistician.question import look_closely, plan_folds, run_searches
 
 
 def question(n_questions=1):
@@ -97,3 +98,25 @@ def test_many_rows_have_fewer_outer_folds_unless_told_otherwise(n, n_folds):
     many = replace(one, table=one.table.iloc[place], y=one.y[place], values=one.y[place])
     assert len(plan_folds(many, None, np.random.SeedSequence(1))) == n_folds
     assert len(plan_folds(many, 4, np.random.SeedSequence(1))) == 4
+
+
+def many_rows(n=5000):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(n, 4)), columns=list("abcd"))
+    y = 0.4 * table["a"] + 0.07 * table["b"] + rng.normal(size=n)
+    return replace(question(), table=table, X=table, y=y.to_numpy(), task="regression")
+
+
+def test_claims_use_all_rows_where_that_is_cheap(monkeypatch):
+    one = many_rows()
+    numbers = (preparer := Preparer().fit(one.table)).transform(one.table)
+    seed = np.random.SeedSequence(0)
+    found = look_closely(one, preparer, numbers, seed)
+    assert found.n_rows == 5000
+    assert {"a", "b"} == {claim.variables[0] for claim in found.claims() if claim.certain}
+    assert look_closely(one, preparer, numbers, seed, time_limit=1e-9).n_rows == 1500
+    monkeypatch.setattr("parsimon.statistician.question._MOST_WORK", 0.0)
+    assert look_closely(one, preparer, numbers, seed).n_rows == 1500
+    monkeypatch.undo()
+    monkeypatch.setattr("parsimon.statistician.question._MOST_CELLS", 9 * 6 * 2000.0)
+    assert look_closely(one, preparer, numbers, seed).n_rows == 2000

@@ -385,7 +385,7 @@ class Study:
     model: The best structure; the baseline if there is none.
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
-    claims: What the rows support, the most probable first; about columns of the table.
+    claims: What `n_claim_rows` rows (0 for all) support of the table's columns, the surest first.
     explained: A few rows, taken apart; none where the model is no sum.
     categories: What was observed at the levels of those that the model uses.
     left_out: What there was no time for.
@@ -410,6 +410,7 @@ class Study:
     checks: Checks
     search: SearchFindings
     claims: tuple[Claim, ...] = ()
+    n_claim_rows: int = 0
     front_picture: str = ""
     explained: tuple[RowExplanation, ...] = ()
     categories: tuple[CategoryFinding, ...] = ()

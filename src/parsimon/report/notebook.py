@@ -87,7 +87,7 @@ _CLAIM = ("words", "kind", "variables", "shape", "probability", "certain")
 
 def _claim_row(claim: Any) -> dict[str, Any]:
     row = {name: getattr(claim, name) for name in _CLAIM}
-    return row | {"variables": " and ".join(claim.variables)}
+    return row | {"variables": (" or " if claim.kind == "set" else " and ").join(claim.variables)}
 
 
 def _variable_rows(findings: Findings) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ from parsimon.statistician.outer_folds import (
 )
 from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.recipes import describe_variables
-from parsimon.statistician.question import Answer, plan_folds, run_searches
+from parsimon.statistician.question import Answer, plan_folds, run_searches, with_claims
 from parsimon.statistician.study import (
     data_picture,
     folds_as_told,
@@ -68,7 +68,7 @@ from parsimon.statistician.study import (
 )
 from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
-from parsimon.structures import merged, steady
+from parsimon.structures import merged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -537,8 +537,7 @@ def _study(
         y=y,
         time_limit=limit,
     )
-    parts = [one.claims for one in folds if not one.failure]
-    return replace(study, claims=steady(answer.claims, parts)), drawn
+    return with_claims(study, answer, folds), drawn
 
 
 def _variables(answer: Answer) -> tuple[Variable, ...]:

@@ -18,7 +18,7 @@ from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.evaluation.importance import shuffled_rises
 from parsimon.exceptions import InvalidInputError, ParsimonError
-from parsimon.report.findings import Task
+from parsimon.report.findings import Study, Task
 from parsimon.statistician.families import (
     FamilyResult,
     ModelCandidate,
@@ -30,7 +30,7 @@ from parsimon.statistician.families import (
 )
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult
-from parsimon.structures import Claim, StructurePosterior, find_structures
+from parsimon.structures import Claim, StructurePosterior, find_structures, steady
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 # A fit to this many rows still takes less than a second, and a search needs hundreds of them.
 SEARCHED_ROWS = 1500
 SEARCHED_VARIABLES = 20
+# Claims use all rows where they can: after a first look at as many as a search has, so many times
+# more while that takes no more than this work (see `StructurePosterior.work`; some seconds), and
+# no more memory than the first look at a table with as many pairs as are ever looked at.
+_MORE_ROWS = 4
+_MOST_WORK = 4e9
+_MOST_CELLS = 14e6
+_CELLS_OF_PAIR = 9
+# Share of the time that may be gone when a closer look begins.
+_LOOK = 0.02
 # What a search for nothing but the chosen model takes of a whole one, about.
 _BRIEF = 0.2
 # Rows outside a fold in which columns are shuffled; each column is predicted several times.
@@ -87,6 +96,14 @@ class Answer:
         return predicted(self.model, self.numbers(table))
 
 
+def with_claims(study: Study, answer: Answer, folds: Sequence[FoldResult]) -> Study:
+    """Return a study with what is claimed, certain only where the outer folds bear it out."""
+    structures = answer.question.structures
+    claims = steady(answer.claims, [one.claims for one in folds if not one.failure])
+    n_rows = 0 if structures is None else structures.n_rows
+    return replace(study, claims=claims, n_claim_rows=n_rows)
+
+
 def search_for(
     family: ModelFamily,
     question: Question,
@@ -108,7 +125,7 @@ def search_for(
         preparer = Preparer().fit(question.table)
         numbers = preparer.transform(question.table)
         rows = sampled_rows(question.y, question.task, SEARCHED_ROWS, sampling)
-        structures = table_structures(question, preparer, numbers, rows)
+        structures = look_closely(question, preparer, numbers, sampling, time_limit)
         screener = Screener(most=SEARCHED_VARIABLES, task=question.task)
         screener.fit(numbers, question.values, always=structures.supported_columns)
         question = replace(
@@ -146,6 +163,32 @@ def table_structures(
         names=names,
         n_questions=question.n_questions,
     )
+
+
+def look_closely(
+    question: Question,
+    preparer: "Preparer",
+    numbers: "pd.DataFrame",
+    sampling: np.random.SeedSequence,
+    time_limit: float | None = None,
+) -> StructurePosterior:
+    """Return which columns matter by as many rows as can be looked at: all, if that is cheap."""
+    started, more = time.monotonic(), SEARCHED_ROWS
+    while True:
+        rows = sampled_rows(question.y, question.task, more, sampling)
+        found = table_structures(question, preparer, numbers, rows)
+        late = time_limit is not None and time.monotonic() - started > _LOOK * time_limit
+        more = 0 if late else _more_rows(found, len(question.y))
+        if not more:
+            return found
+
+
+def _more_rows(found: StructurePosterior, n_rows: int) -> int:
+    """Return how many rows to look at after those that were; none if that is all or too much."""
+    seen = found.n_rows
+    room = int(_MOST_CELLS / (_CELLS_OF_PAIR * max(1, found.n_pairs_seen)))
+    more = min(n_rows, room, _MORE_ROWS * seen)
+    return more if more > seen and found.work * more / seen <= _MOST_WORK else 0
 
 
 def sampled_rows(y: Array, task: Task, most: int, seed: np.random.SeedSequence) -> Indices:

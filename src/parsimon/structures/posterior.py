@@ -18,6 +18,7 @@ from scipy.special import gammaln
 
 from parsimon._typing import Array
 from parsimon.structures._evidence import StructureFit, Task, design_of, fit_structure, gains
+from parsimon.structures._sets import StandIns, find_stand_ins
 from parsimon.structures.blocks import (
     VariableBlocks,
     pairs_of,
@@ -25,7 +26,7 @@ from parsimon.structures.blocks import (
     surface,
     variable_blocks,
 )
-from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, ClaimedShape, ClaimKind
+from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, say_any, say_sets, stated
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
 Pair: TypeAlias = tuple[int, int]
@@ -158,6 +159,15 @@ class StructurePosterior:
         Pairs that there are, and those of which surfaces were looked at.
     shapeless : frozenset of int
         Variables with two values or with levels, which have no shape to speak of.
+    sets : tuple of StandIns
+        Variables that stand for each other, each in doubt by itself, and the probability that at
+        least one of them matters.
+    nothing : float
+        The probability that no variable matters.
+    n_rows : int
+        Rows that were looked at.
+    work : float
+        What the fits took: the sum of rows times squared columns.
 
     Examples
     --------
@@ -181,6 +191,10 @@ class StructurePosterior:
     n_pairs: int
     n_pairs_seen: int
     shapeless: frozenset[int] = frozenset()
+    sets: tuple[StandIns, ...] = ()
+    nothing: float = 0.0
+    n_rows: int = 0
+    work: float = 0.0
 
     @property
     def shapes(self) -> dict[tuple[int, Shape], float]:
@@ -198,11 +212,17 @@ class StructurePosterior:
 
     @property
     def supported(self) -> Structure:
-        """All that is more probable than not: the median model (Barbieri and Berger 2004)."""
+        """All that is more probable than not: the median model (Barbieri and Berger 2004).
+
+        Of variables that stand for each other the median model may hold none; the most probable one
+        is then there for all of them.
+        """
         pairs = frozenset(pair for pair, chance in self.pairs.items() if chance >= SUGGESTED)
         in_pairs = {one for pair in pairs for one in pair}
         shapes: dict[int, Shape] = {}
-        for variable in np.flatnonzero(self.variables >= SUGGESTED).tolist():
+        likely = set(np.flatnonzero(self.variables >= SUGGESTED).tolist())
+        likely |= {one.members[0] for one in self.sets if likely.isdisjoint(one.members)}
+        for variable in sorted(likely):
             own = self.shape_chances[variable]
             # What matters by itself or only in interactions that are improbable one by one.
             if own.sum() >= SUGGESTED or variable not in in_pairs:
@@ -223,12 +243,14 @@ class StructurePosterior:
         return replace(self, groups=tuple(groups))
 
     def claims(self, target: str = "the target") -> tuple[Claim, ...]:
-        """Return what is more probable than not: variables, interactions and shapes.
+        """Return what is more probable than not: variables, sets of them, interactions, shapes.
 
         Each kind by itself, the most probable first.
         """
+        columns = (*self._variable_claims(), *say_sets(self.names, self.sets))
         return (
-            *self._variable_claims(),
+            *columns,
+            *say_any(columns, 1 - self.nothing, target),
             *self._pair_claims(),
             *self._shape_claims(target),
         )
@@ -236,12 +258,12 @@ class StructurePosterior:
     def _variable_claims(self) -> Iterator[Claim]:
         for place in np.argsort(-self.variables, kind="stable").tolist():
             name = self.names[place]
-            yield from _stated("variable", (name,), self.variables[place], f"{name} matters")
+            yield from stated("variable", (name,), self.variables[place], f"{name} matters")
 
     def _pair_claims(self) -> Iterator[Claim]:
         for pair, chance in sorted(self.pairs.items(), key=lambda item: (-item[1], item[0])):
             first, second = (self.names[one] for one in pair)
-            yield from _stated(
+            yield from stated(
                 "interaction", (first, second), chance, f"{first} and {second} interact"
             )
 
@@ -255,7 +277,7 @@ class StructurePosterior:
                 continue
             name = self.names[place]
             words = f"{target} follows {name} {_SHAPE_WORDS[shape]}"
-            yield from _stated("shape", (name,), chance, words, shape)
+            yield from stated("shape", (name,), chance, words, shape)
 
 
 def _inclusion(
@@ -275,25 +297,6 @@ def _inclusion(
         for pair in structure.pairs:
             pairs[pair] += chance
     return np.minimum(variables, 1.0), np.minimum(shapes, 1.0), np.minimum(pairs, 1.0)
-
-
-def _stated(
-    kind: ClaimKind,
-    variables: tuple[str, ...],
-    probability: float,
-    words: str,
-    shape: ClaimedShape = "",
-) -> Iterator[Claim]:
-    """Yield the claim if it is more probable than not."""
-    if probability >= SUGGESTED:
-        yield Claim(
-            kind=kind,
-            variables=variables,
-            probability=float(probability),
-            certain=bool(probability >= CERTAIN),
-            words=words,
-            shape=shape,
-        )
 
 
 def find_structures(
@@ -372,6 +375,7 @@ class _BestFirst:
     task: Task
     n_questions: int
     seen: dict[Structure, _Visited] = field(default_factory=dict)
+    work: float = 0.0
 
     def __post_init__(self) -> None:
         self.n_periods = [one.n_periods for one in self.variables]
@@ -398,15 +402,21 @@ class _BestFirst:
         values = np.array([self.seen[one].value for one in order])
         chances = np.exp(values - values[0])
         chances /= chances.sum()
+        held = [one.variables for one in order]
+        inclusion = _inclusion(order, chances, len(self.variables))
         return StructurePosterior(
             names,
             groups,
             tuple(order[:_MOST_KEPT]),
             chances[:_MOST_KEPT],
-            *_inclusion(order, chances, len(self.variables)),
+            *inclusion,
             len(self.all_pairs),
             len(self.close_pairs),
             frozenset(place for place, one in enumerate(self.variables) if one.curve is None),
+            n_rows=len(self.y),
+            work=self.work,
+            sets=find_stand_ins(held, chances, inclusion[0], CERTAIN),
+            nothing=float(chances[[not one for one in held]].sum()),
         )
 
     def _next(self) -> Structure | None:
@@ -447,6 +457,7 @@ class _BestFirst:
     def _fit(self, structure: Structure, near: StructureFit | None = None) -> None:
         fit = fit_structure(self._blocks(structure), self.y, self.task, near)
         self.seen[structure] = _Visited(fit.log_evidence + self._prior(structure), fit)
+        self.work += float(len(self.y)) * len(fit.covariance) ** 2
 
     def _expand(self, structure: Structure) -> None:
         """Look at all neighbours of a structure, closely at those that may matter."""

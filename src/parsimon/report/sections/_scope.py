@@ -172,6 +172,14 @@ class Scope:
         return f"all {n_all:,} rows" if self.n_rows == n_all else f"{self.n_rows:,} searched rows"
 
     @property
+    def rows_seen(self) -> str:
+        """The rows that claims rest on, in words; how many of how many where it is a sample."""
+        n_all, n = self.findings.table.n_rows_used, self.study.n_claim_rows
+        if n in (0, n_all):
+            return "these rows"
+        return f"the {n:,} of {n_all:,} rows that were looked at"
+
+    @property
     def share(self) -> float:
         """Share of the rows that are of the class asked for."""
         study = self.study

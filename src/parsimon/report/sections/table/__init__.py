@@ -19,7 +19,7 @@ from parsimon.report.sections.table.checking import (
     how_to_use,
     trust,
 )
-from parsimon.report.sections.table.claims import brief, certain, claim_lines, nothing_shown
+from parsimon.report.sections.table.claims import beats_guessing, brief, certain, claim_lines
 from parsimon.report.sections.table.classes import (
     all_claims,
     all_classes,
@@ -104,7 +104,7 @@ def _table(findings: Findings) -> str:
 
 def _one(scope: Scope) -> list[str]:
     return [
-        *claim_lines(scope.study.claims, nothing_shown(scope)),
+        *claim_lines(scope, scope.study.claims, proved=beats_guessing(scope)),
         _structure(scope),
         *_measured(scope),
         knee_sentence(scope),
@@ -124,7 +124,8 @@ def _structure(scope: Scope) -> str:
     study = scope.study
     if not study.structure_found:
         tried = count(study.search.n_candidates, study.search.noun)
-        return f"The search tried {tried} on {scope.searched}; a constant does as well."
+        better = "none is shown to be better than a constant"
+        return f"The search tried {tried} on {scope.searched}; {better}."
     chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
     return f"Structure{chosen}: {words_of(scope, study.model)}."
 
@@ -156,15 +157,16 @@ def _trust(scope: Scope) -> str:
 
 
 def _several(scopes: tuple[Scope, ...]) -> list[str]:
-    nothing = f"These rows do not show that any column predicts {scopes[0].target}."
-    lines = list(claim_lines(all_claims(scopes), nothing))
+    proved = any(map(beats_guessing, scopes))
+    lines = list(claim_lines(scopes[0], all_claims(scopes), proved=proved))
     joint = scopes[0].joint
     if joint is not None:
         lines.append(" ".join(one for one in joint_sentences(scopes[0], joint)[:3] if one))
     else:
         lines.append("No honest error was measured for all classes together.")
     for one in scopes[:_MOST_CLASSES]:
-        sure = brief(certain(one.study.claims), "nothing")
+        nothing = "something, but no column," if beats_guessing(one) else "nothing"
+        sure = brief(certain(one.study.claims), nothing)
         honest = one.honest
         error = "" if honest is None else f"; honest error {percent(honest.error.estimate)}"
         lines.append(f"{one.positive} against all others: {sure} beyond doubt{error}.")

@@ -1,17 +1,19 @@
 """The first screen: the answer in a sentence, four figures, a picture, and how far it goes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from parsimon.report.document import Block, Listing, Listings, Strong
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import count, named, opened
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import (
+    beats_guessing,
     beyond_claims,
     certain,
     certainties,
     claimed_columns,
-    nothing_shown,
+    headline,
     suggested,
     suggestions,
 )
@@ -42,22 +44,11 @@ def first_screen(scope: Scope) -> tuple[Block, ...]:
 
 def answer(scope: Scope) -> str:
     """Return what predicts, as surely as it is claimed."""
-    sure, perhaps = (
-        claimed_columns([one for one in found if one.kind != "shape"])
-        for found in (certain(scope.study.claims), suggested(scope.study.claims))
-    )
-    what = f"{{}} {scope.positive} from {scope.negative}"
+    what, verb = f"{scope.positive} from {scope.negative}", "tell"
     if scope.numeric:
-        what = f"{{}} {scope.target}"
-    many, one, plain = ("tell", "tells", "tell")
-    if scope.numeric:
-        many, one, plain = ("predict", "predicts", "predict")
-    if sure:
-        verb = one if len(sure) == 1 else many
-        return f"{named(sure)} {what.format(verb)}, beyond doubt."
-    if perhaps:
-        return f"Nothing {what.format(one)} beyond doubt; {named(perhaps)} may {plain}."
-    return nothing_shown(scope)
+        what, verb = scope.target, "predict"
+    verbs = (f"{verb}s {what}", f"{verb} {what}", f" {verb}")
+    return headline(scope, scope.study.claims, verbs, proved=beats_guessing(scope))
 
 
 def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
@@ -70,7 +61,11 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
         for one in claims
         if one.kind != "shape" or ((one.certain or one.variables in known) and not scope.several)
     )
+    scopes = [replace(scope, place=place) for place in range(len(scope.findings.studies))]
     sure = certainties(claims) or ("Nothing.",)
+    if not certain(claims) and any(map(beats_guessing, scopes)):
+        better = "new rows are predicted better than by guessing"
+        sure = (f"Something here predicts {scope.target}: {better}.",)
     perhaps = suggestions(claims, parts=scope.study.honest is not None) or ("Nothing further.",)
     doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
     return Listings(
@@ -127,8 +122,12 @@ def _unshown(scope: Scope) -> str:
     if not others or not claimed:
         return ""
     used = [name for name in others if name in scope.used and not scope.guesses]
-    also = "" if not used else f", though the model uses {_some(used, others)}"
-    return f"{opened(count(len(others), 'other column'))}: not shown to matter beside these{also}."
+    also = "" if not used else f"; the model uses {_some(used, others)}"
+    where = "" if scope.rows_seen == "these rows" else f" by {scope.rows_seen}"
+    return (
+        f"{opened(count(len(others), 'other column'))}: neither shown{where} to matter beside "
+        f"these nor shown not to{also}."
+    )
 
 
 def _some(used: list[str], others: list[str]) -> str:

@@ -22,18 +22,20 @@ from parsimon.report.sections._phrases import (
     count,
     decimal,
     joined,
+    opened,
     percent,
     share_range,
     sureness,
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
-from parsimon.report.sections.table.claims import certain, suggested
+from parsimon.report.sections.table.claims import about, certain, suggested
 from parsimon.report.sections.table.honesty import calibration_fault, gain_sentence
 from parsimon.report.sections.table.rare_class import (
     leads_with_balance,
     rare_sentences,
 )
 from parsimon.structures import Claim
+from parsimon.structures.claims import is_found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,15 +238,13 @@ def _counted(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
 
 
 def _name(claim: Claim) -> str:
-    if claim.kind == "shape":
-        return f"that {clean(claim.words)}"
-    return " with ".join(map(clean, claim.variables))
+    return f"that {clean(claim.words)}" if claim.kind == "shape" else about(claim)
 
 
 def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
     """Return on how many parts a claim came back; None if that is not known."""
     if any(fold.claims for fold in honest.folds):
-        return sum(any(one.about == claim.about for one in fold.claims) for fold in honest.folds)
+        return sum(is_found(claim, fold.claims) for fold in honest.folds)
     if claim.kind != "variable":
         return None
     return sum(claim.variables[0] in _columns(scope, fold) for fold in honest.folds)
@@ -344,8 +344,8 @@ def how_to_use(scopes: tuple[Scope, ...]) -> Section:
 
 def _constant(scope: Scope) -> str:
     says = "the mean" if scope.numeric else "the shares of the classes"
-    why = "These rows do not show that any column predicts it"
-    if any(study.structure_found for study in scope.findings.studies):
+    why = opened(f"{scope.rows_seen} do not show that any column predicts it")
+    if scope.findings.claims or any(one.structure_found for one in scope.findings.studies):
         why = "No model is shown to predict better than guessing"
     return f"{why}, so that the saved model is a constant: for every row it predicts {says}."
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from parsimon.report.document import Inline, Strong
 from parsimon.report.findings import Shape, Variable
 from parsimon.report.sections._blocks import Sentence
-from parsimon.report.sections._phrases import DASH, clean, count, named, percent
+from parsimon.report.sections._phrases import DASH, clean, count, joined, named, opened, percent
 from parsimon.report.sections._scope import Scope
 from parsimon.structures import Claim
 from parsimon.structures.claims import CERTAIN, SUGGESTED, ClaimedShape
 
 Claims = Sequence[Claim]
 _NEVER_ALL = 1 - 1e-9
+_MOST_SUBJECTS = 8
 
 
 def certain(claims: Claims) -> tuple[Claim, ...]:
@@ -71,6 +72,13 @@ def column_claim(scope: Scope, column: str) -> Claim | None:
     return _find(scope, "variable", {column})
 
 
+def stand_ins(scope: Scope, column: str) -> tuple[str, ...]:
+    """Return the columns that a column may stand for: one of them all matters, beyond doubt."""
+    sets = [one for one in certain(scope.study.claims) if one.kind == "set"]
+    found = next((one.variables for one in sets if column in one.variables), ())
+    return tuple(name for name in found if name != column)
+
+
 def interaction_claim(scope: Scope, names: Iterable[str]) -> Claim | None:
     """Return what is claimed of an interaction of the columns that variables come from."""
     return _find(scope, "interaction", set(map(scope.column, names)))
@@ -92,10 +100,66 @@ def claimed_columns(claims: Claims) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in claims for name in one.variables))
 
 
+def columns_of(claims: Claims) -> tuple[str, ...]:
+    """Return the columns that are claimed to matter, the surest first: by name, or in a set."""
+    found = sorted((one for one in claims if one.kind in ("variable", "set")), key=_surest_first)
+    return claimed_columns(found)
+
+
+def _surest_first(claim: Claim) -> tuple[bool, float]:
+    return claim.kind == "set", -claim.probability
+
+
+def subjects(claims: Claims) -> tuple[str, ...]:
+    """Return who matters, for a sentence: names, sets of which one does, or just something."""
+    named_ones = [one for one in claims if one.kind in ("variable", "interaction")]
+    sets = [f"at least one of {named(one.variables)}" for one in claims if one.kind == "set"]
+    some = ["something"] if any(one.kind == "any" for one in claims) else []
+    return (*map(clean, claimed_columns(named_ones)), *sets, *some)
+
+
+def certain_words(scope: Scope) -> str:
+    """Return who matters beyond doubt, with a verb; empty if nothing does."""
+    sure = subjects(certain(scope.study.claims))
+    verb = "matters" if len(sure) == 1 else "matter"
+    return f"{joined(sure, _MOST_SUBJECTS)} {verb}" if sure else ""
+
+
+def headline(scope: Scope, claims: Claims, verbs: tuple[str, str, str], *, proved: bool) -> str:
+    """Return who predicts, as surely as it is claimed; empty if nothing says so.
+
+    verbs: For one, for several and after "may", with what they predict. `proved` says whether new
+    rows are predicted better than by guessing, so that something matters, whatever is claimed.
+    """
+    one, many, plain = verbs
+    sure = subjects([claim for claim in certain(claims) if claim.kind != "any"])
+    perhaps = joined(subjects(suggested(claims)), _MOST_SUBJECTS)
+    if sure:
+        text = f"{joined(sure, _MOST_SUBJECTS)} {one if len(sure) == 1 else many}, beyond doubt."
+        return opened(text) if text.startswith("at least one of ") else text
+    if proved or certain(claims):
+        which = f"{perhaps} may, but no column is certain" if perhaps else "which is not shown"
+        return f"Something here certainly {one}; {which}."
+    return f"Nothing {one} beyond doubt; {perhaps} may{plain}." if perhaps else nothing_shown(scope)
+
+
+def beats_guessing(scope: Scope) -> bool:
+    """Return whether new rows are surely predicted better than by guessing."""
+    honest = scope.honest
+    if honest is None or scope.guesses:
+        return False
+    return any(one is not None and one.low > 0 for one in (honest.gain, honest.log_loss_gain))
+
+
 def brief(claims: Claims, nothing: str = DASH) -> str:
-    """Return what claims are about, for a cell: names, and pairs of them."""
-    about = [" with ".join(map(clean, one.variables)) for one in claims if one.kind != "shape"]
-    return ", ".join(about) or nothing
+    """Return what claims are about, for a cell: names, pairs of them, and sets."""
+    return ", ".join(about(one) for one in claims if one.kind != "shape") or nothing
+
+
+def about(claim: Claim) -> str:
+    """Return what a claim is about: a name, a pair, a set, or something."""
+    link = " or " if claim.kind == "set" else " with "
+    return link.join(map(clean, claim.variables)) or "something"
 
 
 def held_back(scope: Scope, claim: Claim) -> str:
@@ -122,8 +186,14 @@ def certainties(claims: Claims) -> tuple[Sentence, ...]:
 def _certainty(group: Claims) -> Sentence:
     parts: list[Inline] = []
     for one in group:
-        parts += [", and " if parts else "", Strong(clean(one.words)), f" ({chance(one)})"]
+        parts += [", and " if parts else "", Strong(_begun(one)), f" ({chance(one)})"]
     return (*parts, ".")
+
+
+def _begun(claim: Claim) -> str:
+    """Return a claim that begins a sentence: with a capital letter unless a name comes first."""
+    words = clean(claim.words)
+    return opened(words) if claim.kind in ("set", "any") else words
 
 
 def suggestions(claims: Claims, *, parts: bool) -> tuple[Sentence, ...]:
@@ -139,27 +209,27 @@ def _suggestion(group: Claims, parts: bool) -> str:
     for one in group:
         why = ", but parts of the table do not bear it out"
         why = why if one.probability >= CERTAIN and parts else ""
-        told.append(f"{clean(one.words)} ({chance(one)}{why})")
+        told.append(f"{_begun(one)} ({chance(one)}{why})")
     return f"{', and '.join(told)}."
 
 
 def nothing_shown(scope: Scope) -> str:
     """Return the headline of a table without claims."""
-    if scope.several:
-        return f"These rows do not show that any column tells {scope.positive} from the others."
-    return f"These rows do not show that any column predicts {scope.target}."
+    return opened(f"{scope.rows_seen} do not show that any column predicts {scope.target}.")
 
 
-def claim_lines(claims: Claims, nothing: str) -> tuple[str, ...]:
-    """Return what is beyond doubt and what is suggested as plain lines; `nothing` if neither is."""
+def claim_lines(scope: Scope, claims: Claims, *, proved: bool) -> tuple[str, ...]:
+    """Return what is beyond doubt and what is suggested as plain lines, or that nothing is.
+
+    `proved` says whether new rows are predicted better than by guessing.
+    """
     sure, perhaps = certain(claims), suggested(claims)
-    if not sure and not perhaps:
-        return (nothing,)
-    first = f"Beyond doubt: {listed(sure)}."
-    return (
-        first if sure else "Nothing is beyond doubt.",
-        f"Suggestions, not certain: {listed(perhaps)}." if perhaps else "",
-    )
+    first = f"Beyond doubt: {listed(sure)}." if sure else "Nothing is beyond doubt."
+    if proved and not sure:
+        first = f"Something here certainly predicts {scope.target}; which column is not certain."
+    elif not sure and not perhaps:
+        first = nothing_shown(scope)
+    return (first, f"Suggestions, not certain: {listed(perhaps)}." if perhaps else "")
 
 
 def pairs_sentence(scope: Scope) -> str:
@@ -173,13 +243,19 @@ def pairs_sentence(scope: Scope) -> str:
     )
 
 
+def _is_used(scope: Scope, claim: Claim) -> bool:
+    """Return whether a model uses a column that a claim is about."""
+    return any(name in scope.used for name in claim.variables)
+
+
 def beyond_claims(scope: Scope) -> tuple[str, ...]:
     """Say where the model to use and the claims are not about the same columns."""
     claimed = claimed_columns(scope.claimed)
     if scope.guesses:
         return ()
     more = [name for name in scope.used if name not in claimed]
-    less = [name for name in claimed if name not in scope.used]
+    spared = [one for one in scope.claimed if one.kind != "set" or not _is_used(scope, one)]
+    less = [name for name in claimed_columns(spared) if name not in scope.used]
     return (
         f"The model uses {named(more)}, not shown to matter." if more and not claimed else "",
         f"The model does without {named(less)}." if less else "",

@@ -19,7 +19,6 @@ from parsimon.report.sections._phrases import (
     DASH,
     clean,
     count,
-    named,
     percent,
     quoted,
     share_range,
@@ -28,9 +27,11 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import (
+    beats_guessing,
     brief,
     certain,
-    claimed_columns,
+    columns_of,
+    headline,
     listed,
     suggested,
 )
@@ -62,13 +63,8 @@ def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
 def _headline(scopes: tuple[Scope, ...]) -> str:
     claims = all_claims(scopes)
     target = scopes[0].target
-    sure, perhaps = claimed_columns(certain(claims)), claimed_columns(suggested(claims))
-    if sure:
-        verb = "predicts" if len(sure) == 1 else "predict"
-        return f"{named(sure)} {verb} {target}, beyond doubt."
-    if perhaps:
-        return f"Nothing predicts {target} beyond doubt; {named(perhaps)} may."
-    return f"These rows do not show that any column predicts {target}."
+    verbs = (f"predicts {target}", f"predict {target}", "")
+    return headline(scopes[0], claims, verbs, proved=any(map(beats_guessing, scopes)))
 
 
 def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
@@ -91,8 +87,7 @@ def _class(scope: Scope) -> Section | None:
     claims = [one for one in scope.claimed if one.kind != "shape"]
     if not claims:
         return None
-    columns = claimed_columns([one for one in claims if one.kind == "variable"])
-    shown = [figure for name in columns for figure in column_figures(scope, name)]
+    shown = [figure for name in columns_of(claims) for figure in column_figures(scope, name)]
     return Section(
         scope.anchor("class"),
         f"{scope.positive} against all others",

@@ -16,7 +16,6 @@ from parsimon.report.sections._phrases import (
     count,
     decimal,
     ends,
-    named,
     number_range,
     opened,
     percent,
@@ -35,7 +34,7 @@ from parsimon.report.sections._scope import (
     the,
     why_no_outer_folds,
 )
-from parsimon.report.sections.table.claims import certain, claimed_columns
+from parsimon.report.sections.table.claims import certain, certain_words
 from parsimon.report.sections.table.rare_class import (
     better_log_loss,
     leads_with_balance,
@@ -283,20 +282,19 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
     start = f"{start}; the {sureness(gain)} of the gain, {both},"
     if gain.high < 0:
         return opened(f"{start} is below zero throughout.")
-    sure = claimed_columns(certain(scope.study.claims))
+    sure = certain_words(scope)
     if not sure:
         return opened(f"{start} includes zero, so that these rows do not prove a gain.")
-    verb = "matters" if len(sure) == 1 else "matter"
     wrong = "a smaller error" if scope.numeric else "fewer wrong answers"
     return (
-        f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
+        f"The rows show beyond doubt that {sure}, but do not prove that this gives "
         f"{wrong}: {start} includes zero.{_better_probabilities(scope, honest)}"
     )
 
 
 def _owed(scope: Scope) -> str:
     """Say so where a gain is sure and what it is owed to is not, as of columns that are alike."""
-    if certain(scope.study.claims):
+    if any(one.kind != "any" for one in certain(scope.study.claims)):
         return ""
     sure = "is not certain" if scope.claimed else "is not shown"
     return f" Which column it is owed to {sure}."

@@ -171,9 +171,16 @@ def _claims(scope: Scope) -> tuple[str, ...]:
         else "A claim’s probability is that of all structures tried which hold it, weighed by "
         f"evidence and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, "
         "from one half on suggested.",
+        _claim_rows(scope),
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
     )
+
+
+def _claim_rows(scope: Scope) -> str:
+    """Say how many rows were looked at for claims, where that is not all of them."""
+    rows = scope.rows_seen
+    return "" if rows == "these rows" else f"Claims rest on {rows}, drawn at random."
 
 
 def _measures(scope: Scope) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from parsimon.report.document import Figure
 from parsimon.report.findings import VariableFinding
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.claims import certain, suggested
+from parsimon.report.sections.table.claims import certain, columns_of, suggested
 from parsimon.structures import Claim
 
 
@@ -25,8 +25,7 @@ def _claimed_picture(scope: Scope, claims: tuple[Claim, ...]) -> tuple[Figure, .
             for product in scope.study.interactions:
                 if set(map(scope.column, product.variables)) == set(one.variables):
                     return scope.figures(product.picture)
-    columns = [one.variables[0] for one in claims if one.kind == "variable"]
-    for column in sorted(columns, key=lambda name: _error_alone(scope, name)):
+    for column in sorted(columns_of(claims), key=lambda name: _error_alone(scope, name)):
         found = column_figures(scope, column)
         if found:
             return found

@@ -12,14 +12,13 @@ from parsimon.report.sections._phrases import (
     NARROW,
     count,
     decimal,
-    named,
     number_range,
     percent,
     share_range,
     sureness,
 )
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.claims import certain, claimed_columns
+from parsimon.report.sections.table.claims import certain_words
 
 _NEVER_SEEN = "on new rows"
 
@@ -144,16 +143,15 @@ def _log_loss(scope: Scope, honest: Honest) -> str:
     if math.isnan(honest.log_loss + honest.baseline_log_loss):
         return ""
     figures = f"({log_loss_words(honest)}{_loss_interval(honest)})"
-    better, sure = better_log_loss(honest), claimed_columns(certain(scope.study.claims))
+    better, sure = better_log_loss(honest), certain_words(scope)
     if better:
         whose = "" if sure else f" Which column it is owed to is not {_how(scope)}."
         return f"The probabilities are better than guessing {figures}.{whose}"
     if not sure:
         proved = "worse than guessing" if better is False else "not proved to be better"
         return f"The probabilities are {proved} {figures}."
-    verb = "matters" if len(sure) == 1 else "matter"
     return (
-        f"The rows show beyond doubt that {named(sure)} {verb}, but do not prove that this gives "
+        f"The rows show beyond doubt that {sure}, but do not prove that this gives "
         f"better probabilities than guessing on new rows {figures}."
     )
 

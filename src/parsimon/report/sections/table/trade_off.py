@@ -7,8 +7,9 @@ from parsimon.report.document import Block, Explorer, Section
 from parsimon.report.findings import Findings, ModelFinding
 from parsimon.report.sections._blocks import paragraph
 from parsimon.report.sections._features import formula_section
-from parsimon.report.sections._phrases import amount
+from parsimon.report.sections._phrases import amount, opened
 from parsimon.report.sections._scope import Scope, words_of
+from parsimon.report.sections.table.claims import beats_guessing
 from parsimon.report.sections.table.families import guess_miss
 
 
@@ -38,8 +39,8 @@ def _steps(scope: Scope) -> str:
         guessing = "" if scope.numeric else f" than guessing, which {scope.does(baseline)}"
         return f"No model of any size does better{guessing}, on the folds of the search."
     said = f"What each further {scope.unit} buys on the folds of the search, too good to be quoted."
-    if not scope.claimed:
-        return f"{said} These rows do not show that this is more than chance."
+    if not scope.claimed and not beats_guessing(scope):
+        return f"{said} {opened(scope.rows_seen)} do not show that this is more than chance."
     if scope.rare:
         return f"{said} With so rare a class this says little."
     return said
@@ -67,8 +68,8 @@ def knee_sentence(scope: Scope) -> str:
         return "Larger models than the one drawn here buy less."
     if knee.size > chosen.size:
         return (
-            f"Up to {amount(knee.size, scope.unit)} the error still falls, but these rows do not "
-            "show that more matters."
+            f"Up to {amount(knee.size, scope.unit)} the error still falls, but "
+            f"{scope.rows_seen} do not show that more matters."
         )
     if study.knee == 0:
         return f"No {scope.unit} buys much for its size."

@@ -247,8 +247,8 @@ def _columns_screened(group: Group) -> str:
 
 def _rows_sampled(group: Group) -> str:
     return (
-        f"the search used {count(_total(group), 'row')}, drawn at random; the structure that it "
-        "found was then fitted to all rows."
+        f"the search for a model used {count(_total(group), 'row')}, drawn at random; the "
+        "structure that it found was then fitted to all rows."
     )
 
 

@@ -8,7 +8,6 @@ from parsimon.report.document import Block, Cell, Heading, Section, Strong, Tabl
 from parsimon.report.findings import (
     CategoryFinding,
     InteractionFinding,
-    KernelSearchFindings,
     Shape,
     VariableFinding,
 )
@@ -25,11 +24,12 @@ from parsimon.report.sections._phrases import (
     percent_range,
     short,
 )
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections._scope import Scope, words_of
 from parsimon.report.sections.table.claims import (
     chance,
     claimed_columns,
     column_claim,
+    columns_of,
     held_back,
     interaction_claim,
     is_claimed,
@@ -37,6 +37,7 @@ from parsimon.report.sections.table.claims import (
     listed,
     pairs_sentence,
     shape_claim,
+    stand_ins,
     variable_claim,
 )
 from parsimon.report.sections.table.pictures import column_figures
@@ -67,11 +68,8 @@ def what_matters(scope: Scope) -> Section:
 
 def described_columns(scope: Scope) -> tuple[str, ...]:
     """Return the columns that are claimed, the most probable first, then others of the model."""
-    claims = sorted(
-        (one for one in scope.claimed if one.kind == "variable"), key=lambda one: -one.probability
-    )
     used = map(scope.column, scope.study.model.variables)
-    return tuple(dict.fromkeys((*claimed_columns(claims), *used)))[:_MOST_SHOWN]
+    return tuple(dict.fromkeys((*columns_of(scope.claimed), *used)))[:_MOST_SHOWN]
 
 
 def _told(scope: Scope, column: str) -> Sentence:
@@ -112,7 +110,10 @@ def variable_verdict(scope: Scope, column: str) -> Sentence:
     """Return the one verdict on a column: what is claimed of it."""
     claim, name = column_claim(scope, column), clean(column)
     if claim is None or not is_claimed(claim):
-        return f"These rows do not show that {name} matters beside the others."
+        rows, others = opened(scope.rows_seen), stand_ins(scope, column)
+        if others:
+            return f"{rows} do not show whether it is {name} that matters or {named(others)}."
+        return f"{rows} do not show that {name} matters beside the others."
     if claim.certain:
         return (Strong(clean(claim.words)), f", beyond doubt ({chance(claim)}).")
     return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
@@ -165,15 +166,17 @@ def level_sentence(scope: Scope, found: CategoryFinding) -> str:
 def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
     """Say so where a column alone and in company are not alike."""
     alone = predicts_alone(scope, found)
-    others = [name for name in claimed_columns(scope.claimed) if name != column]
+    alike = stand_ins(scope, column)
+    others = [name for name in claimed_columns(scope.claimed) if name not in (column, *alike)]
     if is_claimed(column_claim(scope, column)):
         # A category is more than the level that says most alone.
         is_level = found.variable.name != scope.column(found.variable.name)
         together = not alone and others and not is_level
         return "It matters together with others more than alone." if together else ""
-    if not alone or not others:
+    if not alone or alike or not others:
         return ""
-    return f"Alone it predicts, but beside {named(others)} it adds nothing that these rows show."
+    rows = scope.rows_seen
+    return f"Alone it predicts; that it adds to {named(others)} {rows} do not show."
 
 
 def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
@@ -188,7 +191,7 @@ def _use(scope: Scope, column: str) -> str:
     used = column in scope.used
     claimed = is_claimed(column_claim(scope, column))
     if used and not claimed:
-        return "The model uses it all the same."
+        return "" if stand_ins(scope, column) else "The model uses it all the same."
     return "The model does without it." if claimed and not used else ""
 
 
@@ -409,11 +412,24 @@ def _none(scope: Scope) -> tuple[str, ...]:
     study = scope.study
     if study.interactions or any(one.kind == "interaction" for one in scope.claimed):
         return ()
-    if isinstance(study.search, KernelSearchFindings) and study.search.depth < 2:
-        return ("The search was limited to one term, so that it could find no interaction.",)
     if len(scope.columns) < 2:
         return ("There is one column only, so that there is nothing to interact with.",)
-    return ("These rows do not show that any two columns interact: their effects add up.",)
+    rows, built = opened(scope.rows_seen), _built_interaction(scope)
+    if built:
+        return (
+            f"{rows} do not show whether columns interact: {built} is part of a model on this "
+            "page, which is not a claim.",
+        )
+    return (f"{rows} do not show that any two columns interact, nor that effects only add up.",)
+
+
+def _built_interaction(scope: Scope) -> str:
+    """Return the interaction in a model that the page speaks of; empty if there is none."""
+    study = scope.study
+    models = (study.model, *study.front[study.knee : study.knee + 1])
+    words = (words_of(scope, one) for one in models)
+    found = (part for one in words for part in one.split(", plus ") if "interaction of" in part)
+    return next(found, "")
 
 
 def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Sentence, ...]:
@@ -426,7 +442,8 @@ def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Senten
     claim = interaction_claim(scope, columns)
     if claim is None or not is_claimed(claim):
         known = "" if claim is None else f" ({chance(claim)})"
-        return (f"These rows do not show that {named(columns)} interact{known}.",)
+        rows = opened(scope.rows_seen)
+        return (f"{rows} do not show that {named(columns)} interact{known}.",)
     first, other = map(clean, columns)
     how = f"how {scope.outcome} changes with {first} {{}} on {other}."
     if claim.certain:
@@ -443,9 +460,10 @@ def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
     sure = [one for one in claims if one.certain]
     perhaps = [one for one in claims if is_claimed(one) and not one.certain]
     if not sure and not perhaps:
-        return (f"These rows do not show that any two of {named(columns)} interact.",)
+        rows = opened(scope.rows_seen)
+        return (f"{rows} do not show that any two of {named(columns)} interact.",)
     return (
-        f"Beyond doubt, {listed(sure)}." if sure else "Nothing is beyond doubt.",
+        f"Beyond doubt, {listed(sure)}." if sure else "",
         f"It is a suggestion, not certain, that {listed(perhaps)}." if perhaps else "",
     )
 

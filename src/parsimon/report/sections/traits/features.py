@@ -99,10 +99,11 @@ def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
         return ()
     if not found.weights:
         return (
-            f"PhyRVM keeps none of the {spelled(n, 'feature')}: to the evidence none of them "
-            "adds anything."
+            f"PhyRVM keeps none of the {spelled(n, 'feature')}: that any of them adds something "
+            "these species do not show."
             if n > 1
-            else "PhyRVM does not keep the only feature: to the evidence it adds nothing.",
+            else "PhyRVM does not keep the only feature: that it adds something these species do "
+            "not show.",
         )
     return (_kept(found, n), _steady(findings, found))
 
