@@ -379,7 +379,8 @@ def check_claims(page: Page) -> Iterator[str]:
     places = {where for where, _ in page.passages}
     for place in places:
         for claim in of_class.get(place, page.findings.claims):
-            words = rf"(?<!\w){re.escape(claim.words)},?(?: beyond doubt)? \(({_P})\)"
+            # The last of columns of which one matters is claimed by its set alone.
+            words = rf"(?<!\w)(?<! and ){re.escape(claim.words)},?(?: beyond doubt)? \(({_P})\)"
             for where, match in page.find(words):
                 said, known = Figure("", match[1], where), min(claim.probability, 1 - 1e-9)
                 if where == place and abs(said.value - known) > said.reach + 1e-3:
@@ -392,7 +393,9 @@ def check_certainty(page: Page) -> Iterator[str]:
     listed = page.lists.get("What is certain", ())
     if ("Nothing." in listed) and sure:
         yield f"What is certain: {listed}, but {sure} are certain"
-    if sure and not all(any(words in one for one in listed) for words in sure):
+    if sure and not all(
+        any(words in one or words in one.lower() for one in listed) for words in sure
+    ):
         yield f"What is certain: {listed} lacks some of {sure}"
     for where, match in page.find(r"Nothing (?:predicts|tells) .+? beyond doubt|Nothing is beyond"):
         if sure and where in (FIRST_SCREEN, TERMINAL):
