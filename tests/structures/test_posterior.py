@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from parsimon.structures import Claim, Structure, find_structures, merged, steady
+from parsimon.structures import Claim, Structure, blocks, find_structures, merged, steady
 from parsimon.structures.posterior import log_prior
 
 
@@ -159,3 +159,28 @@ def test_what_most_parts_do_not_support_is_not_certain():
 def test_claims_of_several_questions_are_said_once():
     both = merged([_claim(0.7, "a", certain=False), _claim(0.96, "b"), _claim(0.99, "a")])
     assert [(one.variables, one.probability) for one in both] == [(("a",), 0.99), (("b",), 0.96)]
+
+
+@pytest.mark.parametrize("form", [np.square, np.abs, np.exp])
+def test_a_curve_is_no_interaction_with_a_column_that_goes_along(form):
+    """Cosines of ranks level off where a square goes on; a surface must not take the rest."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = rng.normal(size=600)
+        X = np.column_stack([a, 0.8 * a + 0.6 * rng.normal(size=600)])
+        y = form(a) + 1.2 * a.std() * rng.normal(size=600) * (0.5 if form is np.abs else 1)
+        claims = find_structures(X, y, "regression", names=["a", "b"]).claims()
+        assert _said(claims, "variable") == {("a",)}
+        assert _said(claims, "interaction") == set()
+
+
+def test_an_interaction_is_not_certain_where_a_sum_predicts_new_rows_as_well(monkeypatch):
+    """The guard by itself: curves without powers leave tails of a square to the surface."""
+    monkeypatch.setattr(blocks, "_POWER_WEIGHTS", np.zeros(2))
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=600)
+    X = np.column_stack([a, 0.8 * a + 0.6 * rng.normal(size=600)])
+    found = find_structures(X, a**2 + 1.2 * rng.normal(size=600), "regression", names=["a", "b"])
+    assert found.pairs[(0, 1)] == pytest.approx(0.9)
+    assert _said(found.claims(), "variable") == {("a",)}
+    assert sum(found.probabilities) <= 1 + 1e-9

@@ -3,7 +3,8 @@
 `find_structures` is the way in; `Claim` is what comes out.
 """
 
+from parsimon.structures._best_first import find_structures
 from parsimon.structures.claims import Claim, merged, steady
-from parsimon.structures.posterior import Structure, StructurePosterior, find_structures
+from parsimon.structures.posterior import Structure, StructurePosterior
 
 __all__ = ["Claim", "Structure", "StructurePosterior", "find_structures", "merged", "steady"]

@@ -25,6 +25,10 @@ from parsimon._typing import Array, Indices
 # curve has one or two turns and up to six are possible.
 _N_COSINES = 6
 _DECAY = 2.5
+# Standard deviations of the weights of the square and the cube of a number. Cosines of ranks level
+# off where a square goes on: what they leave of it would look like an interaction with any column
+# that goes along with this one.
+_POWER_WEIGHTS = np.array([0.5, 0.35])
 # Weights of what a surface is made of: the number itself, the first cosine of its ranks beyond
 # that, the second cosine.
 _SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
@@ -35,6 +39,10 @@ _FARTHEST = 3.0
 _SURFACE_LEVELS = 4
 # Fewer waves within the data are curves, and periods of more are not looked for.
 _FEWEST_WAVES, _MOST_WAVES = 3, 60
+# Where the bends of a number are, as shares of the rows below, and the standard deviation of their
+# weights.
+_BENDS = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99)
+_BEND_WEIGHT = 0.5
 # Fewer distinct values than this leave nothing between a line and a curve.
 _FEWEST_VALUES = 3
 
@@ -48,6 +56,7 @@ class VariableBlocks:
     curve, wave (n, m): None where the variable has none.
     leading (n, m): What surfaces are made of, with their weights.
     n_periods: How many periods the wave was the best of.
+    number (n,): The standardised number that curve and wave are of; None where there is none.
     """
 
     line: Array
@@ -55,6 +64,7 @@ class VariableBlocks:
     wave: Array | None
     leading: Array
     n_periods: int = 1
+    number: Array | None = None
 
     @cached_property
     def additive(self) -> Array:
@@ -63,6 +73,17 @@ class VariableBlocks:
         if self.curve is not None:
             parts.append(self.curve)
         return _orthonormal(np.hstack(parts))
+
+    @cached_property
+    def bends(self) -> Array | None:
+        """Straight lines with bends from one end of the number to the other, beyond a line.
+
+        They follow what a curve smooths over, and go on where ranks end; None without a number.
+        """
+        if self.number is None:
+            return None
+        bent = np.maximum(self.number[:, None] - np.quantile(self.number, _BENDS), 0.0)
+        return _beyond(_BEND_WEIGHT * _standardised(bent), self.line)
 
 
 def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
@@ -74,12 +95,14 @@ def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
     line = np.column_stack([_lined(column) for column in columns.T])
     if not numbers:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
-    number = numbers[0]
+    number = _lined(numbers[0])
     cosines = _cosines(number)
-    curve = _beyond(cosines * np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY)), line)
-    leading = _leading(_lined(number), cosines) * _SURFACE_WEIGHTS
+    weights = np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY))
+    powers = _standardised(_clipped(number)[:, None] ** np.array([2, 3]))
+    curve = _beyond(np.hstack([cosines * weights, powers * _POWER_WEIGHTS]), line)
+    leading = _leading(number, cosines) * _SURFACE_WEIGHTS
     wave, n_periods = _wave(number, y, line) if waves else (None, 1)
-    return VariableBlocks(line, curve, wave, leading, n_periods)
+    return VariableBlocks(line, curve, wave, leading, n_periods, number)
 
 
 def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
@@ -134,12 +157,23 @@ def _cosines(number: Array) -> Array:
     return centred
 
 
+def _clipped(number: Array) -> Array:
+    clipped: Array = np.clip(number, -_FARTHEST, _FARTHEST)
+    return clipped
+
+
+def _standardised(columns: Array) -> Array:
+    centred = columns - columns.mean(axis=0)
+    standardised: Array = centred / np.maximum(centred.std(axis=0), 1e-12)
+    return standardised
+
+
 def _leading(line: Array, cosines: Array) -> Array:
     """Return the number and its first two cosines, each without those before it, standardised.
 
     Shapes: line (n,), cosines (n, m); result (n, 3).
     """
-    columns = np.column_stack([np.clip(line, -_FARTHEST, _FARTHEST), cosines[:, :2]])
+    columns = np.column_stack([_clipped(line), cosines[:, :2]])
     columns = columns - columns.mean(axis=0)
     basis, triangle = np.linalg.qr(columns)
     # A cosine that the number already is, as with three distinct values, adds nothing.
