@@ -35,7 +35,7 @@ def test_the_golden_table():
         "diabetes, 249 rows (34.4 %) are “diabetic” and 475 (65.6 %) “not diabetic”. 47 cells are "
         "missing.",
         "44 rows have no value of the target and were left out.",
-        "3 missing cells of body mass index were filled with 32.3, the median of the others.",
+        "3 missing cells of body mass index were filled with the median of its column, 32.3.",
         "One column holds categories and became variables that are 0 or 1, one for each level: "
         "colour (3 levels).",
         "One column holds one value only and was left out: hospital (“A”).",

@@ -136,6 +136,7 @@ def table_structures(
     columns = [variable.column for variable in preparer.variables_]
     names = list(dict.fromkeys(columns))
     groups = [[k for k, column in enumerate(columns) if column == name] for name in names]
+    doubts = preparer.doubts(question.table.iloc[rows])
     return find_structures(
         numbers.to_numpy(dtype=np.float64)[rows],
         np.asarray(question.y, dtype=np.float64)[rows],
@@ -143,6 +144,7 @@ def table_structures(
         groups=groups,
         names=names,
         n_questions=question.n_questions,
+        doubts={names.index(column): off for column, off in doubts.items()},
     )
 
 

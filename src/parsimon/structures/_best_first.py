@@ -64,6 +64,7 @@ def find_structures(
     names: Sequence[str] | None = None,
     n_questions: int = 1,
     waves: bool = True,
+    doubts: Mapping[int, Array] | None = None,
 ) -> StructurePosterior:
     """Return the posterior over structures of variables, shapes and interactions.
 
@@ -85,6 +86,9 @@ def find_structures(
         How many targets are asked about at once, which a claim has to pay for.
     waves : bool, default True
         Look for periods too.
+    doubts : mapping of int to ndarray of shape (n, m), optional
+        For variables with cells that were filled in: by what these may be off, in standard
+        deviations of the variable, zero in other rows.
 
     Returns
     -------
@@ -104,7 +108,10 @@ def find_structures(
     names = [f"variable {place + 1}" for place in range(len(groups))] if names is None else names
     if task == "regression":
         y = (y - y.mean()) / (y.std() or 1.0)
-    variables = [variable_blocks(X[:, list(group)], y, waves=waves) for group in groups]
+    variables = [
+        variable_blocks(X[:, list(group)], y, waves=waves, doubts=(doubts or {}).get(place))
+        for place, group in enumerate(groups)
+    ]
     search = _BestFirst(variables, y, task, n_questions)
     return search.posterior(tuple(map(str, names)), tuple(tuple(group) for group in groups))
 

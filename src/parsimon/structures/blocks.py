@@ -52,7 +52,7 @@ class VariableBlocks:
     """The blocks of one variable, which may have several columns.
 
     line (n, m): Standardised numbers, centred indicators times two (Gelman 2008, Statistics in
-        Medicine 27:2865-2873).
+        Medicine 27:2865-2873), and by what numbers that were filled in may be off.
     curve, wave (n, m): None where the variable has none.
     leading (n, m): What surfaces are made of, with their weights.
     n_periods: How many periods the wave was the best of.
@@ -86,13 +86,18 @@ class VariableBlocks:
         return _beyond(_BEND_WEIGHT * _standardised(bent), self.line)
 
 
-def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
+def variable_blocks(
+    columns: Array, y: Array, *, waves: bool, doubts: Array | None = None
+) -> VariableBlocks:
     """Return the blocks of a variable.
 
-    Shapes: columns (n, k), y (n,).
+    Shapes: columns (n, k), y (n,); doubts (n, m), by what filled cells may be off.
     """
     numbers = [column for column in columns.T if len(np.unique(column)) >= _FEWEST_VALUES]
     line = np.column_stack([_lined(column) for column in columns.T])
+    if doubts is not None:
+        # The weight of the variable times an unknown slope: as if it had a weight of its own.
+        line = np.hstack([line, doubts - doubts.mean(axis=0)])
     if not numbers:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
     number = _lined(numbers[0])

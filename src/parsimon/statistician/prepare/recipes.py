@@ -67,7 +67,10 @@ def describe_variables(
 
 
 class Encoded(NamedTuple):
-    """A column as numbers, of shape (n, k); cells that were missing, and of unknown level."""
+    """A column as numbers, of shape (n, k); cells that were missing, and of unknown level.
+
+    Missing numbers and dates are NaN.
+    """
 
     values: Array
     n_missing: int
@@ -76,7 +79,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberColumn:
-    """A column of numbers; cells that are missing get `fill`, the median of the fitted rows."""
+    """A column of numbers; `fill` is the median of the fitted rows."""
 
     column: str
     fill: float
@@ -90,14 +93,14 @@ class NumberColumn:
         kind: Kind = "indicator" if self.binary else "number"
         return _with_missing(self.column, kind, self.indicated)
 
-    def filled(self, numbers: Array) -> Array:
+    def encode_values(self, numbers: Array) -> Array:
         """Return the variables of numbers that were read, shape (n, k); NaN is missing."""
-        return _filled(numbers, self.fill, self.indicated)
+        return _flagged(numbers, self.indicated)
 
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the numbers of these cells."""
+        """Return the numbers of these cells, NaN where there is none."""
         numbers = read_numbers(cells, decimal=self.decimal)
-        return Encoded(self.filled(numbers.values), numbers.n_missing, 0)
+        return Encoded(self.encode_values(numbers.values), numbers.n_missing, 0)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how many cells were filled."""
@@ -119,14 +122,14 @@ class DateColumn:
         """One variable, and one for the cells that are missing if that is indicated."""
         return _with_missing(self.column, "date", self.indicated)
 
-    def filled(self, days: Array) -> Array:
+    def encode_values(self, days: Array) -> Array:
         """Return the variables of days since the origin, shape (n, k); NaN is missing."""
-        return _filled(days, self.fill, self.indicated)
+        return _flagged(days, self.indicated)
 
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the days of these cells."""
+        """Return the days of these cells since the origin, NaN where there is none."""
         days = read_dates(cells, self.format) - self.origin
-        return Encoded(self.filled(days), int(np.isnan(days).sum()), 0)
+        return Encoded(self.encode_values(days), int(np.isnan(days).sum()), 0)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how many cells were filled."""
@@ -144,10 +147,9 @@ def _said(kind: Any, column: str, count: int, value: str = "") -> tuple[Treatmen
     return (Treatment(kind=kind, column=column, count=count, value=value),) if count else ()
 
 
-def _filled(values: Array, fill: float, indicated: bool) -> Array:
-    missing = np.isnan(values)
-    filled = np.where(missing, fill, values)
-    return np.column_stack([filled, missing]) if indicated else filled[:, None]
+def _flagged(values: Array, indicated: bool) -> Array:
+    """Return values as columns, with one that says where they are missing if that is indicated."""
+    return np.column_stack([values, np.isnan(values)]) if indicated else values[:, None]
 
 
 @dataclass(frozen=True, kw_only=True)

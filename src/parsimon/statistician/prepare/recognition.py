@@ -112,7 +112,7 @@ class Recognised:
 
     recipe: None for a column that is left out.
     treatments: What a report must say about it.
-    values (n, k): The cells, encoded; empty without a recipe.
+    values (n, k): The cells, encoded, missing numbers as NaN; empty without a recipe.
     """
 
     recipe: Recipe | None
@@ -180,7 +180,7 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     suspicious = suspicious_value(present)
     if suspicious is not None:
         treatments.append(_said("suspicious_value", name, suspicious[1], number(suspicious[0])))
-    values = recipe.filled(numbers.values)
+    values = recipe.encode_values(numbers.values)
     return Recognised(recipe=recipe, treatments=tuple(treatments), values=values)
 
 
@@ -251,7 +251,7 @@ def _date(days: Array, name: str, format: str) -> Recognised:
     )
     said = Treatment(kind="column_date", column=name, count=len(present), value=iso_day(origin))
     gaps = _gaps(name, n_missing, iso_day(fill), indicated)
-    values = recipe.filled(days - origin)
+    values = recipe.encode_values(days - origin)
     return Recognised(recipe=recipe, treatments=(said, *gaps), values=values)
 
 
