@@ -164,7 +164,9 @@ def test_the_golden_methods():
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
         f"and by a prior on size: from {100 * CERTAIN:.0f} % on it is certain, from one half on "
         "suggested. A line is straight in the score, not in the probability. What the outer folds "
-        "do not bear out is only suggested.",
+        "do not bear out is only suggested. Looked for are lines, curves and waves along each "
+        "column, interactions of two columns, and of up to 100 columns products of three; not "
+        "interactions of four or more, nor effects of the order of the rows.",
         "For the honest error everything, from filling cells on, is done again without the rows "
         "that are then predicted (Bates et al. 2023). A rise or fall is as sure as the sign of the "
         "average slope.",

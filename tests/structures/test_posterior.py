@@ -184,3 +184,32 @@ def test_an_interaction_is_not_certain_where_a_sum_predicts_new_rows_as_well(mon
     assert found.pairs[(0, 1)] == pytest.approx(0.9)
     assert _said(found.claims(), "variable") == {("a",)}
     assert sum(found.probabilities) <= 1 + 1e-9
+
+
+def test_a_product_of_three_is_found_where_pairs_are_silent():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = X[:, 1] * X[:, 2] * X[:, 4] + rng.normal(size=300)
+    found = find_structures(X, y, "regression", names=list("abcdef"))
+    claims = found.claims()
+    assert _said(claims, "interaction") == {("b", "c", "e")}
+    assert _said(claims, "variable") == {("b",), ("c",), ("e",)}
+    assert "b, c and e interact" in {one.words for one in claims}
+    assert found.supported.triples == {(1, 2, 4)}
+    assert found.triples[(1, 2, 4)] <= found.variables[1] + 1e-12
+
+
+def test_categories_take_part_in_products_of_three():
+    rng = np.random.default_rng(1)
+    sign = rng.integers(0, 2, size=(500, 3)).astype(float)
+    latent = 2.5 * np.prod(2 * sign - 1, axis=1)
+    y = (rng.random(500) < expit(latent)).astype(float)
+    X = np.column_stack([sign, rng.normal(size=(500, 2))])
+    claims = find_structures(X, y, "classification", names=list("abcde")).claims()
+    assert _said(claims, "interaction") == {("a", "b", "c")}
+
+
+def test_a_triple_pays_for_all_triples():
+    one = Structure(triples=frozenset({(0, 1, 2)}))
+    few, many = (log_prior(one, d, [1] * d) - log_prior(Structure(), d, [1] * d) for d in (5, 40))
+    assert few - many == pytest.approx(math.log(math.comb(40, 3) / math.comb(5, 3)))

@@ -6,7 +6,7 @@ Periodic kernels begin at the `likely_period` of their column.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from operator import add, mul
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -180,8 +180,8 @@ def supported_kernels(
 ) -> tuple[Kernel, ...]:
     """Return the kernel of what is more probable than not, then the one with sums for products.
 
-    A pair that interacts is a product, any other variable a term of its own; a variable of several
-    columns is a sum over them. No kernel if nothing is supported.
+    Variables that interact are a product, any other variable a term of its own; a variable of
+    several columns is a sum over them. No kernel if nothing is supported.
 
     leaves: A base kernel for each column, fitted to it alone.
     factors: The same where fits begin, for products: a column that says nothing alone has next to
@@ -193,10 +193,9 @@ def supported_kernels(
         own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
-    joined = {one for pair in supported.pairs for one in pair}
-    alone = [term(one, leaves) for one in sorted(supported.variables - joined)]
-    pairs = [[term(one, factors) for one in pair] for pair in sorted(supported.pairs)]
-    products = [first * second for first, second in pairs if first and second]
+    alone = [term(one, leaves) for one in sorted(supported.variables - supported.joined)]
+    joins = [[term(one, factors) for one in join] for join in sorted(supported.joins)]
+    products = [reduce(mul, filter(None, parts)) for parts in joins if all(parts)]
     found = [*(one for one in alone if one), *products]
     if not found:
         return ()

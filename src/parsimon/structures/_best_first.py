@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from parsimon.structures._evidence import (
     predicted_densities,
 )
 from parsimon.structures.blocks import (
+    Triple,
     VariableBlocks,
     pairs_of,
     rough_surfaces,
+    rough_triples,
     surface,
+    triple_product,
     variable_blocks,
 )
 from parsimon.structures.claims import CERTAIN
@@ -49,6 +53,9 @@ _FAR = 7.0
 _FITTED_NEIGHBOURS = 6
 # Structures within this of the best one (in logs) have their neighbours looked at.
 _NEAR = 4.0
+# Of so many variables at most products of three are looked at, closely at so many that a rough look
+# likes best.
+_MOST_OF_TRIPLES, _MOST_TRIPLES = 100, 8
 # An interaction is beyond doubt only if new rows are so much more probable with it than with
 # anything that its variables can say alone, in logs; otherwise it has at most this probability.
 _LEAST_GAIN = 5.0
@@ -143,23 +150,20 @@ class _BestFirst:
         self.n_periods = [one.n_periods for one in self.variables]
         self.all_pairs = pairs_of(len(self.variables))
         self.close_pairs = self._close_pairs()
-        self.surfaces = self._stacked_surfaces()
+        self.surfaces: list[tuple[list[Pair | Triple], Array]] = []
+        self.place: dict[Pair | Triple, tuple[int, int]] = {}
+        self._stack_surfaces(
+            {(j, k): surface(self.variables[j], self.variables[k]) for j, k in self.close_pairs}
+        )
         self.singles = self._stacked_singles()
-        self.place = {
-            pair: (size, row)
-            for size, (pairs, _) in self.surfaces.items()
-            for row, pair in enumerate(pairs)
-        }
 
     def posterior(
         self, names: tuple[str, ...], groups: tuple[tuple[int, ...], ...]
     ) -> StructurePosterior:
         self._fit(Structure())
-        for _ in range(_MOST_EXPANSIONS):
-            best = self._next()
-            if best is None:
-                break
-            self._expand(best)
+        self._search()
+        if self._look_at_triples():
+            self._search()
         order, chances = self._weighed()
         return StructurePosterior(
             names,
@@ -170,7 +174,37 @@ class _BestFirst:
             len(self.all_pairs),
             len(self.close_pairs),
             frozenset(place for place, one in enumerate(self.variables) if one.curve is None),
+            triples=_triple_chances(order, chances),
         )
+
+    def _search(self) -> None:
+        for _ in range(_MOST_EXPANSIONS):
+            best = self._next()
+            if best is None:
+                break
+            self._expand(best)
+
+    def _look_at_triples(self) -> bool:
+        """Look at products of three beyond the best structure; return whether one may matter.
+
+        Those that may become its neighbours, and it and its like are looked at again.
+        """
+        top = self._top()
+        best = max(self.seen, key=lambda one: self.seen[one].value)
+        fit = self.seen[best].fit
+        if not 3 <= len(self.variables) <= _MOST_OF_TRIPLES or fit is None:
+            return False
+        design = design_of(self._blocks(best), len(self.y))
+        found: dict[Pair | Triple, Array] = {}
+        for triple in rough_triples(self.variables, fit.slack, fit.curvature, _MOST_TRIPLES):
+            block = triple_product(*(self.variables[one] for one in triple))
+            gain = float(gains(fit, design, block[None], self.task)[0])
+            if fit.log_evidence + gain + self._prior(best.with_join(triple)) > top - _NEAR:
+                found[triple] = block
+        self._stack_surfaces(found)
+        for visited in self.seen.values():
+            visited.expanded &= not (found and visited.value > top - _NEAR)
+        return bool(found)
 
     def _weighed(self) -> tuple[list[Structure], Array]:
         """Return the structures, the most probable first, with their probabilities."""
@@ -178,25 +212,25 @@ class _BestFirst:
         weights = {one: math.exp(visited.value - top) for one, visited in self.seen.items()}
         total = sum(weights.values())
         chances = {one: weight / total for one, weight in weights.items()}
-        for pair, chance in sorted(_pair_chances(chances).items()):
+        for join, chance in sorted(_join_chances(chances).items()):
             if chance >= CERTAIN:
-                best = max((one for one in chances if pair in one.pairs), key=chances.__getitem__)
-                if self._gain_for_new_rows(best, pair) < _LEAST_GAIN:
-                    chances = _held_back(chances, pair, self._best_without(best, pair))
+                best = max((one for one in chances if join in one.joins), key=chances.__getitem__)
+                if self._gain_for_new_rows(best, join) < _LEAST_GAIN:
+                    chances = _held_back(chances, join, self._best_without(best, join))
         order = sorted(chances, key=lambda one: -chances[one])
         return order, np.array([chances[one] for one in order])
 
-    def _gain_for_new_rows(self, structure: Structure, pair: Pair) -> float:
+    def _gain_for_new_rows(self, structure: Structure, join: Pair | Triple) -> float:
         """Return by how much rows that were left out are more probable with an interaction.
 
         In logs; both sides have all bends of the variables. The evidence compares a surface with
         the curves that were thought of, so that what they lack speaks for the surface.
         """
-        curved = self._curved(structure, pair)
-        bends = {(one, "bends"): self.variables[one].bends for one in pair}
+        curved = self._curved(structure, join)
+        bends = {(one, "bends"): self.variables[one].bends for one in join}
         more = {key: block for key, block in bends.items() if block is not None}
         densities = []
-        for one in (curved, curved.with_pair(pair)):
+        for one in (curved, curved.with_join(join)):
             blocks = self._blocks(one) | more
             fit = fit_structure(blocks, self.y, self.task)
             densities.append(predicted_densities(fit, blocks, self.y, self.task).sum())
@@ -211,10 +245,10 @@ class _BestFirst:
             structure = structure.with_shape(one, shape)
         return structure
 
-    def _best_without(self, structure: Structure, pair: Pair) -> Structure:
+    def _best_without(self, structure: Structure, join: Pair | Triple) -> Structure:
         """Return the most probable sum of effects that may stand in for an interaction."""
-        rest = structure.with_pair(pair)
-        parts = (pair, pair[:1], pair[1:], ())
+        rest = structure.with_join(join)
+        parts = [part for size in range(len(join) + 1) for part in combinations(join, size)]
         return max((self._curved(rest, part) for part in parts), key=self._value)
 
     def _value(self, structure: Structure) -> float:
@@ -249,9 +283,9 @@ class _BestFirst:
             more = {"linear": None, "smooth": own.curve, "periodic": own.wave}[shape]
             if more is not None:
                 found[variable, shape] = more
-        for pair in sorted(structure.pairs):
-            size, row = self.place[pair]
-            found[pair] = self.surfaces[size][1][row]
+        for join in sorted(structure.joins):
+            stack, row = self.place[join]
+            found[join] = self.surfaces[stack][1][row]
         return found
 
     def _prior(self, structure: Structure) -> float:
@@ -289,8 +323,8 @@ class _BestFirst:
             yield structure.with_shape(variable, None)
             if shape != "linear":
                 yield structure.with_shape(variable, "linear")
-        for pair in structure.pairs:
-            yield structure.with_pair(pair)
+        for join in structure.joins:
+            yield structure.with_join(join)
 
     def _larger(self, structure: Structure, fit: StructureFit) -> Iterator[tuple[Structure, float]]:
         """Yield the structures with a term more, with what the term seems to gain."""
@@ -312,12 +346,12 @@ class _BestFirst:
             for more in SHAPES[1:]:
                 if (variable, more) in alone:
                     yield structure.with_shape(variable, more), line + alone[variable, more]
-        for pairs, blocks in self.surfaces.values():
-            for pair, gain in zip(
-                pairs, gains(fit, design, blocks, self.task).tolist(), strict=True
-            ):
-                if pair not in structure.pairs:
-                    yield structure.with_pair(pair), gain
+        known = structure.joins
+        for joins, blocks in self.surfaces:
+            gained = gains(fit, design, blocks, self.task).tolist()
+            for join, gain in zip(joins, gained, strict=True):
+                if join not in known:
+                    yield structure.with_join(join), gain
 
     def _close_pairs(self) -> list[Pair]:
         pairs = self.all_pairs
@@ -327,16 +361,15 @@ class _BestFirst:
             pairs = pairs[np.sort(order[:_MOST_PAIRS])]
         return [(int(first), int(second)) for first, second in pairs]
 
-    def _stacked_surfaces(self) -> dict[int, tuple[list[Pair], Array]]:
-        """Return the surfaces of all close pairs, those of equal numbers of columns stacked."""
-        by_size: dict[int, list[tuple[Pair, Array]]] = {}
-        for first, second in self.close_pairs:
-            block = surface(self.variables[first], self.variables[second])
-            by_size.setdefault(block.shape[1], []).append(((first, second), block))
-        return {
-            size: ([pair for pair, _ in found], np.stack([block for _, block in found]))
-            for size, found in by_size.items()
-        }
+    def _stack_surfaces(self, blocks: Mapping[Pair | Triple, Array]) -> None:
+        """Put surfaces beside those that are known, each size in one stack."""
+        by_size: dict[int, list[Pair | Triple]] = defaultdict(list)
+        for join, block in blocks.items():
+            by_size[block.shape[1]].append(join)
+        for joins in by_size.values():
+            stack = np.stack([blocks[join] for join in joins])
+            self.place |= {join: (len(self.surfaces), row) for row, join in enumerate(joins)}
+            self.surfaces.append((joins, stack))
 
     def _stacked_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
         """Return lines, curves and waves of all variables, those of equal size stacked."""
@@ -350,30 +383,38 @@ class _BestFirst:
         return [(keys, np.stack(blocks)) for keys, blocks in by_size.values()]
 
 
-def _pair_chances(chances: Mapping[Structure, float]) -> dict[Pair, float]:
-    found: dict[Pair, float] = defaultdict(float)
+def _join_chances(chances: Mapping[Structure, float]) -> dict[Pair | Triple, float]:
+    found: dict[Pair | Triple, float] = defaultdict(float)
     for one, chance in chances.items():
-        for pair in one.pairs:
-            found[pair] += chance
+        for join in one.joins:
+            found[join] += chance
     return found
 
 
 def _held_back(
-    chances: Mapping[Structure, float], pair: Pair, without: Structure
+    chances: Mapping[Structure, float], join: Pair | Triple, without: Structure
 ) -> dict[Structure, float]:
     """Return the probabilities with so much of an interaction's moved to a sum of effects."""
-    kept = _HELD_BACK / _pair_chances(chances)[pair]
+    kept = _HELD_BACK / _join_chances(chances)[join]
     shapes = dict(without.shapes)
     found: dict[Structure, float] = defaultdict(float)
     for one, chance in chances.items():
-        if pair not in one.pairs:
+        if join not in one.joins:
             found[one] += chance
             continue
-        rest = one.with_pair(pair)
-        for variable in pair:
+        rest = one.with_join(join)
+        for variable in join:
             rest = rest.with_shape(variable, shapes.get(variable))
         found[one] += kept * chance
         found[rest] += (1 - kept) * chance
+    return dict(found)
+
+
+def _triple_chances(structures: Sequence[Structure], chances: Array) -> dict[Triple, float]:
+    found: dict[Triple, float] = defaultdict(float)
+    for structure, chance in zip(structures, chances.tolist(), strict=True):
+        for triple in structure.triples:
+            found[triple] += chance
     return dict(found)
 
 

@@ -15,11 +15,14 @@ the end, looks at all of them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
 
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
+
+Triple: TypeAlias = tuple[int, int, int]
 
 # Cosines on the ranks of a column; the k-th has prior variance exp(-k / 2.5), so that most of a
 # curve has one or two turns and up to six are possible.
@@ -74,6 +77,11 @@ class VariableBlocks:
             parts.append(self.curve)
         return _orthonormal(np.hstack(parts))
 
+    @property
+    def main(self) -> Array:
+        """What products of three are made of: the clipped number, or levels of a category."""
+        return self.leading if self.number is None else self.leading[:, :1]
+
     @cached_property
     def bends(self) -> Array | None:
         """Straight lines with bends from one end of the number to the other, beyond a line.
@@ -120,6 +128,50 @@ def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
         # Alternating projections: the two spaces are nearly orthogonal, so that twice is enough.
         product = product - basis @ (basis.T @ product)
     return product
+
+
+def triple_product(first: VariableBlocks, second: VariableBlocks, third: VariableBlocks) -> Array:
+    """Return the product of three variables beyond what each says alone and two of them together.
+
+    Shape: (n, m).
+    """
+    parts = [one.main for one in (first, second, third)]
+    pairs = [_products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
+    basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
+    product = _products(_products(parts[0], parts[1]), parts[2])
+    rest: Array = product - basis @ (basis.T @ product)
+    return rest
+
+
+def rough_triples(
+    variables: Sequence[VariableBlocks], slack: Array, curvature: Array, most: int
+) -> list[Triple]:
+    """Return the triples whose products seem to say most beyond a fit, the best first.
+
+    One matrix product for each component of a variable, of which a category has one for each of
+    its commonest levels. Score tests then order the best of them.
+    """
+    owner = np.repeat(np.arange(len(variables)), [one.main.shape[1] for one in variables])
+    columns = np.hstack([one.main for one in variables])
+    places: list[tuple[float, list[int]]] = []
+    for place, variable in enumerate(owner.tolist()):
+        later = np.flatnonzero(owner > variable)
+        rest = columns[:, later]
+        score = np.abs(rest.T @ (rest * (slack * columns[:, place])[:, None]))
+        score[owner[later][:, None] >= owner[later]] = 0.0
+        some = np.argpartition(-score, min(most, score.size - 1), axis=None)[:most]
+        for second, third in zip(*np.unravel_index(some, score.shape), strict=True):
+            if score[second, third]:
+                places.append((score[second, third], [place, later[second], later[third]]))
+    places.sort(key=lambda one: -one[0])
+    tests: dict[Triple, float] = {}
+    for _, three in places[: 4 * most]:
+        product = columns[:, three].prod(axis=1)
+        first, second, third = owner[three].tolist()
+        key = (first, second, third)
+        test = float((slack @ product) ** 2 / (curvature @ product**2))
+        tests[key] = max(tests.get(key, 0.0), test)
+    return sorted(tests, key=lambda one: -tests[one])[:most]
 
 
 def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
@@ -249,18 +301,30 @@ def likely_period(
     n_waves = np.arange(fewest_waves, most, 1 / _OVERSAMPLING)
     if not len(n_waves):
         return None
-    power = _power(np.outer(2 * np.pi * n_waves / extent, x), y)
+    power = _power(_waves(2 * np.pi * n_waves / extent, x), y)
     return extent / float(n_waves[int(np.argmax(power))])
 
 
-def _power(angles: Array, y: Array) -> Array:
+def _waves(frequencies: Array, x: Array) -> AnyArray:
+    """Return exp(i f x) for equally spaced frequencies, each from the one before by a product.
+
+    Shapes: frequencies (n_frequencies,), x (n,); result (n_frequencies, n).
+    """
+    steps = np.diff(frequencies, prepend=0.0)[:2]
+    factors = np.exp(1j * np.outer(steps, x))
+    waves = np.empty((len(frequencies), len(x)), dtype=np.complex128)
+    waves[:1], waves[1:] = factors[:1], factors[1:]
+    accumulated: AnyArray = np.multiply.accumulate(waves, axis=0)
+    return accumulated
+
+
+def _power(waves: AnyArray, y: Array) -> Array:
     """Return the sum of squares that each wave with a free mean explains of a centred target.
 
-    Shapes: angles (n_frequencies, n), y (n,).
+    Shapes: waves (n_frequencies, n), y (n,).
     """
-    cosine, sine = np.cos(angles), np.sin(angles)
-    cosine -= cosine.mean(axis=1, keepdims=True)
-    sine -= sine.mean(axis=1, keepdims=True)
+    waves = waves - waves.mean(axis=1, keepdims=True)
+    cosine, sine = waves.real, waves.imag
     CC, SS, CS = (
         np.einsum("fn,fn->f", *two) for two in ((cosine, cosine), (sine, sine), (cosine, sine))
     )

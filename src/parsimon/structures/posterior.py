@@ -5,8 +5,8 @@ which variables interact.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
+from parsimon.structures.blocks import Triple
 from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, ClaimedShape, ClaimKind
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
@@ -30,17 +31,19 @@ _SHAPE_WORDS: dict[Shape, str] = {
 # themselves, costs beside the number of its alternatives.
 _VARIABLE_PRICE = math.log(3)
 _PAIR_PRICE = {2: math.log(3), 1: math.log(4), 0: math.log(4)}
+_TRIPLE_PRICE = math.log(30)
 
 
 @dataclass(frozen=True)
 class Structure:
-    """How each variable enters by itself, and which pairs interact.
+    """How each variable enters by itself, and which pairs and triples interact.
 
     Attributes
     ----------
     shapes : tuple of (int, str)
         A variable and "linear", "smooth" or "periodic", sorted by variable.
     pairs : frozenset of (int, int)
+    triples : frozenset of (int, int, int)
 
     Examples
     --------
@@ -50,24 +53,33 @@ class Structure:
 
     shapes: tuple[tuple[int, Shape], ...] = ()
     pairs: frozenset[Pair] = frozenset()
+    triples: frozenset[Triple] = frozenset()
 
     def __hash__(self) -> int:
         return self._hash
 
     def __getstate__(self) -> dict[str, object]:
         # Another process has other hashes.
-        return {"shapes": self.shapes, "pairs": self.pairs}
+        return {"shapes": self.shapes, "pairs": self.pairs, "triples": self.triples}
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.shapes, self.pairs))
+        return hash((self.shapes, self.pairs, self.triples))
 
     @property
     def variables(self) -> frozenset[int]:
-        """All that matter, alone or in a pair."""
-        return frozenset(one for one, _ in self.shapes) | {
-            one for pair in self.pairs for one in pair
-        }
+        """All that matter, alone or with others."""
+        return frozenset(one for one, _ in self.shapes) | self.joined
+
+    @property
+    def joins(self) -> frozenset[Pair | Triple]:
+        """All interactions."""
+        return self.pairs | self.triples
+
+    @property
+    def joined(self) -> frozenset[int]:
+        """All variables that interact."""
+        return frozenset(one for join in self.joins for one in join)
 
     def with_shape(self, variable: int, shape: Shape | None) -> "Structure":
         """Return the structure in which a variable enters otherwise, or not by itself."""
@@ -75,11 +87,13 @@ class Structure:
         shapes.pop(variable, None)
         if shape is not None:
             shapes[variable] = shape
-        return Structure(tuple(sorted(shapes.items())), self.pairs)
+        return replace(self, shapes=tuple(sorted(shapes.items())))
 
-    def with_pair(self, pair: Pair) -> "Structure":
+    def with_join(self, join: Pair | Triple) -> "Structure":
         """Return the structure with an interaction more, or without one that it had."""
-        return Structure(self.shapes, self.pairs ^ {pair})
+        if len(join) == 2:
+            return replace(self, pairs=self.pairs ^ {join})
+        return replace(self, triples=self.triples ^ {join})
 
 
 def log_prior(
@@ -89,7 +103,8 @@ def log_prior(
 
     k variables have probability proportional to 3^-k, divided by the number of ways to choose
     them; an interaction has a third, or a fourth where it goes with one or no main effect, divided
-    by the number of such pairs.
+    by the number of such pairs; one of three variables has a thirtieth, divided by the number of
+    triples.
     """
     mains = dict(structure.shapes)
     k, d = len(mains), n_variables
@@ -106,6 +121,10 @@ def log_prior(
         if count:
             price = _PAIR_PRICE[company] + math.log(n_questions)
             total -= count * price + _log_choose(alternatives[company], count)
+    n_triples = len(structure.triples)
+    if n_triples:
+        total -= n_triples * (_TRIPLE_PRICE + math.log(n_questions))
+        total -= _log_choose(math.comb(d, 3), n_triples)
     return total
 
 
@@ -137,6 +156,9 @@ class StructurePosterior:
         Pairs that there are, and those of which surfaces were looked at.
     shapeless : frozenset of int
         Variables with two values or with levels, which have no shape to speak of.
+    triples : dict of (int, int, int) to float
+        The probability that three variables interact beyond all pairs of them; those of which more
+        than a rough look was taken.
 
     Examples
     --------
@@ -160,6 +182,7 @@ class StructurePosterior:
     n_pairs: int
     n_pairs_seen: int
     shapeless: frozenset[int] = frozenset()
+    triples: Mapping[Triple, float] = field(default_factory=dict)
 
     @property
     def shapes(self) -> dict[tuple[int, Shape], float]:
@@ -177,14 +200,15 @@ class StructurePosterior:
     def supported(self) -> Structure:
         """All that is more probable than not: the median model (Barbieri and Berger 2004)."""
         pairs = frozenset(pair for pair, chance in self.pairs.items() if chance >= SUGGESTED)
-        in_pairs = {one for pair in pairs for one in pair}
+        triples = frozenset(one for one, chance in self.triples.items() if chance >= SUGGESTED)
+        joined = Structure((), pairs, triples).joined
         shapes: dict[int, Shape] = {}
         for variable in np.flatnonzero(self.variables >= SUGGESTED).tolist():
             own = self.shape_chances[variable]
             # What matters by itself or only in interactions that are improbable one by one.
-            if own.sum() >= SUGGESTED or variable not in in_pairs:
+            if own.sum() >= SUGGESTED or variable not in joined:
                 shapes[variable] = SHAPES[int(np.argmax(own))]
-        return Structure(tuple(sorted(shapes.items())), pairs)
+        return Structure(tuple(sorted(shapes.items())), pairs, triples)
 
     @property
     def supported_columns(self) -> tuple[int, ...]:
@@ -206,7 +230,7 @@ class StructurePosterior:
         """
         return (
             *self._variable_claims(),
-            *self._pair_claims(),
+            *self._join_claims(),
             *self._shape_claims(target),
         )
 
@@ -215,16 +239,16 @@ class StructurePosterior:
             name = self.names[place]
             yield from _stated("variable", (name,), self.variables[place], f"{name} matters")
 
-    def _pair_claims(self) -> Iterator[Claim]:
-        for pair, chance in sorted(self.pairs.items(), key=lambda item: (-item[1], item[0])):
-            first, second = (self.names[one] for one in pair)
-            yield from _stated(
-                "interaction", (first, second), chance, f"{first} and {second} interact"
-            )
+    def _join_claims(self) -> Iterator[Claim]:
+        joins = (*self.pairs.items(), *self.triples.items())
+        for join, chance in sorted(joins, key=lambda item: (-item[1], item[0])):
+            names = tuple(self.names[one] for one in join)
+            words = f"{', '.join(names[:-1])} and {names[-1]} interact"
+            yield from _stated("interaction", names, chance, words)
 
     def _shape_claims(self, target: str) -> Iterator[Claim]:
         """Yield the shapes of variables whose effect depends on no other."""
-        joined = {one for pair, chance in self.pairs.items() if chance >= SUGGESTED for one in pair}
+        joined = self.supported.joined
         for (place, shape), chance in sorted(
             self.shapes.items(), key=lambda item: (-item[1], item[0])
         ):

@@ -18,7 +18,7 @@ MOST_ROWS = 1000
 _FEWEST_ROWS = 10
 _N_ROUNDS = 6
 _LEAST_SIZE = 0.05
-_LEAST_SHARE = 0.02
+_LEAST_SHARE, _LEAST_SHRUNK = 0.02, 1e-3
 # Slopes of what is filled in that may be off.
 _N_DOUBTS = 5
 
@@ -56,6 +56,8 @@ class RowFilling:
         n_seen = (~np.isnan(values)).sum(axis=0)
         if k < 2 or n < _FEWEST_ROWS:
             return None
+        # A column that is rarely there may be empty in all of these rows.
+        values = np.where(n_seen > 0, values, 0.0)
         mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
         scaled = (values - mean) / deviation
@@ -66,7 +68,7 @@ class RowFilling:
             shift = shift + filled.mean(axis=0)
             filled = filled - filled.mean(axis=0)
             covariance = filled.T @ filled / len(filled) + unsure / len(filled)
-            share = ledoit_wolf_shrinkage(filled, assume_centered=True)
+            share = max(ledoit_wolf_shrinkage(filled, assume_centered=True), _LEAST_SHRUNK)
             covariance = (1 - share) * covariance + share * np.diag(np.diag(covariance))
         precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         # What is left of correlations by chance does no harm, a median where one is not does.

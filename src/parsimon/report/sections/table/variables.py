@@ -429,9 +429,10 @@ def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Senten
 
 
 def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
-    """Return what is claimed of each pair in a product of three columns or more."""
+    """Return what is claimed of a product of three columns or more, and of each pair in it."""
     pairs = [(a, b) for k, a in enumerate(columns) for b in columns[k + 1 :]]
-    claims = [claim for pair in pairs if (claim := interaction_claim(scope, pair)) is not None]
+    joins = (columns, *pairs)
+    claims = [claim for join in joins if (claim := interaction_claim(scope, join)) is not None]
     sure = [one for one in claims if one.certain]
     perhaps = [one for one in claims if is_claimed(one) and not one.certain]
     if not sure and not perhaps:
