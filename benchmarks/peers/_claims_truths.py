@@ -376,8 +376,8 @@ PER_BLOCK = (len(KINDS) + len(NULLS)) * len(ROWS) * len(COLUMNS)
 def table_settings(n_tables: int) -> list[TableSettings]:
     """Return the settings of the first tables, in an order of which every part is balanced.
 
-    Twenty tables in a row hold every kind once and the null ones twice; nine such rounds hold
-    every size of every kind.
+    A round of tables holds every kind once and the null ones twice; nine rounds hold every size of
+    every kind.
     """
     found: list[TableSettings] = []
     block = 0

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from parsimon.structures import Claim, Structure, blocks, find_structures, merged, steady
+from parsimon.structures import (
+    Claim,
+    LevelRows,
+    Structure,
+    blocks,
+    find_structures,
+    merged,
+    steady,
+)
 from parsimon.structures.posterior import log_prior
 
 
@@ -213,3 +221,38 @@ def test_a_triple_pays_for_all_triples():
     one = Structure(triples=frozenset({(0, 1, 2)}))
     few, many = (log_prior(one, d, [1] * d) - log_prior(Structure(), d, [1] * d) for d in (5, 40))
     assert few - many == pytest.approx(math.log(math.comb(40, 3) / math.comb(5, 3)))
+
+
+def test_forty_levels_are_pooled():
+    """Few rows each: the commonest seven say next to nothing, all of them do."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 40, size=400)
+    y = 0.5 * rng.normal(size=40)[codes] + rng.normal(size=400)
+    X = np.column_stack([codes[:, None] == np.arange(7), rng.normal(size=(400, 2))]).astype(float)
+    groups = [list(range(7)), [7], [8]]
+    told = {"groups": groups, "names": ["town", "b", "c"], "levels": {0: LevelRows(codes)}}
+    assert _said(find_structures(X, y, "regression", **told).claims(), "variable") == {("town",)}
+    noise = find_structures(X, rng.normal(size=400), "regression", **told)
+    assert noise.claims() == ()
+
+
+def test_ordered_levels_are_a_line_along_their_order_or_each_by_itself():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 5, size=200)
+    X = (codes[:, None] == np.arange(5)).astype(float)
+    noise = rng.normal(size=200)
+    chances = {}
+    for name, effects in {"trend": 0.17 * np.arange(5), "none": [0.8, -0.8, 0.8, -0.8, 0]}.items():
+        for places in (None, codes.astype(float)):
+            found = find_structures(
+                X,
+                np.asarray(effects)[codes] + noise,
+                "regression",
+                groups=[range(5)],
+                names=["grade"],
+                levels={0: LevelRows(codes, places)},
+            )
+            chances[name, places is None] = found.variables[0]
+            assert not any(one.kind == "shape" for one in found.claims())
+    assert chances["trend", False] > chances["trend", True]
+    assert chances["none", False] > 0.95

@@ -4,7 +4,16 @@
 """
 
 from parsimon.structures._best_first import find_structures
+from parsimon.structures.blocks import LevelRows
 from parsimon.structures.claims import Claim, merged, steady
 from parsimon.structures.posterior import Structure, StructurePosterior
 
-__all__ = ["Claim", "Structure", "StructurePosterior", "find_structures", "merged", "steady"]
+__all__ = [
+    "Claim",
+    "LevelRows",
+    "Structure",
+    "StructurePosterior",
+    "find_structures",
+    "merged",
+    "steady",
+]

@@ -24,8 +24,10 @@ from parsimon.structures._evidence import (
     predicted_densities,
 )
 from parsimon.structures.blocks import (
+    LevelRows,
     Triple,
     VariableBlocks,
+    level_blocks,
     pairs_of,
     rough_surfaces,
     rough_triples,
@@ -72,6 +74,7 @@ def find_structures(
     n_questions: int = 1,
     waves: bool = True,
     doubts: Mapping[int, Array] | None = None,
+    levels: Mapping[int, LevelRows] | None = None,
 ) -> StructurePosterior:
     """Return the posterior over structures of variables, shapes and interactions.
 
@@ -96,6 +99,9 @@ def find_structures(
     doubts : mapping of int to ndarray of shape (n, m), optional
         For variables with cells that were filled in: by what these may be off, in standard
         deviations of the variable, zero in other rows.
+    levels : mapping of int to LevelRows, optional
+        For categories: the level of each row, of which `X` may have the commonest only, and its
+        place in an order.
 
     Returns
     -------
@@ -116,7 +122,9 @@ def find_structures(
     if task == "regression":
         y = (y - y.mean()) / (y.std() or 1.0)
     variables = [
-        variable_blocks(X[:, list(group)], y, waves=waves, doubts=(doubts or {}).get(place))
+        level_blocks(X[:, list(group)], levels[place])
+        if levels and place in levels
+        else variable_blocks(X[:, list(group)], y, waves=waves, doubts=(doubts or {}).get(place))
         for place, group in enumerate(groups)
     ]
     search = _BestFirst(variables, y, task, n_questions)
@@ -173,7 +181,7 @@ class _BestFirst:
             *_inclusion(order, chances, len(self.variables)),
             len(self.all_pairs),
             len(self.close_pairs),
-            frozenset(place for place, one in enumerate(self.variables) if one.curve is None),
+            frozenset(place for place, one in enumerate(self.variables) if not one.has_shape),
             triples=_triple_chances(order, chances),
         )
 

@@ -15,7 +15,7 @@ the end, looks at all of them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -40,6 +40,8 @@ _SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
 _FARTHEST = 3.0
 # Levels of a category that a surface tells apart; the rarer ones are as the average.
 _SURFACE_LEVELS = 4
+# Levels of a category that are told apart by themselves, and rows that each needs.
+_MOST_LEVELS, _FEWEST_OF_LEVEL = 100, 2
 # Fewer waves within the data are curves, and periods of more are not looked for.
 _FEWEST_WAVES, _MOST_WAVES = 3, 60
 # Where the bends of a number are, as shares of the rows below, and the standard deviation of their
@@ -76,6 +78,11 @@ class VariableBlocks:
         if self.curve is not None:
             parts.append(self.curve)
         return _orthonormal(np.hstack(parts))
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether there is a shape to speak of: not of levels, and not of two values."""
+        return self.number is not None and self.curve is not None
 
     @property
     def main(self) -> Array:
@@ -116,6 +123,36 @@ def variable_blocks(
     leading = _leading(number, cosines) * _SURFACE_WEIGHTS
     wave, n_periods = _wave(number, y, line) if waves else (None, 1)
     return VariableBlocks(line, curve, wave, leading, n_periods, number)
+
+
+class LevelRows(NamedTuple):
+    """The levels of a category: a code for each row, and places in an order if there is one.
+
+    codes (n,): Whole numbers, -1 where a cell is missing.
+    places (n,): Along the order; None without one.
+    """
+
+    codes: Indices
+    places: Array | None = None
+
+
+def level_blocks(columns: Array, levels: LevelRows) -> VariableBlocks:
+    """Return the blocks of a category: all levels with one variance, so that they are pooled.
+
+    Levels that have an order enter along a line, or each by itself in place of a curve.
+
+    Shapes: columns (n, k), indicators of the commonest levels, which surfaces are made of.
+    """
+    found, counts = np.unique(levels.codes, return_counts=True)
+    shown = found[np.argsort(-counts, kind="stable")][:_MOST_LEVELS]
+    shown = shown[: max(2, int((counts >= _FEWEST_OF_LEVEL).sum()))]
+    every = 2.0 * (levels.codes[:, None] == shown)
+    every = every - every.mean(axis=0)
+    leading = np.column_stack([_lined(column) for column in columns.T])[:, :_SURFACE_LEVELS]
+    if levels.places is None or np.ptp(levels.places) == 0:
+        return VariableBlocks(every, None, None, leading)
+    line = _standardised(levels.places[:, None])
+    return VariableBlocks(line, _beyond(every, line), None, leading)
 
 
 def surface(first: VariableBlocks, second: VariableBlocks) -> Array:

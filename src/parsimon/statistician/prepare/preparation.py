@@ -29,6 +29,7 @@ from parsimon.statistician.prepare.recipes import (
     VariableSource,
 )
 from parsimon.statistician.prepare.recognition import recognise
+from parsimon.structures import LevelRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -294,6 +295,16 @@ class Preparer(TransformerMixin, BaseEstimator):
         values = self._matrix(self._columns_of(table))[:, self._joint]
         columns = self._joint_columns
         return {columns[place]: off for place, off in self.filling_.doubts(values).items()}
+
+    def level_rows(self, table: Any) -> dict[str, LevelRows]:
+        """Return the levels of columns whose variables do not say all of them, or no order."""
+        check_is_fitted(self, "recipes_")
+        frame = self._columns_of(table)
+        return {
+            one.column: one.level_rows(frame[one.column])
+            for one in self.recipes_
+            if isinstance(one, LevelsColumn) and len(one.levels) > 1 and (one.other or one.order)
+        }
 
     @property
     def _joint_columns(self) -> list[str]:

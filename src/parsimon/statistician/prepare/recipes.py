@@ -23,6 +23,7 @@ from parsimon.statistician.prepare.cells import (
     read_numbers,
     short,
 )
+from parsimon.structures import LevelRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,6 +169,7 @@ class LevelsColumn:
     rare: Levels with too little support for a variable even together; their cells get `fill`.
     plain: Whether the only level is a yes, so that its variable needs no more than the column's
         name.
+    order: All levels that have a place in an order, in that order; empty if there is none.
     """
 
     column: str
@@ -179,6 +181,7 @@ class LevelsColumn:
     plain: bool = False
     fill: str = ""
     rare: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def variables(self) -> tuple[VariableSource, ...]:
@@ -219,6 +222,21 @@ class LevelsColumn:
             (slots[:, None] == np.array(shown)).astype(np.float64),
             int((read.codes < 0).sum()),
             int(read.counts[unknown].sum()) if unknown else 0,
+        )
+
+    def level_rows(self, cells: "pd.Series[Any]") -> LevelRows:
+        """Return the level of each row, however rare, and its place in the order if there is one.
+
+        Levels that have no place are in the middle.
+        """
+        read = read_cells(cells)
+        if not self.order:
+            return LevelRows(read.codes)
+        places = {
+            level: place - (len(self.order) - 1) / 2 for place, level in enumerate(self.order)
+        }
+        return LevelRows(
+            read.codes, read.spread([places.get(one, 0.0) for one in read.labels], 0.0)
         )
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:

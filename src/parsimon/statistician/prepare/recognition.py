@@ -29,6 +29,7 @@ from parsimon.statistician.prepare.cells import (
     read_dates,
     read_numbers,
 )
+from parsimon.statistician.prepare.orders import order_of
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, NumberColumn, Recipe
 
 if TYPE_CHECKING:
@@ -145,7 +146,11 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
             return _left_out("column_ambiguous_date", name, value=read.labels[0])
         if found is not None:
             return _date(read_dates(cells, found.text), name, found.text)
-    return _levels(read, name, most_levels, truth)
+    order: tuple[str, ...] = ()
+    if isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered:
+        there = set(read.labels)
+        order = tuple(one for one in map(str, cells.dtype.categories) if one in there)
+    return _levels(read, name, most_levels, truth, order)
 
 
 def _left_out(kind: Any, name: str, *, value: str = "") -> Recognised:
@@ -255,7 +260,9 @@ def _date(days: Array, name: str, format: str) -> Recognised:
     return Recognised(recipe=recipe, treatments=(said, *gaps), values=values)
 
 
-def _levels(read: Cells, name: str, most_levels: int, truth: bool) -> Recognised:
+def _levels(
+    read: Cells, name: str, most_levels: int, truth: bool, order: tuple[str, ...] = ()
+) -> Recognised:
     counts = dict(zip(read.labels, read.counts.tolist(), strict=True))
     n_cells = sum(counts.values())
     n_missing = len(read.codes) - n_cells
@@ -287,6 +294,7 @@ def _levels(read: Cells, name: str, most_levels: int, truth: bool) -> Recognised
         indicated=indicated and bool(n_missing),
         fill=max(chosen, key=lambda level: counts[level]) if filled else "",
         rare=() if other else rest,
+        order=order if len(order) > 2 else order_of(levels),
     )
     if len(chosen) == 2 and not other:
         recipe = _two_levels(recipe, counts)
