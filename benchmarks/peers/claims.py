@@ -3,9 +3,9 @@
 Kinds of truth (none; one column, in a line, a curve or waves; sums of two and four; products of two
 and three; a twin of a true column; rare and many-level noise; text, many and ordered levels; empty
 cells; numbers, three classes and one in twenty) with 100 to 1,500 rows and 5 to 40 columns, drawn
-by `benchmarks.peers._claims_truths`. Methods are `parsimon.statistician.analyse`, an L1 regression on columns, squares and products at
-one standard error, Boruta, permutation tests with a random forest, and the terms of an explainable
-boosting machine.
+by `benchmarks.peers._claims_truths`. Methods are `parsimon.statistician.analyse`, an L1 regression
+on columns, squares and products at one standard error, Boruta, permutation tests with a random
+forest, and the terms of an explainable boosting machine.
 
 Peers are compared in their own favour: at the threshold on their own score that gives the best
 recall at the precision asked of us, found with the truth of all these tables in hand. True is a
@@ -131,16 +131,17 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
                 )
             )
     tempting = ours.of(lambda settings: settings.kind in TEMPTING)
-    found.append(
-        Row(
-            "tempting tables with a false interaction",
-            "share",
-            tempting.share_with_false("interaction"),
-            NULL_SHARE,
-            bar=bar,
-            note=f"of {len(tempting.tables)} tables; the peer is what was promised",
+    if tempting.tables:
+        found.append(
+            Row(
+                "tempting tables with a false interaction",
+                "share",
+                tempting.share_with_false("interaction"),
+                NULL_SHARE,
+                bar=bar,
+                note=f"of {len(tempting.tables)} tables; the peer is what was promised",
+            )
         )
-    )
     n_nulls = sum(table.settings.kind in NULLS for table in ours.tables)
     for claimed, words in ((True, "a certain claim"), (False, "any claim")):
         found.append(

@@ -13,7 +13,7 @@ from parsimon.structures import (
     merged,
     steady,
 )
-from parsimon.structures.posterior import log_prior
+from parsimon.structures.posterior import log_prior, stated_chance
 
 
 def _table(latent, seed=0, n=400, d=6):
@@ -256,3 +256,21 @@ def test_ordered_levels_are_a_line_along_their_order_or_each_by_itself():
             assert not any(one.kind == "shape" for one in found.claims())
     assert chances["trend", False] > chances["trend", True]
     assert chances["none", False] > 0.95
+
+
+def test_what_is_stated_rises_with_the_share_and_certainty_is_left_alone():
+    shares = np.linspace(0, 1, 201)
+    stated = [stated_chance(share) for share in shares]
+    assert (np.diff(stated) > 0).all()
+    assert all(np.array(stated)[shares < 0.949] < shares[shares < 0.949] + 1e-12)
+    np.testing.assert_allclose(np.array(stated)[shares >= 0.95], shares[shares >= 0.95])
+
+
+def test_no_shape_is_more_probable_than_that_its_variable_matters():
+    for seed in range(8):
+        X, y = _table(lambda X: 0.45 * X[:, 0], seed=seed, n=120)
+        claims = find_structures(X, y, "classification", names=list("abcdef")).claims()
+        matters = {one.variables: one.probability for one in claims if one.kind == "variable"}
+        for one in claims:
+            if one.kind == "shape":
+                assert one.probability <= matters[one.variables]

@@ -32,6 +32,14 @@ _SHAPE_WORDS: dict[Shape, str] = {
 _VARIABLE_PRICE = math.log(3)
 _PAIR_PRICE = {2: math.log(3), 1: math.log(4), 0: math.log(4)}
 _TRIPLE_PRICE = math.log(30)
+# What is stated of a variable or an interaction for a share of structures: below certainty such
+# shares were true less often, on tables apart from those that judge.
+_SHARES, _STATED = (0.0, 0.62, 0.9, CERTAIN, 1.0), (0.0, SUGGESTED, 0.78, CERTAIN, 1.0)
+
+
+def stated_chance(share: float) -> float:
+    """Return the probability that is stated of what a share of the structures holds."""
+    return float(np.interp(share, _SHARES, _STATED))
 
 
 @dataclass(frozen=True)
@@ -199,11 +207,11 @@ class StructurePosterior:
     @property
     def supported(self) -> Structure:
         """All that is more probable than not: the median model (Barbieri and Berger 2004)."""
-        pairs = frozenset(pair for pair, chance in self.pairs.items() if chance >= SUGGESTED)
-        triples = frozenset(one for one, chance in self.triples.items() if chance >= SUGGESTED)
+        pairs = frozenset(one for one, share in self.pairs.items() if _is_said(share))
+        triples = frozenset(one for one, share in self.triples.items() if _is_said(share))
         joined = Structure((), pairs, triples).joined
         shapes: dict[int, Shape] = {}
-        for variable in np.flatnonzero(self.variables >= SUGGESTED).tolist():
+        for variable in [k for k, share in enumerate(self.variables.tolist()) if _is_said(share)]:
             own = self.shape_chances[variable]
             # What matters by itself or only in interactions that are improbable one by one.
             if own.sum() >= SUGGESTED or variable not in joined:
@@ -237,14 +245,15 @@ class StructurePosterior:
     def _variable_claims(self) -> Iterator[Claim]:
         for place in np.argsort(-self.variables, kind="stable").tolist():
             name = self.names[place]
-            yield from _stated("variable", (name,), self.variables[place], f"{name} matters")
+            chance = stated_chance(self.variables[place])
+            yield from _stated("variable", (name,), chance, f"{name} matters")
 
     def _join_claims(self) -> Iterator[Claim]:
         joins = (*self.pairs.items(), *self.triples.items())
         for join, chance in sorted(joins, key=lambda item: (-item[1], item[0])):
             names = tuple(self.names[one] for one in join)
             words = f"{', '.join(names[:-1])} and {names[-1]} interact"
-            yield from _stated("interaction", names, chance, words)
+            yield from _stated("interaction", names, stated_chance(chance), words)
 
     def _shape_claims(self, target: str) -> Iterator[Claim]:
         """Yield the shapes of variables whose effect depends on no other."""
@@ -256,7 +265,12 @@ class StructurePosterior:
                 continue
             name = self.names[place]
             words = f"{target} follows {name} {_SHAPE_WORDS[shape]}"
+            chance = min(chance, stated_chance(self.variables[place]))
             yield from _stated("shape", (name,), chance, words, shape)
+
+
+def _is_said(share: float) -> bool:
+    return stated_chance(share) >= SUGGESTED
 
 
 def _stated(

@@ -135,6 +135,8 @@ def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> 
         return ""
     line = "" if found is None or claim.shape != "linear" else found.line
     drawn = _DRAWN_LINE.get(line, "")
+    if claim.shape == "periodic" and found is not None and found.shape != "periodic":
+        drawn = ", though the curve of the model does not repeat"
     form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
     return f"{sure}: {form} ({chance(claim)}){drawn}."
