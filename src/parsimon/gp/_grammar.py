@@ -23,8 +23,8 @@ from parsimon.kernels import (
     SquaredExponential,
     expand,
 )
-from parsimon.structures import StructurePosterior
 from parsimon.structures.blocks import likely_period
+from parsimon.structures.posterior import StructurePosterior
 
 Growth: TypeAlias = Literal["all", "likely", "supported"]
 GROWTHS = ("all", "likely", "supported")

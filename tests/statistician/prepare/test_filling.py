@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from parsimon.statistician.prepare import Preparer
-from parsimon.statistician.prepare.filling import RowFilling
+from parsimon.statistician.prepare.recipes import RowFilling
 from parsimon.statistician.question import table_structures
 
 

@@ -1,7 +1,11 @@
-"""The order of levels, where their names give one: low, medium, high; 1-10, 11-20; I, II, III."""
+"""Orders of levels: one to list them in, and the one that their names mean (low, medium, high)."""
 
 import re
 from collections.abc import Sequence
+
+import numpy as np
+
+from parsimon.statistician.prepare.cells import parse_number
 
 _SCALES = tuple(
     tuple(tuple(step.split("|")) for step in scale.split(", "))
@@ -51,6 +55,16 @@ _RANGE = re.compile(
     rf"(?:\s*(?:-|–|to|and|,)\s*[$€£]?{_NUMBER})?(?P<more>\s*(?:\+|and over|or more|and above))?"
     r"(?P<unit>\s*(?:[a-z%]+\.?))?"
 )
+
+
+def in_order(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels sorted: numbers by size before words, words whatever their case."""
+
+    def key(text: str) -> tuple[float, str, str]:
+        value = parse_number(text)
+        return (np.inf if np.isnan(value) else value, text.casefold(), text)
+
+    return tuple(sorted(labels, key=key))
 
 
 def order_of(levels: Sequence[str]) -> tuple[str, ...]:

@@ -20,12 +20,14 @@ from parsimon._data import validate_data
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
-from parsimon.statistician.prepare.filling import MOST_ROWS, MOST_VARIABLES, RowFilling
 from parsimon.statistician.prepare.frames import named_frame, unused
 from parsimon.statistician.prepare.recipes import (
+    MOST_ROWS,
+    MOST_VARIABLES,
     LevelsColumn,
     NumberColumn,
     Recipe,
+    RowFilling,
     VariableSource,
 )
 from parsimon.statistician.prepare.recognition import recognise

@@ -19,7 +19,6 @@ from parsimon.statistician.prepare.cells import (
     ReadNumbers,
     affirmative,
     find_format,
-    in_order,
     is_date,
     is_number,
     is_yes_or_no,
@@ -29,7 +28,7 @@ from parsimon.statistician.prepare.cells import (
     read_dates,
     read_numbers,
 )
-from parsimon.statistician.prepare.orders import order_of
+from parsimon.statistician.prepare.orders import in_order, order_of
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, NumberColumn, Recipe
 
 if TYPE_CHECKING:
