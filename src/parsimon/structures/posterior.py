@@ -170,6 +170,7 @@ class StructurePosterior:
 
     Examples
     --------
+    >>> from parsimon.structures import find_structures
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = X[:, 0] * X[:, 1] + rng.normal(size=300)
@@ -177,7 +178,7 @@ class StructurePosterior:
     >>> found.variables.round(2).tolist()[:2]
     [1.0, 1.0]
     >>> found.supported
-    Structure(shapes=(), pairs=frozenset({(0, 1)}))
+    Structure(shapes=(), pairs=frozenset({(0, 1)}), triples=frozenset())
     """
 
     names: tuple[str, ...]
