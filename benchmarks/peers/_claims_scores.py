@@ -120,6 +120,14 @@ class Scores:
         accused = {one.settings for one in self.judged if one.statement.claimed or not claimed}
         return len(nulls & accused) / len(nulls) if nulls else float("nan")
 
+    def share_with_false(self, kind: str) -> float:
+        """Return the share of tables about which something false of a kind was claimed."""
+        tables = {table.settings for table in self.tables}
+        wrong = {
+            one.settings for one in self._of_kind(kind) if one.statement.claimed and not one.true
+        }
+        return len(tables & wrong) / len(tables) if tables else float("nan")
+
     def bins(self, kinds: Iterable[str]) -> list[Bin]:
         """Return stated probabilities beside the share that is true."""
         chosen = [one for kind in kinds for one in self._of_kind(kind)]

@@ -4,8 +4,9 @@ Every table is drawn from its settings alone (`TableSettings`, seed `SEED`), so 
 sees the same rows whenever it runs. The generators were fixed before any method was run on them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ ALIKE = (0.95, 0.98)  # correlation of a noisy copy with its cause
 LEVELS = 50  # text of more levels is left out for the peers
 SMALLEST_CLASS = 3  # labels are drawn again until each class has this many rows
 
-Pair = frozenset[str]
+Pair = frozenset[str]  # or three columns that interact
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class SimulatedTable:
     def peer_inputs(self) -> pd.DataFrame:
         """The columns as anybody would give them to a peer: without names and identifiers."""
         inputs = self.frame.drop(columns=TARGET)
+        inputs = inputs.fillna(inputs.median(numeric_only=True))
         short = [name for name in inputs if inputs[name].nunique() <= LEVELS]
         return inputs[[name for name in inputs if name in short or not is_text(inputs[name])]]
 
@@ -85,7 +87,7 @@ class _Draft:
         self.columns: list[Any] = []
         self.latent: list[np.ndarray] = []  # standardised values of the numeric columns
         self.true: list[int] = []
-        self.pairs: list[tuple[int, int]] = []
+        self.pairs: list[tuple[int, ...]] = []
         self.open_pairs: list[tuple[int, int]] = []
         self.shapes: dict[int, str] = {}
         self.effects: list[np.ndarray] = []  # (n_rows,) each; one for each class for three classes
@@ -139,6 +141,17 @@ class _Draft:
         self.pairs.append((first, second))
         return first, second
 
+    def empty(self, place: int, share: float) -> None:
+        """Empty a share of the cells of a column, whatever they hold."""
+        values = np.array(self.columns[place], dtype=float)
+        values[self.random.random(self.n_rows) < share] = np.nan
+        self.columns[place] = values
+
+    def lean(self, place: int, correlation: float) -> int:
+        """Add a column that goes along with another and is no cause, and return its place."""
+        own = self.random.standard_normal(self.n_rows)
+        return self.add(correlation * self.latent[place] + (1 - correlation**2) ** 0.5 * own)
+
     def noise(self) -> None:
         """Add a column that the target does not follow; one in six leans on another column."""
         sort = str(self.random.choice(list(_NOISE), p=list(_NOISE.values())))
@@ -167,6 +180,8 @@ _FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "square": lambda z: z**2,
     "bump": lambda z: np.exp(-2.0 * z**2),
     "kink": lambda z: np.maximum(z, 0.0),
+    "absolute": np.abs,
+    "exponential": np.exp,
 }
 
 _NOISE = {
@@ -281,6 +296,59 @@ def _periodic(draft: _Draft) -> None:
     draft.effect(np.sin(2 * np.pi * n_periods * z + phase))
 
 
+def _curve_and_twin(draft: _Draft) -> None:
+    """Add a curve that goes on in its tails, and a column that goes along with its own."""
+    form = str(draft.random.choice(["square", "absolute", "exponential"]))
+    draft.lean(draft.curve(form, "normal"), 0.8)
+
+
+def _filled(draft: _Draft) -> None:
+    """Add a cause with a third of its cells empty, and a column that goes along with it."""
+    place = draft.curve("line", "normal")
+    draft.lean(place, 0.7)
+    draft.empty(place, 0.35)
+
+
+def _towns(draft: _Draft) -> None:
+    """Add a category of forty levels, each with an effect of its own."""
+    levels = draft.random.integers(0, 40, draft.n_rows)
+    draft.true.append(draft.text(np.array([f"town {level + 1}" for level in levels])))
+    draft.effect(draft.random.standard_normal(40)[levels])
+
+
+def _ordered(draft: _Draft) -> None:
+    """Add a category whose levels have an order, along which the target moves."""
+    names = _SCALES[draft.random.integers(len(_SCALES))]
+    levels = draft.random.integers(0, len(names), draft.n_rows)
+    draft.true.append(draft.text(np.array(names)[levels]))
+    draft.effect(levels.astype(float))
+    _lone_noise(draft)
+
+
+def _lone_noise(draft: _Draft) -> None:
+    """Add an effect of nothing that the table holds, so that the true one is weak."""
+    draft.effects.append(2.5 * draft.random.standard_normal(draft.n_rows))
+
+
+def _triple(draft: _Draft) -> None:
+    """Add three columns that act by their product alone.
+
+    The effect of each depends on the others, so that pairs of them are open.
+    """
+    places = tuple(draft.number("normal", "uniform") for _ in range(3))
+    draft.effect(np.prod([draft.latent[place] for place in places], axis=0))
+    draft.true += places
+    draft.pairs.append(places)
+    draft.open_pairs += combinations(places, 2)
+
+
+_SCALES = (
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("very low", "low", "medium", "high", "very high"),
+    ("1-10", "11-20", "21-30", "31-40", "41-50", "over 50"),
+    ("stage I", "stage II", "stage III", "stage IV"),
+)
+
 _GIVEN = ("Abbot, Mr. John", "Bell, Mrs. Ann", "Cole, Miss Ruth", "Dale, Master Tom")
 
 _KINDS: dict[str, Callable[[_Draft], None]] = {
@@ -304,6 +372,14 @@ _KINDS: dict[str, Callable[[_Draft], None]] = {
     "periodic": _periodic,
     "noisy copies": _copies,
     "regression, noisy copies": _copies,
+    "curve and twin": _curve_and_twin,
+    "regression, curve and twin": _curve_and_twin,
+    "regression, filled cells": _filled,
+    "forty levels": _towns,
+    "regression, forty levels": _towns,
+    "ordered levels": _ordered,
+    "regression, ordered levels": _ordered,
+    "regression, triple product": _triple,
 }
 KINDS = tuple(_KINDS)
 # Judged apart, by `_claims_sets`: what is right to say of them is no single name.
@@ -317,8 +393,8 @@ PER_BLOCK = (len(COMPARED) + len(NULLS)) * len(ROWS) * len(COLUMNS)
 def table_settings(n_tables: int) -> list[TableSettings]:
     """Return the settings of the first tables, in an order of which every part is balanced.
 
-    Twenty tables in a row hold every kind once and the null ones twice; nine such rounds hold
-    every size of every kind.
+    A round of tables holds every kind once and the null ones twice; nine rounds hold every size of
+    every kind.
     """
     found: list[TableSettings] = []
     block = 0
@@ -366,8 +442,8 @@ def simulate(settings: TableSettings) -> SimulatedTable:
     )
 
 
-def _pairs(places: list[tuple[int, int]], names: list[str]) -> frozenset[Pair]:
-    return frozenset(frozenset({names[first], names[second]}) for first, second in places)
+def _pairs(places: Sequence[tuple[int, ...]], names: list[str]) -> frozenset[Pair]:
+    return frozenset(frozenset(names[place] for place in some) for some in places)
 
 
 def _names(random: np.random.Generator, n_columns: int) -> list[str]:

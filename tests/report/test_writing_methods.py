@@ -35,7 +35,7 @@ def test_the_golden_table():
         "used. In the column diabetes, 249 rows (34.4 %) are “diabetic” and 475 (65.6 %) “not "
         "diabetic”. 47 cells are missing.",
         "44 rows have no value of the target and were left out.",
-        "3 missing cells of body mass index were filled with 32.3, the median of the others.",
+        "3 missing cells of body mass index were filled with the median of its column, 32.3.",
         "One column holds categories and became variables that are 0 or 1, one for each level: "
         "colour (3 levels).",
         "One column holds one value only and was left out: hospital (“A”).",
@@ -169,7 +169,9 @@ def test_the_golden_methods():
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
         f"and by a prior on size: from {100 * CERTAIN:.0f} % on it is certain, from one half on "
         "suggested. A line is straight in the score, not in the probability. What the outer folds "
-        "do not bear out is only suggested.",
+        "do not bear out is only suggested. Looked for are lines, curves and waves along each "
+        "column, interactions of two columns, and of up to 100 columns products of three; not "
+        "interactions of four or more, nor effects of the order of the rows.",
         "For the honest error everything, from filling cells on, is done again without the rows "
         "that are then predicted (Bates et al. 2023). A rise or fall is as sure as the sign of the "
         "average slope.",

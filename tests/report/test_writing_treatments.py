@@ -26,7 +26,7 @@ ONE = {
     ),
     "cells_filled": (
         {"column": "age", "count": 1, "value": "-3.5"},
-        "1 missing cell of age was filled with −3.5, the median of the others.",
+        "1 missing cell of age was filled with the median of its column, −3.5.",
     ),
     "missing_indicated": (
         {"column": "age", "count": 9},
@@ -255,3 +255,18 @@ def test_no_treatment_is_silent(treatments):
     sentences = treatment_sentences(treatments)
     assert len(sentences) == len({one.kind for one in treatments})
     assert all(sentence.endswith(".") and "  " not in sentence for sentence in sentences)
+
+
+def test_cells_that_the_other_columns_predict_are_said_apart():
+    said = treatment_sentences(
+        [
+            Treatment(kind="cells_filled", column="a", count=2),
+            Treatment(kind="cells_filled", column="b", count=3, value="7"),
+            Treatment(kind="cells_filled", column="c", count=1),
+        ]
+    )
+    assert said == (
+        "3 missing cells in two columns were filled, each with what the other columns of the row "
+        "predict: a (2) and c (1). 3 missing cells of b were filled with the median of its column, "
+        "7.",
+    )

@@ -15,6 +15,7 @@ from parsimon.report.data import to_json
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
 from parsimon.statistician import analyse
+from parsimon.statistician.prepare import Preparer
 
 THIN = "\u202f"
 FAST = {"fast": True}
@@ -199,10 +200,11 @@ def test_the_first_page_says_the_same(report):
 def test_variables_are_described_as_the_rows_have_them(report):
     found = {one.name: one for one in report.findings.table.variables}
     assert found
+    filled = Preparer().fit_transform(report.used.drop(columns=report.target))
     for name, one in found.items():
         column = report.used[one.column]
         if one.kind == "number":
-            values = column.fillna(column.median()).to_numpy(dtype=float)
+            values = column.fillna(filled[name]).to_numpy(dtype=float)
         elif one.kind == "date":
             values = ((column - column.min()) / pd.Timedelta(days=1)).to_numpy()
         elif name.endswith("is missing"):

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from parsimon.gp import GPClassifier, GPRegressor
 from parsimon.report.findings import Variable
 from parsimon.statistician.families.gp._variables import band_of, variable_findings
+from parsimon.structures import find_structures
 from tests.statistician.questions import asked, result_of, table
 
 
@@ -138,6 +139,18 @@ def test_a_period_is_found_and_said():
     assert one.shape == "periodic"
     assert one.period == pytest.approx(2.0, rel=0.05)
     assert one.model.kind == "periodic"
+
+
+def test_a_period_needs_waves_among_the_claims():
+    """The best kernel of noise may have a period; the claims about the rows do not."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 8, 80))
+    wave = np.sin(2 * np.pi * x / 2.0) > 0
+    subject = result_of(table({"day": x}), wave, base=("se", "per"), depth=1)
+    for y, shape in ((wave, True), (rng.random(80) < 0.5, False)):
+        found = find_structures(x[:, None], y.astype(float), "classification")
+        [one] = variable_findings(asked(subject, structures=found))
+        assert (one.shape == "periodic") == shape
 
 
 def test_a_period_longer_than_the_data_is_not_claimed():

@@ -5,7 +5,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
 
 from parsimon.structures import _evidence as evidence
-from parsimon.structures._evidence import fit_structure, gains
+from parsimon.structures._evidence import fit_structure, gains, predicted_densities
 
 
 def _rows(seed, n=40):
@@ -147,3 +147,33 @@ def test_the_curvature_of_the_variances_is_that_of_the_evidence():
     assert found == pytest.approx(
         np.clip(-np.linalg.solve(np.array(moved), slope), -1, 1), rel=1e-5
     )
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_a_block_gains_for_new_rows_is_that_of_fits_without_each_row(task):
+    rng, x = _rows(3, n=60)
+    more = rng.normal(size=(60, 3))
+    y = 1.2 * x + more[:, 0] + rng.normal(size=60)
+    y = (y - y.mean()) / y.std() if task == "regression" else (y > 0).astype(float)
+    small = {"line": x[:, None]}
+    large = small | {"more": more}
+    found, exact = (
+        sum(densities(large, y, task)) - sum(densities(small, y, task))
+        for densities in (_predicted, _predicted_by_refits)
+    )
+    assert found == pytest.approx(exact, abs=0.5)
+    assert found > 3
+
+
+def _predicted(blocks, y, task):
+    return predicted_densities(fit_structure(blocks, y, task), blocks, y, task)
+
+
+def _predicted_by_refits(blocks, y, task):
+    for row in range(len(y)):
+        rest = np.arange(len(y)) != row
+        fit = fit_structure({key: part[rest] for key, part in blocks.items()}, y[rest], task)
+        latent = fit.end.intercept + sum(fit.end.weights[key] @ blocks[key][row] for key in blocks)
+        likelihood = (evidence._Noisy if task == "regression" else evidence._Bernoulli)(y[[row]])
+        likelihood.noise = fit.end.noise
+        yield float(likelihood.log_densities(np.array([latent]))[0])

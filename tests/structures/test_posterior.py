@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from parsimon.structures import Claim, Structure, find_structures, merged, steady
-from parsimon.structures.posterior import log_prior
+from parsimon.structures import (
+    Claim,
+    LevelRows,
+    Structure,
+    blocks,
+    find_structures,
+    merged,
+    steady,
+)
+from parsimon.structures.posterior import log_prior, stated_chance
 
 
 def _table(latent, seed=0, n=400, d=6):
@@ -161,3 +169,110 @@ def test_what_most_parts_do_not_support_is_not_certain():
 def test_claims_of_several_questions_are_said_once():
     both = merged([_claim(0.7, "a", certain=False), _claim(0.96, "b"), _claim(0.99, "a")])
     assert [(one.variables, one.probability) for one in both] == [(("a",), 0.99), (("b",), 0.96)]
+
+
+@pytest.mark.parametrize("form", [np.square, np.abs, np.exp])
+def test_a_curve_is_no_interaction_with_a_column_that_goes_along(form):
+    """Cosines of ranks level off where a square goes on; a surface must not take the rest."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = rng.normal(size=600)
+        X = np.column_stack([a, 0.8 * a + 0.6 * rng.normal(size=600)])
+        y = form(a) + 1.2 * a.std() * rng.normal(size=600) * (0.5 if form is np.abs else 1)
+        claims = find_structures(X, y, "regression", names=["a", "b"]).claims()
+        assert _said(claims, "variable") == {("a",)}
+        assert _said(claims, "interaction") == set()
+
+
+def test_an_interaction_is_not_certain_where_a_sum_predicts_new_rows_as_well(monkeypatch):
+    """The guard by itself: curves without powers leave tails of a square to the surface."""
+    monkeypatch.setattr(blocks, "_POWER_WEIGHTS", np.zeros(2))
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=600)
+    X = np.column_stack([a, 0.8 * a + 0.6 * rng.normal(size=600)])
+    found = find_structures(X, a**2 + 1.2 * rng.normal(size=600), "regression", names=["a", "b"])
+    assert found.pairs[(0, 1)] == pytest.approx(0.9)
+    assert _said(found.claims(), "variable") == {("a",)}
+    assert sum(found.probabilities) <= 1 + 1e-9
+
+
+def test_a_product_of_three_is_found_where_pairs_are_silent():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = X[:, 1] * X[:, 2] * X[:, 4] + rng.normal(size=300)
+    found = find_structures(X, y, "regression", names=list("abcdef"))
+    claims = found.claims()
+    assert _said(claims, "interaction") == {("b", "c", "e")}
+    assert _said(claims, "variable") == {("b",), ("c",), ("e",)}
+    assert "b, c and e interact" in {one.words for one in claims}
+    assert found.supported.triples == {(1, 2, 4)}
+    assert found.triples[(1, 2, 4)] <= found.variables[1] + 1e-12
+
+
+def test_categories_take_part_in_products_of_three():
+    rng = np.random.default_rng(1)
+    sign = rng.integers(0, 2, size=(500, 3)).astype(float)
+    latent = 2.5 * np.prod(2 * sign - 1, axis=1)
+    y = (rng.random(500) < expit(latent)).astype(float)
+    X = np.column_stack([sign, rng.normal(size=(500, 2))])
+    claims = find_structures(X, y, "classification", names=list("abcde")).claims()
+    assert _said(claims, "interaction") == {("a", "b", "c")}
+
+
+def test_a_triple_pays_for_all_triples():
+    one = Structure(triples=frozenset({(0, 1, 2)}))
+    few, many = (log_prior(one, d, [1] * d) - log_prior(Structure(), d, [1] * d) for d in (5, 40))
+    assert few - many == pytest.approx(math.log(math.comb(40, 3) / math.comb(5, 3)))
+
+
+def test_forty_levels_are_pooled():
+    """Few rows each: the commonest seven say next to nothing, all of them do."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 40, size=400)
+    y = 0.5 * rng.normal(size=40)[codes] + rng.normal(size=400)
+    X = np.column_stack([codes[:, None] == np.arange(7), rng.normal(size=(400, 2))]).astype(float)
+    groups = [list(range(7)), [7], [8]]
+    told = {"groups": groups, "names": ["town", "b", "c"], "levels": {0: LevelRows(codes)}}
+    assert _said(find_structures(X, y, "regression", **told).claims(), "variable") == {("town",)}
+    noise = find_structures(X, rng.normal(size=400), "regression", **told)
+    assert noise.claims() == ()
+
+
+def test_ordered_levels_are_a_line_along_their_order_or_each_by_itself():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 5, size=200)
+    X = (codes[:, None] == np.arange(5)).astype(float)
+    noise = rng.normal(size=200)
+    chances = {}
+    for name, effects in {"trend": 0.17 * np.arange(5), "none": [0.8, -0.8, 0.8, -0.8, 0]}.items():
+        for places in (None, codes.astype(float)):
+            found = find_structures(
+                X,
+                np.asarray(effects)[codes] + noise,
+                "regression",
+                groups=[range(5)],
+                names=["grade"],
+                levels={0: LevelRows(codes, places)},
+            )
+            chances[name, places is None] = found.variables[0]
+            assert not any(one.kind == "shape" for one in found.claims())
+    assert chances["trend", False] > chances["trend", True]
+    assert chances["none", False] > 0.95
+
+
+def test_what_is_stated_rises_with_the_share_and_certainty_is_left_alone():
+    shares = np.linspace(0, 1, 201)
+    stated = [stated_chance(share) for share in shares]
+    assert (np.diff(stated) > 0).all()
+    assert all(np.array(stated)[shares < 0.949] < shares[shares < 0.949] + 1e-12)
+    np.testing.assert_allclose(np.array(stated)[shares >= 0.95], shares[shares >= 0.95])
+
+
+def test_no_shape_is_more_probable_than_that_its_variable_matters():
+    for seed in range(8):
+        X, y = _table(lambda X: 0.45 * X[:, 0], seed=seed, n=120)
+        claims = find_structures(X, y, "classification", names=list("abcdef")).claims()
+        matters = {one.variables: one.probability for one in claims if one.kind == "variable"}
+        for one in claims:
+            if one.kind == "shape":
+                assert one.probability <= matters[one.variables]

@@ -67,7 +67,8 @@ def remarks(model: Any, frame: "pd.DataFrame") -> Iterator[str]:
     for one in model.treatments_of(frame):
         cells = "1 cell" if one.count == 1 else f"{one.count} cells"
         if one.kind == "cells_filled":
-            yield f"{cells} of {one.column!r} without a number taken as {one.value}."
+            taken = one.value or "what the other columns of the row predict"
+            yield f"{cells} of {one.column!r} without a number taken as {taken}."
         elif one.kind == "missing_level":
             yield f"{cells} of {one.column!r} empty, taken as a level of their own."
         elif one.kind == "unseen_levels":

@@ -6,7 +6,7 @@ Periodic kernels begin at the `likely_period` of their column.
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from operator import add, mul
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,8 +25,8 @@ from parsimon.kernels import (
     structure,
 )
 from parsimon.kernels.combination import Combination, Sum
-from parsimon.structures import StructurePosterior
 from parsimon.structures.blocks import likely_period
+from parsimon.structures.posterior import StructurePosterior
 
 Growth: TypeAlias = Literal["all", "likely", "supported"]
 GROWTHS = ("all", "likely", "supported")
@@ -219,8 +219,8 @@ def supported_kernels(
 ) -> tuple[Kernel, ...]:
     """Return the kernel of what is more probable than not, then the one with sums for products.
 
-    A pair that interacts is a product, any other variable a term of its own; a variable of several
-    columns is a sum over them. No kernel if nothing is supported.
+    Variables that interact are a product, any other variable a term of its own; a variable of
+    several columns is a sum over them. No kernel if nothing is supported.
 
     leaves: A base kernel for each column, fitted to it alone.
     factors: The same where fits begin, for products: a column that says nothing alone has next to
@@ -232,10 +232,9 @@ def supported_kernels(
         own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
-    joined = {one for pair in supported.pairs for one in pair}
-    alone = [term(one, leaves) for one in sorted(supported.variables - joined)]
-    pairs = [[term(one, factors) for one in pair] for pair in sorted(supported.pairs)]
-    products = [first * second for first, second in pairs if first and second]
+    alone = [term(one, leaves) for one in sorted(supported.variables - supported.joined)]
+    joins = [[term(one, factors) for one in join] for join in sorted(supported.joins)]
+    products = [reduce(mul, filter(None, parts)) for parts in joins if all(parts)]
     found = [*(one for one in alone if one), *products]
     if not found:
         return ()

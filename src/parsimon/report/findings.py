@@ -59,7 +59,7 @@ TreatmentKind: TypeAlias = Literal[
     "rows_without_target",  # rows left out, `count`
     "rows_of_rare_class",  # rows left out because their class is too small, `value`: the class
     "rows_duplicated",  # equal rows that stay, `count`
-    "cells_filled",  # missing cells of a number filled with `value`
+    "cells_filled",  # missing cells of a number filled with `value`; from others if empty
     "missing_indicated",  # a further 0/1 variable says where cells were missing
     "missing_level",  # missing cells of a category are a level of their own
     "missing_as_level",  # too few missing cells for a level of their own, taken as `value`

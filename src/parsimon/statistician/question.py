@@ -155,6 +155,7 @@ def table_structures(
     columns = [variable.column for variable in preparer.variables_]
     names = list(dict.fromkeys(columns))
     groups = [[k for k, column in enumerate(columns) if column == name] for name in names]
+    table = question.table.iloc[rows]
     return find_structures(
         numbers.to_numpy(dtype=np.float64)[rows],
         np.asarray(question.y, dtype=np.float64)[rows],
@@ -162,6 +163,8 @@ def table_structures(
         groups=groups,
         names=names,
         n_questions=question.n_questions,
+        doubts={names.index(one): off for one, off in preparer.doubts(table).items()},
+        levels={names.index(one): own for one, own in preparer.level_rows(table).items()},
     )
 
 

@@ -3,12 +3,15 @@
 `find_structures` is the way in; `Claim` is what comes out.
 """
 
+from parsimon.structures._best_first import find_structures
 from parsimon.structures._sets import StandIns
+from parsimon.structures.blocks import LevelRows
 from parsimon.structures.claims import Claim, merged, steady
-from parsimon.structures.posterior import Structure, StructurePosterior, find_structures
+from parsimon.structures.posterior import Structure, StructurePosterior
 
 __all__ = [
     "Claim",
+    "LevelRows",
     "StandIns",
     "Structure",
     "StructurePosterior",

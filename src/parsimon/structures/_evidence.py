@@ -29,6 +29,8 @@ _LOG_VARIANCE_SD = 1.3
 _PLACES, _CHANCES = np.polynomial.hermite_e.hermegauss(7)
 # A fit ends with one more of Newton's steps, which squares what is left.
 _MOST_STEPS, _CLOSE = 40, 1e-2
+# Of a row that the fit follows wherever it is, so much is still its own.
+_LEAST_KEPT = 0.05
 # Most that a latent value may move in one step.
 _FARTHEST = 8.0
 
@@ -110,14 +112,35 @@ def fit_structure(
     spread = _LOG_VARIANCE_SD**2 * curved
     log_evidence = _log_evidence(last, latent, precision, likelihood)
     log_evidence -= 0.5 * float((distance**2 + np.log(spread)).sum())
-    parts = np.split(weights[1:], np.cumsum(sizes)[:-1]) if len(sizes) else []
+    parts = np.split(last.weights[1:], np.cumsum(sizes)[:-1]) if len(sizes) else []
     end = Place(
         dict(zip(blocks, log_variances.tolist(), strict=True)),
         dict(zip(blocks, parts, strict=True)),
-        float(weights[0]),
+        float(last.weights[0]),
         likelihood.noise,
     )
     return StructureFit(log_evidence, last.full_covariance, slack, curvature, end)
+
+
+def predicted_densities(
+    fit: StructureFit, blocks: Mapping[Any, Array], y: Array, task: Task
+) -> Array:
+    """Return the log density of each row under a fit to all others, to second order.
+
+    Without row i the latent value is f_i - v_i s_i / (1 - v_i W_i) with slack s, curvature W and
+    v_i = x_i.S x_i, which is exact where the likelihood is normal (Rasmussen and Williams 2006,
+    Gaussian Processes for Machine Learning, equation 5.12).
+
+    Shapes: blocks (n, m_t) each of the fit, y (n,); result (n,).
+    """
+    design = design_of(blocks, len(y))
+    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[one] for one in blocks)])
+    variance = np.einsum("nk,nk->n", design @ fit.covariance, design)
+    kept = np.maximum(1 - variance * fit.curvature, _LEAST_KEPT)
+    latent = design @ weights - variance * fit.slack / kept
+    likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
+    likelihood.noise = fit.end.noise
+    return likelihood.log_densities(latent)
 
 
 class _Tangent(NamedTuple):
@@ -173,7 +196,7 @@ def _log_evidence(
 ) -> float:
     """Return the log evidence at given variances by Laplace's method; exact at the mode."""
     return (
-        likelihood.log_likelihood(latent)
+        float(likelihood.log_densities(latent).sum())
         - 0.5 * float(precision @ mode.weights**2 - np.log(precision).sum())
         - float(np.log(np.diag(mode.root)).sum())
     )
@@ -296,8 +319,9 @@ class _Bernoulli:
         chance = 1 / (1 + np.exp(-np.clip(latent, -30, 30)))
         return self.y - chance, np.maximum(chance * (1 - chance), 1e-10)
 
-    def log_likelihood(self, latent: Array) -> float:
-        return float((self.y * latent - np.logaddexp(0, latent)).sum())
+    def log_densities(self, latent: Array) -> Array:
+        densities: Array = self.y * latent - np.logaddexp(0, latent)
+        return densities
 
     def adapt(self, latent: Array, degrees: float) -> float:  # noqa: ARG002 - nothing to adapt
         return 0.0
@@ -323,10 +347,10 @@ class _Noisy:
         expected = (self.tails + 1) / (self.tails + 3) / self.noise
         return slack, np.full(len(self.y), expected)
 
-    def log_likelihood(self, latent: Array) -> float:
+    def log_densities(self, latent: Array) -> Array:
         scaled = (self.y - latent) ** 2 / (self.tails * self.noise)
-        spread = 0.5 * len(self.y) * math.log(self.noise)
-        return -0.5 * (self.tails + 1) * float(np.log1p(scaled).sum()) - spread
+        densities: Array = -0.5 * ((self.tails + 1) * np.log1p(scaled) + math.log(self.noise))
+        return densities
 
     def _weights(self, latent: Array) -> Array:
         weights: Array = (self.tails + 1) / (self.tails + (self.y - latent) ** 2 / self.noise)

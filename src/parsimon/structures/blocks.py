@@ -15,16 +15,23 @@ the end, looks at all of them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
 
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
+
+Triple: TypeAlias = tuple[int, int, int]
 
 # Cosines on the ranks of a column; the k-th has prior variance exp(-k / 2.5), so that most of a
 # curve has one or two turns and up to six are possible.
 _N_COSINES = 6
 _DECAY = 2.5
+# Standard deviations of the weights of the square and the cube of a number. Cosines of ranks level
+# off where a square goes on: what they leave of it would look like an interaction with any column
+# that goes along with this one.
+_POWER_WEIGHTS = np.array([0.5, 0.35])
 # Weights of what a surface is made of: the number itself, the first cosine of its ranks beyond
 # that, the second cosine.
 _SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
@@ -33,8 +40,14 @@ _SURFACE_WEIGHTS = np.array([1.0, 0.35, 0.5])
 _FARTHEST = 3.0
 # Levels of a category that a surface tells apart; the rarer ones are as the average.
 _SURFACE_LEVELS = 4
+# Levels of a category that are told apart by themselves, and rows that each needs.
+_MOST_LEVELS, _FEWEST_OF_LEVEL = 100, 2
 # Fewer waves within the data are curves, and periods of more are not looked for.
 _FEWEST_WAVES, _MOST_WAVES = 3, 60
+# Where the bends of a number are, as shares of the rows below, and the standard deviation of their
+# weights.
+_BENDS = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99)
+_BEND_WEIGHT = 0.5
 # Fewer distinct values than this leave nothing between a line and a curve.
 _FEWEST_VALUES = 3
 
@@ -44,10 +57,11 @@ class VariableBlocks:
     """The blocks of one variable, which may have several columns.
 
     line (n, m): Standardised numbers, centred indicators times two (Gelman 2008, Statistics in
-        Medicine 27:2865-2873).
+        Medicine 27:2865-2873), and by what numbers that were filled in may be off.
     curve, wave (n, m): None where the variable has none.
     leading (n, m): What surfaces are made of, with their weights.
     n_periods: How many periods the wave was the best of.
+    number (n,): The standardised number that curve and wave are of; None where there is none.
     """
 
     line: Array
@@ -55,6 +69,7 @@ class VariableBlocks:
     wave: Array | None
     leading: Array
     n_periods: int = 1
+    number: Array | None = None
 
     @cached_property
     def additive(self) -> Array:
@@ -64,22 +79,80 @@ class VariableBlocks:
             parts.append(self.curve)
         return _orthonormal(np.hstack(parts))
 
+    @property
+    def has_shape(self) -> bool:
+        """Whether there is a shape to speak of: not of levels, and not of two values."""
+        return self.number is not None and self.curve is not None
 
-def variable_blocks(columns: Array, y: Array, *, waves: bool) -> VariableBlocks:
+    @property
+    def main(self) -> Array:
+        """What products of three are made of: the clipped number, or levels of a category."""
+        return self.leading if self.number is None else self.leading[:, :1]
+
+    @cached_property
+    def bends(self) -> Array | None:
+        """Straight lines with bends from one end of the number to the other, beyond a line.
+
+        They follow what a curve smooths over, and go on where ranks end; None without a number.
+        """
+        if self.number is None:
+            return None
+        bent = np.maximum(self.number[:, None] - np.quantile(self.number, _BENDS), 0.0)
+        return _beyond(_BEND_WEIGHT * _standardised(bent), self.line)
+
+
+def variable_blocks(
+    columns: Array, y: Array, *, waves: bool, doubts: Array | None = None
+) -> VariableBlocks:
     """Return the blocks of a variable.
 
-    Shapes: columns (n, k), y (n,).
+    Shapes: columns (n, k), y (n,); doubts (n, m), by what filled cells may be off.
     """
     numbers = [column for column in columns.T if len(np.unique(column)) >= _FEWEST_VALUES]
     line = np.column_stack([_lined(column) for column in columns.T])
+    if doubts is not None:
+        # The weight of the variable times an unknown slope: as if it had a weight of its own.
+        line = np.hstack([line, doubts - doubts.mean(axis=0)])
     if not numbers:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
-    number = numbers[0]
+    number = _lined(numbers[0])
     cosines = _cosines(number)
-    curve = _beyond(cosines * np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY)), line)
-    leading = _leading(_lined(number), cosines) * _SURFACE_WEIGHTS
+    weights = np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY))
+    powers = _standardised(_clipped(number)[:, None] ** np.array([2, 3]))
+    curve = _beyond(np.hstack([cosines * weights, powers * _POWER_WEIGHTS]), line)
+    leading = _leading(number, cosines) * _SURFACE_WEIGHTS
     wave, n_periods = _wave(number, y, line) if waves else (None, 1)
-    return VariableBlocks(line, curve, wave, leading, n_periods)
+    return VariableBlocks(line, curve, wave, leading, n_periods, number)
+
+
+class LevelRows(NamedTuple):
+    """The levels of a category: a code for each row, and places in an order if there is one.
+
+    codes (n,): Whole numbers, -1 where a cell is missing.
+    places (n,): Along the order; None without one.
+    """
+
+    codes: Indices
+    places: Array | None = None
+
+
+def level_blocks(columns: Array, levels: LevelRows) -> VariableBlocks:
+    """Return the blocks of a category: all levels with one variance, so that they are pooled.
+
+    Levels that have an order enter along a line, or each by itself in place of a curve.
+
+    Shapes: columns (n, k), indicators of the commonest levels, which surfaces are made of.
+    """
+    found, counts = np.unique(levels.codes, return_counts=True)
+    shown = found[np.argsort(-counts, kind="stable")][:_MOST_LEVELS]
+    shown = shown[: max(2, int((counts >= _FEWEST_OF_LEVEL).sum()))]
+    every = 2.0 * (levels.codes[:, None] == shown)
+    every = every - every.mean(axis=0)
+    leading = np.column_stack([_lined(column) for column in columns.T])[:, :_SURFACE_LEVELS]
+    if levels.places is None or np.ptp(levels.places) == 0:
+        return VariableBlocks(every, None, None, leading)
+    line = _standardised(levels.places[:, None])
+    return VariableBlocks(line, _beyond(every, line), None, leading)
 
 
 def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
@@ -92,6 +165,50 @@ def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
         # Alternating projections: the two spaces are nearly orthogonal, so that twice is enough.
         product = product - basis @ (basis.T @ product)
     return product
+
+
+def triple_product(first: VariableBlocks, second: VariableBlocks, third: VariableBlocks) -> Array:
+    """Return the product of three variables beyond what each says alone and two of them together.
+
+    Shape: (n, m).
+    """
+    parts = [one.main for one in (first, second, third)]
+    pairs = [_products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
+    basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
+    product = _products(_products(parts[0], parts[1]), parts[2])
+    rest: Array = product - basis @ (basis.T @ product)
+    return rest
+
+
+def rough_triples(
+    variables: Sequence[VariableBlocks], slack: Array, curvature: Array, most: int
+) -> list[Triple]:
+    """Return the triples whose products seem to say most beyond a fit, the best first.
+
+    One matrix product for each component of a variable, of which a category has one for each of
+    its commonest levels. Score tests then order the best of them.
+    """
+    owner = np.repeat(np.arange(len(variables)), [one.main.shape[1] for one in variables])
+    columns = np.hstack([one.main for one in variables])
+    places: list[tuple[float, list[int]]] = []
+    for place, variable in enumerate(owner.tolist()):
+        later = np.flatnonzero(owner > variable)
+        rest = columns[:, later]
+        score = np.abs(rest.T @ (rest * (slack * columns[:, place])[:, None]))
+        score[owner[later][:, None] >= owner[later]] = 0.0
+        some = np.argpartition(-score, min(most, score.size - 1), axis=None)[:most]
+        for second, third in zip(*np.unravel_index(some, score.shape), strict=True):
+            if score[second, third]:
+                places.append((score[second, third], [place, later[second], later[third]]))
+    places.sort(key=lambda one: -one[0])
+    tests: dict[Triple, float] = {}
+    for _, three in places[: 4 * most]:
+        product = columns[:, three].prod(axis=1)
+        first, second, third = owner[three].tolist()
+        key = (first, second, third)
+        test = float((slack @ product) ** 2 / (curvature @ product**2))
+        tests[key] = max(tests.get(key, 0.0), test)
+    return sorted(tests, key=lambda one: -tests[one])[:most]
 
 
 def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
@@ -134,12 +251,23 @@ def _cosines(number: Array) -> Array:
     return centred
 
 
+def _clipped(number: Array) -> Array:
+    clipped: Array = np.clip(number, -_FARTHEST, _FARTHEST)
+    return clipped
+
+
+def _standardised(columns: Array) -> Array:
+    centred = columns - columns.mean(axis=0)
+    standardised: Array = centred / np.maximum(centred.std(axis=0), 1e-12)
+    return standardised
+
+
 def _leading(line: Array, cosines: Array) -> Array:
     """Return the number and its first two cosines, each without those before it, standardised.
 
     Shapes: line (n,), cosines (n, m); result (n, 3).
     """
-    columns = np.column_stack([np.clip(line, -_FARTHEST, _FARTHEST), cosines[:, :2]])
+    columns = np.column_stack([_clipped(line), cosines[:, :2]])
     columns = columns - columns.mean(axis=0)
     basis, triangle = np.linalg.qr(columns)
     # A cosine that the number already is, as with three distinct values, adds nothing.
@@ -210,18 +338,30 @@ def likely_period(
     n_waves = np.arange(fewest_waves, most, 1 / _OVERSAMPLING)
     if not len(n_waves):
         return None
-    power = _power(np.outer(2 * np.pi * n_waves / extent, x), y)
+    power = _power(_waves(2 * np.pi * n_waves / extent, x), y)
     return extent / float(n_waves[int(np.argmax(power))])
 
 
-def _power(angles: Array, y: Array) -> Array:
+def _waves(frequencies: Array, x: Array) -> AnyArray:
+    """Return exp(i f x) for equally spaced frequencies, each from the one before by a product.
+
+    Shapes: frequencies (n_frequencies,), x (n,); result (n_frequencies, n).
+    """
+    steps = np.diff(frequencies, prepend=0.0)[:2]
+    factors = np.exp(1j * np.outer(steps, x))
+    waves = np.empty((len(frequencies), len(x)), dtype=np.complex128)
+    waves[:1], waves[1:] = factors[:1], factors[1:]
+    accumulated: AnyArray = np.multiply.accumulate(waves, axis=0)
+    return accumulated
+
+
+def _power(waves: AnyArray, y: Array) -> Array:
     """Return the sum of squares that each wave with a free mean explains of a centred target.
 
-    Shapes: angles (n_frequencies, n), y (n,).
+    Shapes: waves (n_frequencies, n), y (n,).
     """
-    cosine, sine = np.cos(angles), np.sin(angles)
-    cosine -= cosine.mean(axis=1, keepdims=True)
-    sine -= sine.mean(axis=1, keepdims=True)
+    waves = waves - waves.mean(axis=1, keepdims=True)
+    cosine, sine = waves.real, waves.imag
     CC, SS, CS = (
         np.einsum("fn,fn->f", *two) for two in ((cosine, cosine), (sine, sine), (cosine, sine))
     )

@@ -14,13 +14,13 @@ from parsimon.statistician.prepare.cells import (
     affirmative,
     count_missing,
     find_format,
-    in_order,
     iso_day,
     parse_number,
     read_cells,
     read_dates,
     read_numbers,
 )
+from parsimon.statistician.prepare.orders import in_order
 
 
 @pytest.mark.parametrize(

@@ -230,16 +230,6 @@ _NEGATIVE = _NO | {
 }
 
 
-def in_order(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels sorted: numbers by size before words, words whatever their case."""
-
-    def key(text: str) -> tuple[float, str, str]:
-        value = parse_number(text)
-        return (np.inf if np.isnan(value) else value, text.casefold(), text)
-
-    return tuple(sorted(labels, key=key))
-
-
 def affirmative(labels: Sequence[str]) -> str | None:
     """Return the one of two labels that says that something is so; None if neither does.
 

@@ -19,7 +19,6 @@ from parsimon.statistician.prepare.cells import (
     Cells,
     ReadNumbers,
     affirmative,
-    in_order,
     is_number,
     label,
     numbers_of,
@@ -27,6 +26,7 @@ from parsimon.statistician.prepare.cells import (
     read_numbers,
 )
 from parsimon.statistician.prepare.frames import as_frame, find_column
+from parsimon.statistician.prepare.orders import in_order
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@
 that are equal or never vary; `Screener` keeps those that say most about the target, each alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -21,8 +21,17 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
 from parsimon.statistician.prepare.frames import named_frame, unused
-from parsimon.statistician.prepare.recipes import Recipe, VariableSource
+from parsimon.statistician.prepare.recipes import (
+    MOST_ROWS,
+    MOST_VARIABLES,
+    LevelsColumn,
+    NumberColumn,
+    Recipe,
+    RowFilling,
+    VariableSource,
+)
 from parsimon.statistician.prepare.recognition import recognise
+from parsimon.structures import LevelRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +54,7 @@ class Duplicates:
         equal: list[tuple[VariableSource, VariableSource]] = []
         for place, variable in enumerate(variables):
             column = values[:, place]
-            if column.min() == column.max():
+            if np.nanmin(column) == np.nanmax(column):
                 continue
             first = self._seen.setdefault(_digest(column), variable)
             if first is variable:
@@ -56,8 +65,9 @@ class Duplicates:
 
 
 def _digest(values: Array) -> bytes:
-    # Adding zero makes -0.0 equal to 0.0 in its bytes too.
-    return blake2b((values + 0.0).tobytes(), digest_size=16).digest()
+    # Adding zero makes -0.0 equal to 0.0 in its bytes too; there are many kinds of NaN.
+    plain = np.where(np.isnan(values), np.nan, values + 0.0)
+    return blake2b(plain.tobytes(), digest_size=16).digest()
 
 
 def _said(
@@ -174,8 +184,9 @@ class Preparer(TransformerMixin, BaseEstimator):
     """Turns a table of any columns into finite numbers and says what it did.
 
     =====================  =====================================================================
-    numbers                as they are; missing and infinite cells get the median of the fitted
-                           rows, and a 0/1 variable says where if 5 % and five or more are missing
+    numbers                as they are; missing and infinite cells get what the other columns of
+                           the row predict (`RowFilling`), the median where these predict nothing,
+                           and a 0/1 variable says where if 5 % and five or more are missing
     numbers as text        read if at least 95 % of the cells can be: "1,200", "3.5 ", "12%"
     truth values, two      one 0/1 variable; 1 is the yes, else the second in order
     levels
@@ -196,8 +207,12 @@ class Preparer(TransformerMixin, BaseEstimator):
     variables_: Name, column and kind of each output.
     treatments_: What was done, in the order of the table's columns.
     recipes_: One for each column that is used.
+    filling_: What the other columns say of an empty cell; None for nothing.
     feature_names_in_: Of all columns, cleaned.
     """
+
+    # Earlier files have none.
+    filling_: RowFilling | None = None
 
     def __init__(self, *, most_levels: int = 8) -> None:
         self.most_levels = most_levels
@@ -218,7 +233,8 @@ class Preparer(TransformerMixin, BaseEstimator):
         self.recipes_ = plan.recipes
         self.kept_ = plan.kept
         self.variables_ = plan.variables
-        self.treatments_ = plan.treatments
+        self.filling_ = self._learn_filling(frame)
+        self.treatments_ = self._without_medians(plan.treatments)
         return self
 
     def transform(self, table: Any) -> "pd.DataFrame":
@@ -230,13 +246,85 @@ class Preparer(TransformerMixin, BaseEstimator):
 
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
+        names = [variable.name for variable in self.variables_]
+        matrix = self._filled(self._matrix(frame))
+        return pd.DataFrame(matrix, columns=names, index=frame.index)
+
+    def _matrix(self, frame: "pd.DataFrame") -> Array:
+        """Return the variables of a table, NaN in empty cells of numbers and dates."""
         matrix = np.empty((len(frame), len(self.variables_)), order="F")
         at = 0
         for recipe, kept in zip(self.recipes_, self.kept_, strict=True):
             matrix[:, at : at + len(kept)] = recipe.encode(frame[recipe.column]).values[:, kept]
             at += len(kept)
-        names = [variable.name for variable in self.variables_]
-        return pd.DataFrame(matrix, columns=names, index=frame.index)
+        return matrix
+
+    def _learn_filling(self, frame: "pd.DataFrame") -> RowFilling | None:
+        if self._joint.sum() > MOST_VARIABLES:
+            return None
+        thinned = frame.iloc[:: -(-len(frame) // MOST_ROWS)]
+        return RowFilling.learn(self._matrix(thinned)[:, self._joint])
+
+    @property
+    def _places(self) -> list[tuple[Recipe, int]]:
+        """The recipe of each variable, and its place among those of the recipe."""
+        both = zip(self.recipes_, self.kept_, strict=True)
+        return [(recipe, place) for recipe, kept in both for place in kept]
+
+    @property
+    def _joint(self) -> AnyArray:
+        """Which variables speak for empty cells: all but those that say where numbers are empty."""
+        return np.array([isinstance(one, LevelsColumn) or not place for one, place in self._places])
+
+    def _filled(self, matrix: Array) -> Array:
+        """Return the variables with something in every cell."""
+        if self.filling_ is not None:
+            matrix[:, self._joint] = self.filling_.fill(matrix[:, self._joint])
+        for column, (recipe, _) in zip(matrix.T, self._places, strict=True):
+            if isinstance(recipe, LevelsColumn):
+                continue
+            column[np.isnan(column)] = recipe.fill
+            if isinstance(recipe, NumberColumn) and recipe.binary:
+                # Half of a yes is nothing that a table could hold.
+                np.round(column, out=column)
+        return matrix
+
+    def doubts(self, table: Any) -> dict[str, Array]:
+        """Return by what the filled cells of each column may be off; see `RowFilling.doubts`."""
+        check_is_fitted(self, "recipes_")
+        if self.filling_ is None:
+            return {}
+        values = self._matrix(self._columns_of(table))[:, self._joint]
+        columns = self._joint_columns
+        return {columns[place]: off for place, off in self.filling_.doubts(values).items()}
+
+    def level_rows(self, table: Any) -> dict[str, LevelRows]:
+        """Return the levels of columns whose variables do not say all of them, or no order."""
+        check_is_fitted(self, "recipes_")
+        frame = self._columns_of(table)
+        return {
+            one.column: one.level_rows(frame[one.column])
+            for one in self.recipes_
+            if isinstance(one, LevelsColumn) and len(one.levels) > 1 and (one.other or one.order)
+        }
+
+    @property
+    def _joint_columns(self) -> list[str]:
+        both = zip(self._places, self._joint, strict=True)
+        return [recipe.column for (recipe, _), joint in both if joint]
+
+    def _without_medians(self, treatments: Iterable[Treatment]) -> tuple[Treatment, ...]:
+        """Return treatments without a value where cells are filled from the other columns."""
+        if self.filling_ is None:
+            return tuple(treatments)
+        both = zip(self._joint_columns, self.filling_.explained, strict=True)
+        explained = {column for column, told in both if told}
+        return tuple(
+            replace(one, value="")
+            if one.kind == "cells_filled" and one.column in explained
+            else one
+            for one in treatments
+        )
 
     def treatments_of(self, table: Any) -> tuple[Treatment, ...]:
         """Return what `transform` does to the cells of another table.
@@ -247,7 +335,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
-        return tuple(
+        return self._without_medians(
             treatment
             for recipe in self.recipes_
             for treatment in recipe.treatments(recipe.encode(frame[recipe.column]))

@@ -1,16 +1,20 @@
 """How a column becomes numbers: recipes, plain values that encode the same column of any table.
 
 They are `NumberColumn`, `DateColumn` and `LevelsColumn`; `recognition` chooses one by the cells of
-the fitted rows, and `describe_variables` describes the variables that come out.
+the fitted rows, and `describe_variables` describes the variables that come out. `RowFilling` fills
+empty cells from the others of their row: a median in their place would break what columns have to
+do with each other, and a column that goes along would speak for the gappy one where it is empty,
+which looks like an interaction.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from sklearn.covariance import ledoit_wolf_shrinkage
 
-from parsimon._typing import Array
+from parsimon._typing import AnyArray, Array
 from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment, Variable
 from parsimon.statistician.prepare.cells import (
@@ -23,6 +27,7 @@ from parsimon.statistician.prepare.cells import (
     read_numbers,
     short,
 )
+from parsimon.structures import LevelRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +72,10 @@ def describe_variables(
 
 
 class Encoded(NamedTuple):
-    """A column as numbers, of shape (n, k); cells that were missing, and of unknown level."""
+    """A column as numbers, of shape (n, k); cells that were missing, and of unknown level.
+
+    Missing numbers and dates are NaN.
+    """
 
     values: Array
     n_missing: int
@@ -76,7 +84,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberColumn:
-    """A column of numbers; cells that are missing get `fill`, the median of the fitted rows."""
+    """A column of numbers; `fill` is the median of the fitted rows."""
 
     column: str
     fill: float
@@ -90,14 +98,14 @@ class NumberColumn:
         kind: Kind = "indicator" if self.binary else "number"
         return _with_missing(self.column, kind, self.indicated)
 
-    def filled(self, numbers: Array) -> Array:
+    def encode_values(self, numbers: Array) -> Array:
         """Return the variables of numbers that were read, shape (n, k); NaN is missing."""
-        return _filled(numbers, self.fill, self.indicated)
+        return _flagged(numbers, self.indicated)
 
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the numbers of these cells."""
+        """Return the numbers of these cells, NaN where there is none."""
         numbers = read_numbers(cells, decimal=self.decimal)
-        return Encoded(self.filled(numbers.values), numbers.n_missing, 0)
+        return Encoded(self.encode_values(numbers.values), numbers.n_missing, 0)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how many cells were filled."""
@@ -119,14 +127,14 @@ class DateColumn:
         """One variable, and one for the cells that are missing if that is indicated."""
         return _with_missing(self.column, "date", self.indicated)
 
-    def filled(self, days: Array) -> Array:
+    def encode_values(self, days: Array) -> Array:
         """Return the variables of days since the origin, shape (n, k); NaN is missing."""
-        return _filled(days, self.fill, self.indicated)
+        return _flagged(days, self.indicated)
 
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the days of these cells."""
+        """Return the days of these cells since the origin, NaN where there is none."""
         days = read_dates(cells, self.format) - self.origin
-        return Encoded(self.filled(days), int(np.isnan(days).sum()), 0)
+        return Encoded(self.encode_values(days), int(np.isnan(days).sum()), 0)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how many cells were filled."""
@@ -144,10 +152,9 @@ def _said(kind: Any, column: str, count: int, value: str = "") -> tuple[Treatmen
     return (Treatment(kind=kind, column=column, count=count, value=value),) if count else ()
 
 
-def _filled(values: Array, fill: float, indicated: bool) -> Array:
-    missing = np.isnan(values)
-    filled = np.where(missing, fill, values)
-    return np.column_stack([filled, missing]) if indicated else filled[:, None]
+def _flagged(values: Array, indicated: bool) -> Array:
+    """Return values as columns, with one that says where they are missing if that is indicated."""
+    return np.column_stack([values, np.isnan(values)]) if indicated else values[:, None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +173,7 @@ class LevelsColumn:
     rare: Levels with too little support for a variable even together; their cells get `fill`.
     plain: Whether the only level is a yes, so that its variable needs no more than the column's
         name.
+    order: All levels that have a place in an order, in that order; empty if there is none.
     """
 
     column: str
@@ -177,6 +185,7 @@ class LevelsColumn:
     plain: bool = False
     fill: str = ""
     rare: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def variables(self) -> tuple[VariableSource, ...]:
@@ -219,6 +228,21 @@ class LevelsColumn:
             int(read.counts[unknown].sum()) if unknown else 0,
         )
 
+    def level_rows(self, cells: "pd.Series[Any]") -> LevelRows:
+        """Return the level of each row, however rare, and its place in the order if there is one.
+
+        Levels that have no place are in the middle.
+        """
+        read = read_cells(cells)
+        if not self.order:
+            return LevelRows(read.codes)
+        places = {
+            level: place - (len(self.order) - 1) / 2 for place, level in enumerate(self.order)
+        }
+        return LevelRows(
+            read.codes, read.spread([places.get(one, 0.0) for one in read.labels], 0.0)
+        )
+
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how many cells were missing or had a level that was never seen."""
         if self.indicated:
@@ -232,3 +256,151 @@ class LevelsColumn:
 
 
 Recipe: TypeAlias = NumberColumn | DateColumn | LevelsColumn
+
+
+# A preparer learns of so many variables at most, and from so many rows.
+MOST_VARIABLES = 300
+MOST_ROWS = 1000
+_FEWEST_ROWS = 10
+_N_ROUNDS = 6
+_LEAST_SIZE = 0.05
+_LEAST_SHARE, _LEAST_SHRUNK = 0.02, 1e-3
+# Slopes of what is filled in that may be off.
+_N_DOUBTS = 5
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowFilling:
+    """What the other variables of a row say of an empty one.
+
+    mean, deviation (k,): Of the variables, by which they are standardised.
+    precision (k, k): Inverse of their shrunken correlations.
+    low, high (k,): Nothing is filled in beyond what was seen.
+    explained (k,): Which variables the others predict; only these are filled.
+    n_seen (k,): From how many cells of a variable that was learnt.
+    """
+
+    mean: Array
+    deviation: Array
+    precision: Array
+    low: Array
+    high: Array
+    explained: AnyArray
+    n_seen: AnyArray
+
+    @classmethod
+    def learn(cls, values: Array) -> Self | None:
+        """Return what the variables say of each other; None if that is nothing.
+
+        The expectation-maximisation algorithm for a normal law with gaps (Little and Rubin 2002,
+        Statistical Analysis with Missing Data, section 11.2), with Ledoit and Wolf's shrinkage, so
+        that it needs no more rows than variables.
+
+        Shapes: values (n, k), NaN where a cell is empty.
+        """
+        n, k = values.shape
+        n_seen = (~np.isnan(values)).sum(axis=0)
+        if k < 2 or n < _FEWEST_ROWS:
+            return None
+        # A column that is rarely there may be empty in all of these rows.
+        values = np.where(n_seen > 0, values, 0.0)
+        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        deviation = np.where(deviation > 0, deviation, 1.0)
+        scaled = (values - mean) / deviation
+        shift, covariance = np.zeros(k), _pairwise_correlations(scaled)
+        for _ in range(_N_ROUNDS):
+            precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+            filled, unsure = _expected(scaled - shift, precision)
+            shift = shift + filled.mean(axis=0)
+            filled = filled - filled.mean(axis=0)
+            covariance = filled.T @ filled / len(filled) + unsure / len(filled)
+            share = max(ledoit_wolf_shrinkage(filled, assume_centered=True), _LEAST_SHRUNK)
+            covariance = (1 - share) * covariance + share * np.diag(np.diag(covariance))
+        precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        # What is left of correlations by chance does no harm, a median where one is not does.
+        share = 1 - 1 / (precision.diagonal() * covariance.diagonal())
+        explained = (share > _LEAST_SHARE) & (n_seen >= _FEWEST_ROWS)
+        if not explained.any():
+            return None
+        return cls(
+            mean=mean + deviation * shift,
+            deviation=deviation,
+            precision=precision,
+            low=np.nanmin(values, axis=0),
+            high=np.nanmax(values, axis=0),
+            explained=explained,
+            n_seen=n_seen,
+        )
+
+    def fill(self, values: Array) -> Array:
+        """Return values with what is expected in empty cells of variables that are explained.
+
+        Shapes: values (n, k), NaN where a cell is empty; the result may have some too.
+        """
+        gaps = np.isnan(values) & self.explained
+        if not gaps.any():
+            return values
+        rows = np.flatnonzero(gaps.any(axis=1))
+        scaled, _ = _expected((values[rows] - self.mean) / self.deviation, self.precision)
+        expected = np.clip(self.mean + self.deviation * scaled, self.low, self.high)
+        filled = values.copy()
+        filled[rows] = np.where(gaps[rows], expected, values[rows])
+        return filled
+
+    def doubts(self, values: Array) -> dict[int, Array]:
+        """Return by what the filled cells of each variable may be off, in standard deviations.
+
+        A slope of what is filled in has a standard error of about (s^2 / n)^(1/2), with s^2 of the
+        variance left over n cells; there is a column for each of the variables that say most.
+
+        Shapes: values (n, k), NaN where a cell is empty; results (n, m), zero where one is not.
+        """
+        scaled = (self.fill(values) - self.mean) / self.deviation
+        scaled = np.where(np.isnan(scaled), 0.0, scaled)
+        found = {}
+        for place in np.flatnonzero(self.explained & np.isnan(values).any(axis=0)).tolist():
+            slopes = np.abs(self.precision[place])
+            slopes[place] = 0.0
+            leading = np.argsort(-slopes, kind="stable")[: min(_N_DOUBTS, len(slopes) - 1)]
+            # Twice, since these weights share their variance with that of the variable itself.
+            error = 2 * (self.precision[place, place] * self.n_seen[place]) ** -0.5
+            gaps = np.isnan(values[:, place, None])
+            found[place] = np.where(gaps, error * scaled[:, leading], 0.0)
+        return found
+
+
+def _pairwise_correlations(scaled: Array) -> Array:
+    """Return the correlations over the rows that have both variables, positive definite.
+
+    Where most cells are empty, rounds that begin without relations would hardly find them.
+    """
+    seen = (~np.isnan(scaled)).astype(np.float64)
+    values = np.where(np.isnan(scaled), 0.0, scaled)
+    # As if ten rows more had shown no relation.
+    raw = (values.T @ values) / (seen.T @ seen + _FEWEST_ROWS)
+    np.fill_diagonal(raw, 1.0)
+    size, vectors = np.linalg.eigh(raw)
+    mended: Array = (vectors * np.maximum(size, _LEAST_SIZE)) @ vectors.T
+    return mended
+
+
+def _expected(values: Array, precision: Array) -> tuple[Array, Array]:
+    """Return expected values of empty cells given the others of their row, and what is unsure.
+
+    With precision P the mean of the empty part m is -inv(P_mm) P_mo x_o, its covariance inv(P_mm).
+
+    Shapes: values (n, k) of mean zero, precision (k, k); unsure (k, k) is the sum over rows.
+    """
+    missing = np.isnan(values)
+    filled, unsure = np.where(missing, 0.0, values), np.zeros_like(precision)
+    patterns, place = np.unique(missing, axis=0, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place, minlength=len(patterns)))
+    for pattern, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        gap = np.flatnonzero(pattern)
+        if not len(gap):
+            continue
+        covariance = np.linalg.inv(precision[np.ix_(gap, gap)])
+        filled[np.ix_(rows, gap)] = -(filled[rows] @ precision[:, gap]) @ covariance
+        unsure[np.ix_(gap, gap)] += len(rows) * covariance
+    return filled, unsure

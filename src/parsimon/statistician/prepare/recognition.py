@@ -19,7 +19,6 @@ from parsimon.statistician.prepare.cells import (
     ReadNumbers,
     affirmative,
     find_format,
-    in_order,
     is_date,
     is_number,
     is_yes_or_no,
@@ -29,6 +28,7 @@ from parsimon.statistician.prepare.cells import (
     read_dates,
     read_numbers,
 )
+from parsimon.statistician.prepare.orders import in_order, order_of
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, NumberColumn, Recipe
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Recognised:
 
     recipe: None for a column that is left out.
     treatments: What a report must say about it.
-    values (n, k): The cells, encoded; empty without a recipe.
+    values (n, k): The cells, encoded, missing numbers as NaN; empty without a recipe.
     """
 
     recipe: Recipe | None
@@ -145,7 +145,11 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
             return _left_out("column_ambiguous_date", name, value=read.labels[0])
         if found is not None:
             return _date(read_dates(cells, found.text), name, found.text)
-    return _levels(read, name, most_levels, truth)
+    order: tuple[str, ...] = ()
+    if isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered:
+        there = set(read.labels)
+        order = tuple(one for one in map(str, cells.dtype.categories) if one in there)
+    return _levels(read, name, most_levels, truth, order)
 
 
 def _left_out(kind: Any, name: str, *, value: str = "") -> Recognised:
@@ -180,7 +184,7 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     suspicious = suspicious_value(present)
     if suspicious is not None:
         treatments.append(_said("suspicious_value", name, suspicious[1], number(suspicious[0])))
-    values = recipe.filled(numbers.values)
+    values = recipe.encode_values(numbers.values)
     return Recognised(recipe=recipe, treatments=tuple(treatments), values=values)
 
 
@@ -251,11 +255,13 @@ def _date(days: Array, name: str, format: str) -> Recognised:
     )
     said = Treatment(kind="column_date", column=name, count=len(present), value=iso_day(origin))
     gaps = _gaps(name, n_missing, iso_day(fill), indicated)
-    values = recipe.filled(days - origin)
+    values = recipe.encode_values(days - origin)
     return Recognised(recipe=recipe, treatments=(said, *gaps), values=values)
 
 
-def _levels(read: Cells, name: str, most_levels: int, truth: bool) -> Recognised:
+def _levels(
+    read: Cells, name: str, most_levels: int, truth: bool, order: tuple[str, ...] = ()
+) -> Recognised:
     counts = dict(zip(read.labels, read.counts.tolist(), strict=True))
     n_cells = sum(counts.values())
     n_missing = len(read.codes) - n_cells
@@ -287,6 +293,7 @@ def _levels(read: Cells, name: str, most_levels: int, truth: bool) -> Recognised
         indicated=indicated and bool(n_missing),
         fill=max(chosen, key=lambda level: counts[level]) if filled else "",
         rare=() if other else rest,
+        order=order if len(order) > 2 else order_of(levels),
     )
     if len(chosen) == 2 and not other:
         recipe = _two_levels(recipe, counts)

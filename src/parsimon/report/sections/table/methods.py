@@ -174,6 +174,9 @@ def _claims(scope: Scope) -> tuple[str, ...]:
         _claim_rows(scope),
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
+        "Looked for are lines, curves and waves along each column, interactions of two columns, "
+        "and of up to 100 columns products of three; not interactions of four or more, nor effects "
+        "of the order of the rows.",
     )
 
 

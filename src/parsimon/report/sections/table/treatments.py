@@ -67,17 +67,25 @@ def _rows_duplicated(group: Group) -> str:
 
 
 def _cells_filled(group: Group) -> str:
+    """Say which cells got a median, and which what the other columns of their row predict."""
+    parts = {
+        "what the other columns of the row predict": [one for one in group if not one.value],
+        "the median of its column": [one for one in group if one.value],
+    }
+    return " ".join(opened(_filled_with(with_, part)) for with_, part in parts.items() if part)
+
+
+def _filled_with(with_: str, group: Group) -> str:
     n = _total(group)
     if len(group) == 1:
-        return (
-            f"{count(n, 'missing cell')} of {clean(group[0].column)} {_are(n)} filled with "
-            f"{_value(group[0])}, the median of the others."
-        )
-    columns = _listed(group, lambda one: f"{one.count:,} with {_value(one)}")
-    return (
-        f"{count(n, 'missing cell')} in {spelled(len(group), 'column')} {_are(n)} filled, each "
-        f"with the median of its column: {columns}."
+        value = f", {_value(group[0])}" if group[0].value else ""
+        column = clean(group[0].column)
+        return f"{count(n, 'missing cell')} of {column} {_are(n)} filled with {with_}{value}."
+    columns = _listed(
+        group, lambda one: f"{one.count:,}" + (f" with {_value(one)}" if one.value else "")
     )
+    where = spelled(len(group), "column")
+    return f"{count(n, 'missing cell')} in {where} {_are(n)} filled, each with {with_}: {columns}."
 
 
 def _missing_indicated(group: Group) -> str:

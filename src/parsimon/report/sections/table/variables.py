@@ -136,6 +136,8 @@ def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> 
         return ""
     line = "" if found is None or claim.shape != "linear" else found.line
     drawn = _DRAWN_LINE.get(line, "")
+    if claim.shape == "periodic" and found is not None and found.shape != "periodic":
+        drawn = ", though the curve of the model does not repeat"
     form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
     return f"{sure}: {form} ({chance(claim)}){drawn}."
@@ -454,9 +456,10 @@ def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Senten
 
 
 def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
-    """Return what is claimed of each pair in a product of three columns or more."""
+    """Return what is claimed of a product of three columns or more, and of each pair in it."""
     pairs = [(a, b) for k, a in enumerate(columns) for b in columns[k + 1 :]]
-    claims = [claim for pair in pairs if (claim := interaction_claim(scope, pair)) is not None]
+    joins = (columns, *pairs)
+    claims = [claim for join in joins if (claim := interaction_claim(scope, join)) is not None]
     sure = [one for one in claims if one.certain]
     perhaps = [one for one in claims if is_claimed(one) and not one.certain]
     if not sure and not perhaps:

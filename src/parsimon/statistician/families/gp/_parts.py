@@ -19,7 +19,7 @@ from parsimon.kernels import Constant, Kernel, Linear, Periodic, Product, Sum, c
 from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import ComponentFinding, InteractionFinding, Shape
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
-from parsimon.statistician.families.gp._variables import direction_of, repeats
+from parsimon.statistician.families.gp._variables import direction_of, repeats, supports_period
 from parsimon.statistician.time_budget import TimedSteps
 
 # Of more parts no sums are fitted: their number grows with the square, and each takes folds.
@@ -144,7 +144,8 @@ def _in_full_model(
             continue
         column = part.columns[0]
         values = result.question.X.iloc[:, column].to_numpy(dtype=np.float64)
-        if isinstance(part, Periodic) and repeats(part.period, values):
+        periodic = isinstance(part, Periodic) and repeats(part.period, values)
+        if periodic and supports_period(result, column):
             directions.append("periodic")
             continue
         level = float(np.mean(total - mean))

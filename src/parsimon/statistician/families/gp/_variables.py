@@ -21,6 +21,7 @@ from parsimon.kernels.form import sum_of_products
 from parsimon.report.findings import Band, Shape, Variable, VariableFinding
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
 from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
+from parsimon.structures.claims import SUGGESTED
 
 # The latent mean turns back to zero beyond the rows, so that a turn must lie among them.
 _OUTER_ROWS = 0.05
@@ -259,7 +260,7 @@ def _finding(
         rising=direction.rising,
         falling=direction.falling,
         turning=direction.turning,
-        shape=_shape(search, column, best, values, direction),
+        shape=_shape(result, column, best, values, direction),
         period=best.kernel.period if isinstance(best.kernel, Periodic) else None,
         slope=_slope(result, posterior, best.kernel, column, values),
         in_model=search.structure_found_ and column in search.best_candidate_.columns,
@@ -273,16 +274,31 @@ def _judged_between(kernel: Kernel, values: Array) -> tuple[float, float] | None
     return None if exact else judged_part(values)
 
 
+def supports_period(result: KernelResult, column: int) -> bool:
+    """Return whether waves along a column are more probable than not, where that was looked at.
+
+    A kernel with a period fits noise well enough to be the best of those that were tried.
+    """
+    structures = result.question.structures
+    if structures is None:
+        return True
+    return any(
+        shape == "periodic" and chance >= SUGGESTED and column in structures.groups[variable]
+        for (variable, shape), chance in structures.shapes.items()
+    )
+
+
 def _shape(
-    search: KernelSearch, column: int, best: Candidate, values: Array, direction: Direction
+    result: KernelResult, column: int, best: Candidate, values: Array, direction: Direction
 ) -> Shape:
     """Return the word for a variable's function; what says least needs no further proof."""
+    search = result.search
     if best.log_evidence - search.baseline_.log_evidence < _BARE_MENTION:
         return "flat"
     if isinstance(best.kernel, Periodic):
         margin = best.log_evidence - _smooth_evidence(search, column, best.kernel.period / 4)
         wins = margin > _PERIODIC_MARGIN and repeats(best.kernel.period, values)
-        return "periodic" if wins else direction.shape
+        return "periodic" if wins and supports_period(result, column) else direction.shape
     if line_of(best.kernel) is None or is_indicator(values):
         return direction.shape
     margin = best.log_evidence - _smooth_evidence(search, column, float(values.std()))
