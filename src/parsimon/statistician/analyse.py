@@ -46,12 +46,14 @@ from parsimon.statistician.families.contenders import (
     chosen_contenders,
     contender_called,
 )
-from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide, as_base
 from parsimon.statistician.feature_front import report_formulas
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
     FoldResult,
+    claims_on_folds,
+    has_certain_claims,
     honest_findings,
     importance_findings,
     joint_findings,
@@ -62,12 +64,13 @@ from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.study import (
     data_picture,
+    folds_as_tempered,
     folds_as_told,
     recommended_findings,
     study_of,
 )
 from parsimon.statistician.time_budget import TimeBudget
-from parsimon.structures import merged, steady
+from parsimon.structures import merged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,18 +166,6 @@ class AnalysisOptions:
             n_folds=FAST_FOLDS if self.fast else 5,
             refit=not self.fast,
         )
-
-
-def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names of base kernels from a sequence, or from one text with commas."""
-    names = base.split(",") if isinstance(base, str) else list(base)
-    found = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
-    known = ("se", "per", "lin", "matern", "rq")
-    unknown = [name for name in found if name not in known]
-    if unknown or not found:
-        seen = repr(unknown[0]) if unknown else "nothing"
-        raise InvalidInputError(f"base must name kernels among {', '.join(known)}; got {seen}.")
-    return found
 
 
 def analyse(
@@ -329,9 +320,11 @@ def _analysed(
     if options.kernels_join and parts:
         of_kernels = _kernel_folds(asked, parts, options, kernels, kept, budget.left(_SEARCHING))
         searched[KERNEL_SEARCH] = of_kernels
+    certain = has_certain_claims([answer.claims for answer in answers], folds)
     comparison, drawing, told = _compared(
-        asked, parts, folding, searched, options, comparing, kept, budget
+        asked, parts, folding, searched, options, comparing, kept, budget, certain=certain
     )
+    folds = folds_as_tempered(asked.questions, folds, told, comparison, options.leader.name)
     studies, pictures = _studies(answers, folds, options, describing, kept)
     formulas, drawings = report_formulas(asked, comparison, kept, constructing)
     picture = _data_figure(asked.outcome, answers[0])
@@ -417,6 +410,8 @@ def _compared(
     seed: np.random.SeedSequence,
     kept: FinishedWork,
     budget: TimeBudget,
+    *,
+    certain: bool,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
     if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
@@ -431,6 +426,7 @@ def _compared(
         time_limit=budget.left(),
         verbose=options.verbose,
         kept=kept,
+        certain=certain,
     )
     if found is None or not options.fast:
         return found, pictures, told
@@ -541,8 +537,7 @@ def _study(
         fast=fast,
         y=y,
     )
-    parts = [one.claims for one in folds if not one.failure]
-    return replace(study, claims=steady(answer.claims, parts)), drawn
+    return replace(study, claims=claims_on_folds(answer.claims, folds)), drawn
 
 
 def _variables(answer: Answer) -> tuple[Variable, ...]:

@@ -116,7 +116,7 @@ class Analysis(Readable):
 
     @cached_property
     def recommended(self) -> TableModel:
-        """The simplest model that is level with the best, fitted to all rows.
+        """The simplest model that is unlikely to be much worse than the best, fitted to all rows.
 
         Without a comparison it is what the search found.
         """
@@ -141,7 +141,9 @@ class Analysis(Readable):
             raise InvalidInputError(f"No model is called {name!r}; there are {known}.")
         contender = next((one for one in self.contenders if one.name == found.name), None)
         if contender is None:
-            return self._searched_model(found.key)
+            model = self._searched_model(found.key)
+            model.slope = found.slope
+            return model
         question = self.answers[0].question
         return fitted_contender(
             contender,
@@ -178,8 +180,8 @@ class Analysis(Readable):
         ----------
         rule : str, int or callable
             "best" for the best structure of the search, "recommended" for the simplest of all
-            models that is level with the best, or a rule that chooses from the front of the search,
-            as in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+            models that is unlikely to be much worse than the best, or a rule that chooses from the
+            front of the search, as in `parsimon.pareto.choose`: "knee", "best:error", an index, ...
 
         Returns
         -------

@@ -26,7 +26,7 @@ from parsimon.statistician.families.contenders import (
 )
 from parsimon.statistician.families.gp import Choice, GaussianProcesses
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
-from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.outer_folds import FoldResult, has_certain_claims
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
@@ -219,9 +219,11 @@ def fit_model(
     parts = [] if outer == 0 else _folds(asked, outer, folding)
     answers: Sequence[Answer] = ()
     searched: dict[Contender, Sequence[FoldResult]] = {}
+    certain = False
     if is_search:
         answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
         searched[KERNEL_SEARCH] = folds
+        certain = has_certain_claims([answer.claims for answer in answers], folds)
     found, *_ = compare_on_folds(
         contenders,
         searched,
@@ -232,6 +234,7 @@ def fit_model(
         time_limit=budget.left(),
         verbose=verbose,
         kept=kept,
+        certain=certain,
     )
     if key == "recommended" and found is None:
         raise InvalidInputError("Too few rows to compare models; name one with family.")
@@ -264,14 +267,15 @@ def _final(
     question, classes = asked.questions[0], asked.class_names
     if question.is_number:
         classes = ()
+    models_found = () if found is None else found.models
+    row = next((one for one in models_found if one.name == name), None)
     if name == KERNEL_SEARCH.name:
         first = answers[0]
         models = [answer.model for answer in answers]
         made = TableModel(first.preparer, first.screener, models, classes, asked.target)
+        made.slope = 1.0 if row is None else row.slope
         return made.having_seen(first.question.X)
     contender = next(one for one in contenders if one.name == name)
-    models_found = () if found is None else found.models
-    row = next((one for one in models_found if one.name == name), None)
     return fitted_contender(contender, question, seed, classes=classes, row=row)
 
 

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from parsimon._style import figure_style, new_axes
 from parsimon._typing import Array, Mask
+from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import (
     ClassRows,
     data_figure,
@@ -27,6 +28,7 @@ from parsimon.report.figures.search_figures import Step, words_by_column
 from parsimon.report.findings import (
     Checks,
     Honest,
+    ModelComparison,
     Picture,
     RecommendedModel,
     Roc,
@@ -62,7 +64,6 @@ if TYPE_CHECKING:
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3
 _DATA_MARKS = 600
-_SURE = 1e-6
 
 
 def data_picture(
@@ -324,7 +325,7 @@ def folds_as_told(
             if value.ndim > 1:
                 own = value[:, place if several else 1]
                 # As in the comparison, no model is taken to be surer than this.
-                value = np.clip(own, _SURE, 1 - _SURE)
+                value = np.clip(own, SURE, 1 - SURE)
             train = np.setdiff1d(np.arange(len(question.y)), answers.test)
             bare = FoldResult(
                 fold=fold,
@@ -337,6 +338,20 @@ def folds_as_told(
             known = searched.get((fold, place), bare)
             found.append(replace(known, prediction=value, failure=""))
     return found
+
+
+def folds_as_tempered(
+    questions: Sequence[Question],
+    folds: Sequence[FoldResult],
+    told: "Sequence[FoldAnswers]",
+    comparison: ModelComparison | None,
+    name: str,
+) -> list[FoldResult]:
+    """Return the outer folds of a search as the comparison has them, if it was too sure."""
+    models = () if comparison is None else comparison.models
+    if any(one.name == name and one.slope < 1 for one in models):
+        return folds_as_told(questions, folds, told, name)
+    return list(folds)
 
 
 def recommended_findings(
