@@ -79,20 +79,22 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
     if best.family == "guessing":
         return (
             asked,
-            "none is better than guessing, yet some column surely matters. Of the others use ",
-            (Strong(the(chosen)), "."),
+            "none is better than guessing, yet some column surely matters.",
+            ("Of the others use ", Strong(the(chosen)), "."),
             *_tempered(chosen),
         )
-    aside = "The simplest"
-    if any(one.family == "guessing" and one.worse < LIKELY for one in found.models):
+    aside, guess = "The simplest", [one for one in found.models if one.family == "guessing"]
+    if any(one.worse < LIKELY and not one.recommended for one in guess):
         aside = "Guessing aside, since something surely predicts, the simplest"
-    if chosen.family == "guessing":
-        aside = "The simplest"
     return (
         asked,
         f"the best is {the(best)}; {_named(level)} cannot be told from it.",
-        (f"{aside} that is unlikely to be much worse is ", Strong(the(chosen)), ": "),
-        (Strong("use that one."),),
+        (
+            f"{aside} that is unlikely to be much worse is ",
+            Strong(the(chosen)),
+            ": ",
+            Strong("use that one."),
+        ),
         _price(found, best, chosen, unit),
         *_tempered(chosen),
     )
