@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers._small_tables import SMALL
 from parsimon.datasets import load
-from parsimon.report.findings import ModelComparison
+from parsimon.report.findings import Interval, ModelComparison
 from parsimon.statistician.asked_table import read_question
-from parsimon.statistician.comparison import compared
+from parsimon.statistician.comparison import recommended_of
 from parsimon.statistician.families.contender import Contender
 from parsimon.statistician.families.contenders import FAMILIES, KERNEL_SEARCH, chosen_contenders
 from parsimon.statistician.families.gp import GaussianProcesses
-from parsimon.statistician.fold_answers import run_contenders, with_lead
+from parsimon.statistician.fold_answers import run_contenders, tempered_answers, with_lead
 from parsimon.statistician.question import plan_folds, run_searches
 
 SVC, EBM = "tuned SVC", "EBM"
@@ -37,9 +38,11 @@ class ReportJob:
 
 def work(job: ReportJob) -> Mapping[str, Any]:
     """Return all models of a table with errors and sizes."""
-    table = load(job.table, target=job.target)
-    frame = table.frame.reset_index(drop=True)
-    return _measured(job, frame)
+    if job.table in SMALL:
+        frame = SMALL[job.table].frame()
+    else:
+        frame = load(job.table, target=job.target).frame
+    return _measured(job, frame.reset_index(drop=True))
 
 
 def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:
@@ -61,14 +64,15 @@ def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:
         n_questions=len(asked.questions),
         is_number=question.is_number,
     )
-    ours = compared(answers, contenders, question, lead=KERNEL_SEARCH)
+    answers = tempered_answers(answers, question)
+    ours = recommended_of(answers, (KERNEL_SEARCH, *contenders), question)
     peers = _peers(question.is_number, quick=job.quick)
-    more = run_contenders(peers, question, parts, peering)
+    more = tempered_answers(run_contenders(peers, question, parts, peering), question)
     both = [
         type(one)(one.test, {**one.told, **two.told}, {**one.failures, **two.failures})
         for one, two in zip(answers, more, strict=True)
     ]
-    everyone = compared(both, (*contenders, *peers), question, lead=KERNEL_SEARCH)
+    everyone = recommended_of(both, (KERNEL_SEARCH, *contenders, *peers), question)
     assert ours is not None
     assert everyone is not None
     return _as_result(ours, everyone)
@@ -89,13 +93,18 @@ def _as_result(ours: ModelComparison, everyone: ModelComparison) -> Mapping[str,
                 "size": one.size,
                 "size_words": one.size_words,
                 "is_best": one.is_best,
-                "is_near": one.is_near,
+                "is_near": one.difference.estimate <= _standard_error(one.difference),
+                "worse": one.worse,
                 "is_level": one.is_level,
                 "seconds": one.seconds,
             }
             for one in everyone.models
         ],
     }
+
+
+def _standard_error(interval: Interval) -> float:
+    return (interval.high - interval.low) / (2 * 1.96)
 
 
 def _peers(is_number: bool, *, quick: bool) -> tuple[Contender, ...]:

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.sections import write
+from parsimon.report.sections.table.families import recommended_line
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Question
@@ -26,7 +27,12 @@ from parsimon.statistician.families.contenders import (
     as_families,
     chosen_contenders,
 )
-from parsimon.statistician.fold_answers import FoldAnswers, Told, run_contenders
+from parsimon.statistician.fold_answers import (
+    FoldAnswers,
+    Told,
+    run_contenders,
+    tempered_answers,
+)
 from parsimon.statistician.question import plan_folds
 
 CHEAP = {"families": "none", "n_jobs": 1, "outer": 3}
@@ -80,7 +86,7 @@ def test_rivals_are_measured_on_all_rows_of_the_same_folds(kind):
     }
     assert sum(model.recommended for model in found.models) == 1
     assert sum(model.is_best for model in found.models) == 1
-    assert found.metric == ("variance left" if kind == "number" else "error")
+    assert found.metric == ("variance left" if kind == "number" else "log loss")
     guess = next(model for model in found.models if model.family == "guessing")
     assert not guess.recommended
     assert found.best.error.estimate < 0.5 * guess.error.estimate
@@ -142,13 +148,65 @@ def test_a_small_model_that_is_clearly_worse_is_not_recommended():
     assert found.recommended.name == "linear model"
     assert not next(model for model in found.models if model.name == "decision tree").is_level
     worse = next(model for model in found.models if model.name == "decision tree")
-    assert worse.difference.estimate == pytest.approx(0.2)
+    assert worse.error.estimate == pytest.approx(0.25)
+    assert worse.difference.estimate == pytest.approx(0.2 * np.log(9))
     # As many errors and fewer bits: now the small one is to be used.
     same = [
         replace(one, told={**one.told, "decision tree": told(good[half], 10.0, truth=truth[half])})
         for one, half in zip(answers, halves, strict=True)
     ]
     assert compared(same, contenders, asked).recommended.name == "decision tree"
+
+
+def test_a_small_model_that_is_surer_than_its_errors_allow_is_not_recommended():
+    n, contenders = 142, (GUESSING, *chosen_contenders((), "linear,tree")[1:])
+    asked = replace(question(n=n), values=np.arange(n) % 2.0)
+    truth = asked.values.astype(int)
+    wrong = np.arange(n) % 16 == 0
+    bold, fair = (np.full((n, 2), 1 - share) for share in (0.9999, 0.93))
+    for shares, share in ((bold, 0.9999), (fair, 0.93)):
+        shares[np.arange(n), np.where(wrong, 1 - truth, truth)] = share
+    halves = [np.arange(n // 2), np.arange(n // 2, n)]
+    answers = [
+        FoldAnswers(
+            half,
+            {
+                "guessing": Told(np.full((len(half), 2), 0.5), ModelSize((), 1.0, ""), 0, 0.0),
+                "linear model": Told(bold[half], ModelSize((0,), 10.0, ""), 1, 0.0),
+                "decision tree": Told(fair[half], ModelSize((0,), 50.0, ""), 1, 0.0),
+            },
+        )
+        for half in halves
+    ]
+    assert compared(answers, contenders, asked).recommended.name == "decision tree"
+    # Tempered it is as good, and smaller; what is no surer than it should be stays as it is.
+    found = compared(tempered_answers(answers, asked), contenders, asked)
+    assert found.recommended.name == "linear model"
+    slopes = {one.name: one.slope for one in found.models}
+    assert slopes["linear model"] == pytest.approx(np.log(15) / np.log(9999), abs=0.02)
+    assert slopes["decision tree"] == 1.0
+    assert found.recommended.error.estimate == np.mean(wrong)
+
+
+def test_guessing_is_not_recommended_where_a_claim_is_certain():
+    asked = replace(question(n=40), values=np.arange(40) % 2.0)
+    shares = np.full((40, 2), 0.5)
+    worse = shares + 0.05 * np.array([1.0, -1.0]) * np.where(np.arange(40) % 8 < 4, 1, -1)[:, None]
+    answers = [
+        FoldAnswers(
+            half,
+            {
+                "guessing": Told(shares[half], ModelSize((), 1.0, ""), 0, 0.0),
+                "linear model": Told(worse[half], ModelSize((0,), 10.0, ""), 1, 0.0),
+            },
+        )
+        for half in (np.arange(20), np.arange(20, 40))
+    ]
+    contenders = (GUESSING, *chosen_contenders((), "linear")[1:])
+    assert compared(answers, contenders, asked).recommended.name == "guessing"
+    sure = compared(answers, contenders, asked, certain=True)
+    assert sure.recommended.name == "linear model"
+    assert "some column surely matters" in recommended_line(sure, 1.0)
 
 
 def test_guessing_is_recommended_where_nothing_is_to_be_learnt():

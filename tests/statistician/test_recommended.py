@@ -31,7 +31,7 @@ def rows(kind="two", n=90):
 
 def found(kind, **options):
     options = {"family": "tree", "families": "none", "rivals": ["linear"], **options}
-    return analyse(rows(kind), "y", outer=2, n_jobs=1, **options)
+    return analyse(rows(kind), "y", outer=3, n_jobs=1, **options)
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         otherwise there is one function for each class against the rest.
     coef_covariance_ : ndarray of shape (k, d, d)
         Posterior covariances of the coefficients.
+    degrees_of_freedom_ : float
+        For a linear kernel: how many weights the rows determine, summed over functions.
     noise_sd_ : ndarray of shape (k,)
         As `noise_sd`; under "ard" that of the widest prior.
     relevance_ : ndarray of shape (k, d)
@@ -555,6 +557,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         covariances = np.stack([one.covariance[:-1, :-1] for one in self._weights])
         self.coef_covariance_ = covariances / np.outer(standard.unit, standard.unit)
         self.noise_sd_ = 1.0 / np.sqrt(variances[:, :-1].max(axis=1))
+        left = np.stack([np.diagonal(one.covariance) for one in self._weights]) / variances
+        self.degrees_of_freedom_ = float(np.sum(1.0 - left))
         self.kernel_ = "linear"
         if self.prior == "ard":
             self.relevance_ = np.sqrt(variances[:, :-1])

@@ -64,8 +64,8 @@ def compare(
     """Measure all models of TABLE on the same new rows, and say which one to use.
 
     TABLE is a file, or the name of a data set (see parsimon datasets). Errors are of rows that no
-    model has seen; the one to use is the simplest within one standard error of the best. --json -
-    prints the rows instead of the table.
+    model has seen; the one to use is the simplest that is unlikely to be much worse than the best.
+    --json - prints the rows instead of the table.
 
     \b
     Examples:
@@ -185,9 +185,13 @@ def verdict(found: "ModelComparison") -> str:
     best, chosen = found.best, found.recommended
     if best is chosen:
         return f"➜ Use the {chosen.name}: it is the best, and nothing simpler comes close."
+    if best.family == "guessing":
+        return (
+            f"➜ Use the {chosen.name}: some column surely matters, though nothing beats guessing."
+        )
     return (
-        f"➜ Use the {chosen.name}: the simplest within one standard error of the best, the "
-        f"{best.name}. Those marked = cannot be told from the best by these rows."
+        f"➜ Use the {chosen.name}: the simplest that is unlikely to be much worse than the best, "
+        f"the {best.name}. Those marked = cannot be told from the best by these rows."
     )
 
 

@@ -314,6 +314,11 @@ def _sides(
     return means, variances, sizes
 
 
+def unit_sums(values: Array, units: AnyArray | None = None) -> Array:
+    """Return the sum of the values (n,) of each unit, (n_units,); the values if there are none."""
+    return _by_unit(values, units)[0]
+
+
 def _by_unit(values: Array, units: AnyArray | None) -> tuple[Array, Array]:
     """Return the sum of the values of each unit and its number of rows, both (n_units,)."""
     if units is None:

@@ -485,10 +485,9 @@ class ComparedModel:
     difference: Of its loss (see `ModelComparison.metric`) and the best one's on the same rows,
         positive if worse.
     size: Bits that it takes to write the model down; `size_words` says of what.
-    is_level: Whether it cannot be told from the best; `recommended` is the smallest of those within
-        one paired standard error.
-    is_near: Whether it is within one paired standard error of the best.
-    key: What options call it.
+    is_level: Whether it cannot be told from the best.
+    worse: Probability that it loses over 5 % more than the best, below 1/4 if `recommended`.
+    key: What options call it; `slope` multiplies its log odds, if they were too sure.
     """
 
     name: str
@@ -504,8 +503,9 @@ class ComparedModel:
     is_best: bool
     is_level: bool
     recommended: bool
-    is_near: bool = False
+    worse: float = 0.0
     key: str = ""
+    slope: float = 1.0
 
     @property
     def is_rival(self) -> bool:
@@ -517,8 +517,8 @@ class ComparedModel:
 class ModelComparison:
     """All models that answered, the best first.
 
-    metric: What decides who is best: "error" for classes, "log loss" where one class is so common
-        that hardly any answer is wrong, "variance left" for numbers.
+    metric: What decides who is best: "log loss" or, of series and columns, "error" for classes;
+        "variance left" for numbers.
     left_out: Who did not answer, and why.
     picture: Of errors against sizes.
     """
@@ -530,7 +530,7 @@ class ModelComparison:
 
     @property
     def recommended(self) -> ComparedModel:
-        """The simplest that cannot be told from the best."""
+        """The simplest that is unlikely to be much worse than the best."""
         return next(model for model in self.models if model.recommended)
 
     @property

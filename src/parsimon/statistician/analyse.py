@@ -45,13 +45,14 @@ from parsimon.statistician.families.contenders import (
     chosen_contenders,
     contender_called,
 )
-from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide
+from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide, as_base
 from parsimon.statistician.feature_front import report_formulas
 from parsimon.statistician.final_fits import FinalFits, Settled, final_seed, settle
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.fold_answers import FoldAnswers
 from parsimon.statistician.outer_folds import (
     FoldResult,
+    has_certain_claims,
     honest_findings,
     importance_findings,
     joint_findings,
@@ -62,6 +63,7 @@ from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches, with_claims
 from parsimon.statistician.study import (
     data_picture,
+    folds_as_tempered,
     folds_as_told,
     recommended_findings,
     study_of,
@@ -164,18 +166,6 @@ class AnalysisOptions:
             n_folds=FAST_FOLDS if self.fast else 5,
             refit=not self.fast,
         )
-
-
-def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names of base kernels from a sequence, or from one text with commas."""
-    names = base.split(",") if isinstance(base, str) else list(base)
-    found = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
-    known = ("se", "per", "lin", "matern", "rq")
-    unknown = [name for name in found if name not in known]
-    if unknown or not found:
-        seen = repr(unknown[0]) if unknown else "nothing"
-        raise InvalidInputError(f"base must name kernels among {', '.join(known)}; got {seen}.")
-    return found
 
 
 def analyse(
@@ -333,11 +323,13 @@ def _analysed(
             asked, parts, options.kernels, options, kernels, kept, left, leads=False
         )
         searched[KERNEL_SEARCH] = of_kernels
+    certain = has_certain_claims([answer.claims for answer in answers], folds)
     joined = options.kernels if KERNEL_SEARCH in searched else None
     fits = FinalFits.of(asked, answers, options.contenders, options.seed, joined)
     comparison, drawing, told, model = _compared(
-        asked, parts, folding, searched, options, comparing, kept, budget, fits
+        asked, parts, folding, searched, options, comparing, kept, budget, fits, certain=certain
     )
+    folds = folds_as_tempered(asked.questions, folds, told, comparison, options.leader.name)
     studies, pictures = _studies(answers, folds, options, describing, kept, budget)
     formulas, drawings, fitted = report_formulas(
         asked, comparison, kept, final_seed(int(options.seed))
@@ -378,8 +370,8 @@ def _with_recommended(
     analysis = replace(analysis, fitted_model=analysis.fitted_model or fitted.get(name))
     if comparison is not None:
         fitted = {**fitted, leader: analysis.model("best"), name: analysis.recommended}
-        n_rows = len(questions[0].y)
-        analysis = _showing(analysis, (), comparison=as_fitted(comparison, fitted, n_rows))
+        shown = as_fitted(comparison, fitted, questions[0].table)
+        analysis = _showing(analysis, (), comparison=shown)
     if name == leader:
         known = analysis.findings.joint
         if known is None:
@@ -426,6 +418,8 @@ def _compared(
     kept: FinishedWork,
     budget: TimeBudget,
     fits: FinalFits,
+    *,
+    certain: bool,
 ) -> Settled:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
     if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
@@ -440,8 +434,9 @@ def _compared(
         time_limit=budget.left(),
         verbose=options.verbose,
         kept=kept,
+        certain=certain,
     )
-    settled = settle(Settled(*every), fits, (*searched, *options.contenders))
+    settled = settle(Settled(*every), fits, (*searched, *options.contenders), certain=certain)
     found = settled.comparison
     if found is None or not options.fast:
         return settled

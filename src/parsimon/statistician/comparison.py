@@ -1,4 +1,4 @@
-"""All models on the same outer folds: who is best, who is level with it, and which is simplest.
+"""All models on the same outer folds: who is best, who is level with it, and which to use.
 
 `compared` measures all models, and the family that leads, by their answers on the rows outside.
 """
@@ -13,12 +13,20 @@ import numpy as np
 from parsimon._progress import Progress
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart
+from parsimon.evaluation.recommending import (
+    LIKELY,
+    is_better,
+    probably_worse,
+    some_column_predicts,
+)
 from parsimon.evaluation.row_intervals import (
     Bounds,
     difference_bounds,
     ratio_bounds,
     share_bounds,
+    unit_sums,
 )
+from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
@@ -32,17 +40,22 @@ from parsimon.statistician.fold_answers import (
     SeenTable,
     Told,
     run_contenders,
+    tempered_answers,
     with_lead,
 )
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.outer_folds import SURE, FoldResult
+from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 # A share of the commonest class from which errors are too rare to tell models apart.
 _COMMON = 0.8
+# A part of what guessing loses below which a loss is none.
+_EXACT = 1e-9
+# A tempered slope below which a model says nothing.
+_CONSTANT = 0.05
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
 
@@ -52,14 +65,19 @@ class _Losses:
     """What each row outside costs one model, over all folds, and what the model is.
 
     wrong (n,): 1 for a wrong class, or the squared miss.
-    surprise (n,): Minus the log probability of the class; NaN for a number, and for what gives no
-        probabilities.
+    surprise (n,): Minus the log probability of the class, or the squared miss.
     """
 
     name: str
     wrong: Array
     surprise: Array
     told: tuple[Told, ...]
+
+    @property
+    def log_loss(self) -> float:
+        """Mean log loss of classes; NaN for numbers, and for what gives no probabilities."""
+        known = self.told[0].value.ndim > 1 and not any(one.sure for one in self.told)
+        return float(np.mean(self.surprise)) if known else math.nan
 
     @property
     def size(self) -> ModelSize:
@@ -72,6 +90,11 @@ class _Losses:
     def columns(self) -> int:
         """Columns of the table that it uses in the middle fold."""
         return sorted(one.columns for one in self.told)[(len(self.told) - 1) // 2]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it says the same of all rows, or is tempered until it does."""
+        return not self.columns or self.told[0].slope < _CONSTANT
 
     @property
     def seconds(self) -> float:
@@ -87,16 +110,18 @@ def compared(
     lead: Contender | None = None,
     whole_folds: bool = False,
     least: int = 2,
+    certain: bool = False,
+    by_errors: bool = False,
 ) -> ModelComparison | None:
     """Measure all models that answered in every fold; None with fewer than `least` of them.
 
-    With `whole_folds` the rows of a fold stand or fall together, as relatives do.
+    With `whole_folds` the rows of a fold stand or fall together, as relatives do. `certain` says
+    that a claim is beyond doubt, so that guessing cannot be right. `by_errors` takes wrong answers
+    for the yardstick of classes, unless they are rare.
 
-    The best has the least error, or the least log loss where one class is so common that hardly
-    any answer is wrong. Level with it is what these rows cannot tell from it: the 95 % interval
-    of the paired difference holds zero. The smallest of those within one paired standard error is
-    recommended, except for guessing where a model has surely learnt something, and for what is
-    surer than its errors allow.
+    The best has the least log loss, or squared error. Level with it is what these rows cannot tell
+    from it: the 95 % interval of the paired difference holds zero. `evaluation.recommending` says
+    which is recommended; never guessing where a claim is certain, or a model better beyond chance.
     """
     known = {one.name: one for one in (*((lead,) if lead else ()), *contenders)}
     names = [name for name in known if all(name in one.told for one in answers)]
@@ -106,11 +131,15 @@ def compared(
     units = None
     if whole_folds:
         units = np.repeat(np.arange(len(answers)), [len(one.test) for one in answers])
-    yard = _Yardstick.of(measured, question, units)
+    yard = _Yardstick.of(measured, question, units, by_errors=by_errors)
+    # A constant of another name is no choice: if that is to be used, it is called guessing.
+    fit = [one for one in measured if one is yard.guess or not one.is_constant] or measured
+    if certain or yard.beaten:
+        fit = [one for one in fit if one is not yard.guess] or fit
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
-    near = [one for one in measured if yard.is_near(one, best)]
-    fit = [one for one in near if yard.is_fit(one)] or [best]
-    smallest = min(fit, key=lambda one: (one.size.bits, yard.loss(one)))
+    first = min(fit, key=lambda one: (yard.loss(one), one.size.bits))
+    near = [one for one in fit if one is first or yard.worse(one, first) < LIKELY]
+    smallest = min(near, key=lambda one: (one.size.bits, yard.loss(one)))
     models = [
         _compared_model(one, known[one.name], yard, best=best, recommended=one is smallest)
         for one in sorted(measured, key=lambda one: (yard.loss(one), one.size.bits))
@@ -121,19 +150,20 @@ def compared(
 
 
 def _losses(name: str, answers: Sequence[FoldAnswers], question: Question) -> _Losses:
-    wrong, surprise = [], []
-    for one in answers:
-        told, truth = one.told[name], np.asarray(question.values)[one.test]
-        if question.is_number:
-            wrong.append((truth - told.value) ** 2)
-            surprise.append(np.full(len(truth), np.nan))
-            continue
-        codes = truth.astype(np.intp)
-        wrong.append((called_codes(told.value) != codes).astype(np.float64))
-        own = row_surprise(told.value, codes)
-        surprise.append(np.full(len(codes), np.nan) if told.sure else own)
     every = tuple(one.told[name] for one in answers)
-    return _Losses(name, np.concatenate(wrong), np.concatenate(surprise), every)
+    truth = np.concatenate([np.asarray(question.values)[one.test] for one in answers])
+    value = np.concatenate([one.value for one in every])
+    if question.is_number:
+        missed = (truth - value) ** 2
+        return _Losses(name, missed, missed, every)
+    codes = truth.astype(np.intp)
+    wrong = (called_codes(value) != codes).astype(np.float64)
+    own = value[np.arange(len(codes)), codes]
+    if any(one.sure for one in every):
+        # What only calls classes is believed as often as it was right.
+        rate = (wrong.sum() + 1.0) / (len(wrong) + 2.0)
+        own = np.where(wrong == 1, rate / (value.shape[1] - 1), 1.0 - rate)
+    return _Losses(name, wrong, -np.log(np.maximum(own, SURE)), every)
 
 
 def row_surprise(shares: Array, codes: Indices) -> Array:
@@ -155,9 +185,9 @@ def called_codes(shares: Array) -> Indices:
 class _Yardstick:
     """By what models are compared.
 
-    metric: "error", "log loss" or "variance left".
+    metric: "log loss", "variance left", or "error".
     guess: What guessing costs; None if it could not be measured.
-    beaten: Whether a model is surely better than guessing.
+    beaten: Whether a model is better than guessing, by the proper loss.
     units (n,): Rows of one unit stand or fall together; None if each is one of its own.
     """
 
@@ -168,26 +198,28 @@ class _Yardstick:
 
     @classmethod
     def of(
-        cls, measured: Sequence[_Losses], question: Question, units: Indices | None = None
+        cls,
+        measured: Sequence[_Losses],
+        question: Question,
+        units: Indices | None = None,
+        *,
+        by_errors: bool = False,
     ) -> "_Yardstick":
         """Choose the metric, and ask whether anything beats guessing."""
         guess = next((one for one in measured if one.name == GUESSING.name), None)
-        metric = "variance left" if question.is_number else "error"
-        if not question.is_number:
+        metric = "variance left" if question.is_number else "log loss"
+        if by_errors and not question.is_number:
             counts = np.bincount(np.asarray(question.values, dtype=np.intp))
             metric = "log loss" if counts.max() > _COMMON * counts.sum() else "error"
         if guess is None:
             return cls(metric, None, units=units)
-        by = cls("variance left" if question.is_number else "log loss", guess, units=units)
-        known = [one for one in measured if one is not guess and math.isfinite(by.loss(one))]
-        beaten = any(by.difference(guess, one).low > 0 for one in known)
+        gains = (guess.surprise - one.surprise for one in measured if one is not guess)
+        beaten = any(is_better(unit_sums(one, units)) for one in gains)
         return cls(metric, guess, beaten, units)
 
     def rows(self, one: _Losses) -> Array:
-        """Return the loss of each row, (n,); what gives no probabilities has no log loss."""
-        if self.metric != "log loss":
-            return one.wrong
-        return np.where(np.isnan(one.surprise), -math.log(SURE) * one.wrong, one.surprise)
+        """Return the loss of each row, (n,)."""
+        return one.wrong if self.metric == "error" else one.surprise
 
     def loss(self, one: _Losses) -> float:
         """Return the mean loss of a model."""
@@ -200,7 +232,7 @@ class _Yardstick:
         more = self.rows(one) - self.rows(other)
         if self.metric == "error":
             return difference_bounds(more, self.units, confidence=confidence)
-        unit = self._unit
+        unit = self._guessed if self.metric == "variance left" else 1.0
         scale = float(np.mean(self.rows(other))) / unit
         if self.units is None:
             return difference_bounds(more / unit, scale=scale, confidence=confidence)
@@ -208,16 +240,20 @@ class _Yardstick:
         ratio = ratio_bounds(self.rows(one), self.rows(other), self.units, confidence=confidence)
         return Bounds(*(scale * (end - 1.0) for end in ratio))
 
-    def is_near(self, one: _Losses, best: _Losses) -> bool:
-        """Return whether a model is within one paired standard error of the best."""
-        return self.difference(one, best, _ONE_ERROR).low <= 0
+    def worse(self, one: _Losses, best: _Losses) -> float:
+        """Return how probable it is that a model is much worse than the best."""
+        if one is best:
+            return 0.0
+        gap = self.difference(one, best, _ONE_ERROR)
+        unit = max(self.loss(best), _EXACT * self._guessed)
+        if self.metric == "variance left":
+            unit /= self._guessed
+        return probably_worse(gap.estimate / unit, (gap.high - gap.low) / (2.0 * unit))
 
     @property
-    def _unit(self) -> float:
-        """The mean squared miss of guessing for a number, so that losses are shares of it."""
-        if self.metric != "variance left" or self.guess is None:
-            return 1.0
-        return float(np.mean(self.guess.wrong)) or 1.0
+    def _guessed(self) -> float:
+        """The mean loss of guessing; 1 if it is not known or none."""
+        return 1.0 if self.guess is None else self.loss(self.guess) or 1.0
 
     def error(self, one: _Losses) -> Bounds:
         """Return the error of a model: a share of rows, or of what guessing leaves."""
@@ -225,14 +261,6 @@ class _Yardstick:
             return share_bounds(one.wrong, self.units)
         guess = None if self.guess is None else self.guess.wrong
         return ratio_bounds(one.wrong, guess, self.units)
-
-    def is_fit(self, one: _Losses) -> bool:
-        """Return whether a model may be recommended, whatever its size."""
-        if one is self.guess:
-            return not self.beaten
-        if self.metric == "variance left" or self.guess is None or np.isnan(one.surprise).any():
-            return True
-        return float(np.mean(one.surprise)) <= float(np.mean(self.guess.surprise))
 
 
 def _compared_model(
@@ -244,7 +272,7 @@ def _compared_model(
         family=contender.family,
         words=contender.words,
         error=_interval(yard.error(one)),
-        log_loss=float(np.mean(one.surprise)),
+        log_loss=one.log_loss,
         difference=_interval(difference),
         variables=one.columns,
         size=one.size.bits,
@@ -253,9 +281,10 @@ def _compared_model(
         is_best=one is best,
         # To the three decimals that are shown: of equal intervals none is called worse.
         is_level=round(difference.low, 3) <= 0,
-        is_near=yard.is_near(one, best),
+        worse=yard.worse(one, best),
         recommended=recommended,
         key=contender.key,
+        slope=one.told[0].slope,
     )
 
 
@@ -264,7 +293,7 @@ def _made_of(n_columns: int, size: ModelSize) -> str:
 
 
 def as_fitted(
-    found: ModelComparison, models: Mapping[str, TableModel], n_rows: int
+    found: ModelComparison, models: Mapping[str, TableModel], table: "pd.DataFrame"
 ) -> ModelComparison:
     """Say of models that were fitted to all rows what those fits are made of.
 
@@ -273,16 +302,18 @@ def as_fitted(
     rows = []
     for one in found.models:
         if one.name in models:
-            n, size = len(models[one.name].columns), _fitted_size(models[one.name], n_rows)
+            n, size = len(models[one.name].columns), _fitted_size(models[one.name], table)
             one = replace(one, variables=n, size_words=_made_of(n, size))
         rows.append(one)
     return replace(found, models=tuple(rows))
 
 
-def _fitted_size(model: TableModel, n_rows: int) -> ModelSize:
-    n, columns = len(model.variables), model.columns
+def _fitted_size(model: TableModel, table: "pd.DataFrame") -> ModelSize:
+    n, columns, X = len(model.variables), model.columns, model.numbers(table)
     used = [place for place, one in enumerate(model.variables) if one.column in columns]
-    return together(model_size(one, n_rows=n_rows, n_columns=n, used=used) for one in model.models)
+    return together(
+        model_size(one, n_rows=len(X), n_columns=n, used=used, X=X) for one in model.models
+    )
 
 
 def _left_out(
@@ -313,11 +344,14 @@ def compare_on_folds(
     verbose: bool = False,
     kept: FinishedWork = NOTHING_KEPT,
     prepare: Callable[[Question], SeenTable] = PreparedTable.of,
+    certain: bool = False,
+    by_errors: bool = False,
 ) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
     """Ask everyone on the outer folds, and compare; nothing without folds.
 
     Those that were `searched` have answered before, by searches of their own. `prepare` makes of
-    rows what contenders see.
+    rows what contenders see. `certain` and `by_errors` are as in `compared`; probabilities that are
+    too sure are tempered, unless errors alone count.
     """
     if len(parts) < 2 or not contenders:
         return None, (), ()
@@ -342,11 +376,45 @@ def compare_on_folds(
             n_questions=len(asked.questions),
             is_number=question.is_number,
         )
-    found = compared(answers, (*searched, *contenders), question)
+    if not by_errors:
+        answers = tempered_answers(answers, question)
+    found = recommended_of(
+        answers,
+        (*searched, *contenders),
+        question,
+        certain=certain,
+        by_errors=by_errors,
+        prepare=prepare,
+    )
     if found is None:
         return None, (), answers
     picture = comparison_picture(found)
     return replace(found, picture=picture.name), (picture,), answers
+
+
+def recommended_of(
+    answers: Sequence[FoldAnswers],
+    contenders: Sequence[Contender],
+    question: Question,
+    *,
+    certain: bool = False,
+    by_errors: bool = False,
+    prepare: Callable[[Question], SeenTable] = PreparedTable.of,
+) -> ModelComparison | None:
+    """Compare, and look once more at the columns before guessing is recommended."""
+    found = compared(answers, contenders, question, certain=certain, by_errors=by_errors)
+    if found is None or found.recommended.family != GUESSING.family or by_errors:
+        return found
+    certain = _has_signal(prepare(question), question)
+    return compared(answers, contenders, question, certain=True) if certain else found
+
+
+def _has_signal(table: SeenTable, question: Question) -> bool:
+    """Return whether some column alone predicts beyond chance."""
+    targets = np.asarray(question.values, dtype=np.float64)[:, None]
+    if not question.is_number:
+        targets = (targets == np.unique(targets)).astype(np.float64)
+    return some_column_predicts(table.X.to_numpy(dtype=np.float64), targets)
 
 
 def comparison_picture(comparison: ModelComparison) -> Picture:
@@ -380,6 +448,7 @@ def fitted_contender(
         tuple(classes),
         question.target,
         deviation=deviation,
+        slope=1.0 if row is None else row.slope,
     )
     return made.having_seen(table.X)
 

@@ -229,7 +229,8 @@ def series_front(
 
     numbers = range(1, int(search.max_features) + 1)
     question = given.asked.questions[0]
-    sizes = compared(answers, [GUESSING, *map(of_size, numbers)], question) if answers else None
+    given_sizes = [GUESSING, *map(of_size, numbers)]
+    sizes = compared(answers, given_sizes, question, by_errors=True) if answers else None
     new = {} if sizes is None else {one.name: one.error.estimate for one in sizes.models}
     rows = {len(one.trees): one for one in _best_of_each_number(search)}
     rows[len(search.trees_)] = search.best_estimator_

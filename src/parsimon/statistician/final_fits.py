@@ -123,7 +123,9 @@ class FinalFits:
         if name == KERNEL_SEARCH.name and self.kernels is not None and not leads:
             answers, _ = run_searches(self.kernels, self.questions, [], seed)
         models = [one.model if attempt == 0 else _refit(one, seed) for one in answers]
-        return self.table_model(answers, models)
+        made = self.table_model(answers, models)
+        made.slope = 1.0 if row is None else row.slope
+        return made
 
 
 def _refit(answer: Answer, seed: np.random.SeedSequence) -> Any:
@@ -167,10 +169,12 @@ class Settled(NamedTuple):
     model: TableModel | None = None
 
 
-def settle(found: Settled, fits: FinalFits, contenders: Sequence[Contender]) -> Settled:
+def settle(
+    found: Settled, fits: FinalFits, contenders: Sequence[Contender], *, certain: bool
+) -> Settled:
     """Fit the recommended model to all rows; while that fails, leave it out and recommend anew.
 
-    contenders: All whose answers were compared.
+    contenders: All whose answers were compared. `certain` is as in `compared`.
     """
     comparison, pictures, told, _ = found
     while comparison is not None and comparison.recommended.family != GUESSING.family:
@@ -179,7 +183,7 @@ def settle(found: Settled, fits: FinalFits, contenders: Sequence[Contender]) -> 
         if model is not None:
             return Settled(comparison, pictures, told, model)
         told = [one.without(row.name, _REFUSED) for one in told]
-        comparison = compared(told, contenders, fits.questions[0], least=1)
+        comparison = compared(told, contenders, fits.questions[0], least=1, certain=certain)
         if comparison is not None:
             pictures = (comparison_picture(comparison),)
             comparison = replace(comparison, picture=pictures[0].name)

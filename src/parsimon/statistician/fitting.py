@@ -27,7 +27,7 @@ from parsimon.statistician.families.contenders import (
 from parsimon.statistician.families.gp import Choice, GaussianProcesses
 from parsimon.statistician.final_fits import FinalFits, Settled, settle
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
-from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.outer_folds import FoldResult, has_certain_claims
 from parsimon.statistician.question import Answer, plan_folds, run_searches
 from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
@@ -220,9 +220,11 @@ def fit_model(
     parts = [] if outer == 0 else _folds(asked, outer, folding)
     answers: Sequence[Answer] = ()
     searched: dict[Contender, Sequence[FoldResult]] = {}
+    certain = False
     if is_search:
         answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
         searched[KERNEL_SEARCH] = folds
+        certain = has_certain_claims([answer.claims for answer in answers], folds)
     compared = compare_on_folds(
         contenders,
         searched,
@@ -233,11 +235,14 @@ def fit_model(
         time_limit=budget.left(),
         verbose=verbose,
         kept=kept,
+        certain=certain,
     )
     fits = FinalFits.of(asked, answers, contenders, seed)
     found, model = compared[0], None
     if key == "recommended":
-        found, _, _, model = settle(Settled(*compared), fits, (*searched, *contenders))
+        found, _, _, model = settle(
+            Settled(*compared), fits, (*searched, *contenders), certain=certain
+        )
         if found is None:
             raise InvalidInputError("Too few rows to compare models; name one with family.")
         name = found.recommended.name

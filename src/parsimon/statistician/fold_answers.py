@@ -14,6 +14,7 @@ import numpy as np
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.evaluation.folds import OuterPart
+from parsimon.evaluation.tempering import temper, tempered_slope
 from parsimon.report.findings import Task
 from parsimon.statistician.families import (
     ModelSize,
@@ -23,7 +24,7 @@ from parsimon.statistician.families import (
     together,
 )
 from parsimon.statistician.families.contender import Contender, Setting, class_shares
-from parsimon.statistician.families.contenders import MOST_COLUMNS
+from parsimon.statistician.families.contenders import GUESSING, MOST_COLUMNS
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult, joint_shares
 
@@ -52,6 +53,8 @@ class Told(NamedTuple):
     columns: Columns of the table that it uses.
     seconds: For the fit and the prediction.
     sure: Whether it only calls classes, without a probability.
+    slope: By which the log odds of a model of all rows are multiplied; below 1 if they would be
+        too sure, and then these probabilities are tempered.
     """
 
     value: Array
@@ -59,6 +62,7 @@ class Told(NamedTuple):
     columns: int
     seconds: float
     sure: bool = False
+    slope: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +297,7 @@ def _told(
         value = np.asarray(model.predict(outside), dtype=np.float64).reshape(len(outside))
     if not np.isfinite(value).all():
         raise _RefusedError("it predicted what is no finite number")
-    size = model_size(model, n_rows=len(table.values), n_columns=table.X.shape[1])
+    size = model_size(model, n_rows=len(table.values), n_columns=table.X.shape[1], X=table.X)
     columns = columns_of(size.used, table.columns)
     return Told(value, size, columns, time.process_time() - started, sure)
 
@@ -335,3 +339,30 @@ def with_lead(
         told = Told(value, size, len(columns), sum(each.seconds for each in own))
         found.append(replace(one, told={name: told, **one.told}))
     return found
+
+
+def tempered_answers(answers: Sequence[FoldAnswers], question: Question) -> list[FoldAnswers]:
+    """Return answers in which no model is too sure.
+
+    The rows of a fold are tempered by what the other folds ask for, a model of all rows by all.
+    """
+    found, codes = list(answers), np.asarray(question.values).astype(np.intp)
+    names = () if question.is_number or len(answers) < 2 else answers[0].told
+    for name in names:
+        folds = [one.told[name] for one in found if name in one.told]
+        if name == GUESSING.name or len(folds) < len(found) or any(one.sure for one in folds):
+            continue
+        rows = [(told.value, codes[one.test]) for told, one in zip(folds, found, strict=True)]
+        whole = _slope(rows)
+        if whole == 1.0:
+            continue
+        for place, told in enumerate(folds):
+            value = temper(told.value, _slope(rows[:place] + rows[place + 1 :]))
+            own = {name: told._replace(value=value, slope=whole)}
+            found[place] = replace(found[place], told={**found[place].told, **own})
+    return found
+
+
+def _slope(rows: Sequence[tuple[Array, Indices]]) -> float:
+    values, codes = zip(*rows, strict=True)
+    return tempered_slope(np.concatenate(values), np.concatenate(codes))

@@ -21,6 +21,7 @@ from parsimon.evaluation.row_intervals import (
     dependence_near,
     placement_shares,
 )
+from parsimon.evaluation.tempering import SURE
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.report.figures.calibration import calibration_bins
@@ -119,8 +120,6 @@ def written(cell: Any) -> str:
 MOST_BINS = 10
 ROWS_FOR_A_BIN = 10
 CONFIDENCE = 0.95
-# Certain predictions have no finite log odds; one in a million is as sure as tables allow.
-_SURE = 1e-6
 # A loss that no value between the ends has.
 _FAR_OFF = 1e9
 # An end further off, in standard errors, is said to be there: the likelihood is all but flat.
@@ -242,7 +241,7 @@ def calibration_line(
 
     [1] Cox (1958), Biometrika 45:562-565. [2] Chandler and Bate (2007), Biometrika 94:167-183.
     """
-    odds = logit(np.clip(probability, _SURE, 1 - _SURE))
+    odds = logit(np.clip(probability, SURE, 1 - SURE))
     positive, negative = odds[y == 1], odds[y == 0]
     if not len(positive) or not len(negative) or np.ptp(odds) < 1e-9:
         return None

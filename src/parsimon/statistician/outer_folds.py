@@ -27,6 +27,7 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
     wilson,
 )
+from parsimon.evaluation.tempering import SURE
 from parsimon.report.findings import (
     Decision,
     Honest,
@@ -39,10 +40,7 @@ from parsimon.report.findings import (
 )
 from parsimon.statistician.families import ModelSize, Prediction
 from parsimon.statistician.table_model import normalised
-from parsimon.structures import Claim
-
-# No model is taken to be surer than this.
-SURE = 1e-6
+from parsimon.structures import Claim, steady
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,6 +83,20 @@ class FoldResult:
     size: ModelSize | None = None
     columns: tuple[str, ...] = ()
     seconds: float = math.nan
+
+
+def claims_on_folds(claims: Sequence[Claim], folds: Sequence[FoldResult]) -> tuple[Claim, ...]:
+    """Return claims, certain only where the outer folds bear them out."""
+    return steady(claims, [one.claims for one in folds if not one.failure])
+
+
+def has_certain_claims(claims: Sequence[Sequence[Claim]], folds: Sequence[FoldResult]) -> bool:
+    """Return whether a claim of some question is certain; `claims` has those of each."""
+    return any(
+        claim.certain
+        for place, own in enumerate(claims)
+        for claim in claims_on_folds(own, [one for one in folds if one.question == place])
+    )
 
 
 def importance_findings(

@@ -29,8 +29,8 @@ from parsimon.statistician.families import (
     predicted,
 )
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
-from parsimon.statistician.outer_folds import FoldResult
-from parsimon.structures import Claim, StructurePosterior, find_structures, steady
+from parsimon.statistician.outer_folds import FoldResult, claims_on_folds
+from parsimon.structures import Claim, StructurePosterior, find_structures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,9 +99,8 @@ class Answer:
 def with_claims(study: Study, answer: Answer, folds: Sequence[FoldResult]) -> Study:
     """Return a study with what is claimed, certain only where the outer folds bear it out."""
     structures = answer.question.structures
-    claims = steady(answer.claims, [one.claims for one in folds if not one.failure])
     n_rows = 0 if structures is None else structures.n_rows
-    return replace(study, claims=claims, n_claim_rows=n_rows)
+    return replace(study, claims=claims_on_folds(answer.claims, folds), n_claim_rows=n_rows)
 
 
 def search_for(

@@ -127,6 +127,7 @@ def select_columns(
         n_jobs=n_jobs,
         time_limit=budget.left(),
         verbose=verbose,
+        by_errors=True,
     )
     if construct:
         front, pictures = drawn_formulas(model, table.X, asked, max_features)

@@ -250,6 +250,7 @@ def _searched(
         time_limit=budget.left(),
         verbose=verbose,
         prepare=UnchangedTable.of,
+        by_errors=True,
     )
     stopped = limit is not None and search.seconds_ >= _SEARCHING * limit
     return _Searched(search, comparison, answers, len(parts), stopped)

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from parsimon._style import figure_style, new_axes
 from parsimon._typing import Array, Mask
+from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import (
     ClassRows,
     data_figure,
@@ -27,6 +28,7 @@ from parsimon.report.figures.search_figures import Step, words_by_column
 from parsimon.report.findings import (
     Checks,
     Honest,
+    ModelComparison,
     Picture,
     RecommendedModel,
     Roc,
@@ -53,7 +55,7 @@ from parsimon.statistician.measure import (
     outside_checks,
     written,
 )
-from parsimon.statistician.outer_folds import SURE, FoldResult
+from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -338,6 +340,20 @@ def folds_as_told(
             known = searched.get((fold, place), bare)
             found.append(replace(known, prediction=value, failure=""))
     return found
+
+
+def folds_as_tempered(
+    questions: Sequence[Question],
+    folds: Sequence[FoldResult],
+    told: "Sequence[FoldAnswers]",
+    comparison: ModelComparison | None,
+    name: str,
+) -> list[FoldResult]:
+    """Return the outer folds of a search as the comparison has them, if it was too sure."""
+    models = () if comparison is None else comparison.models
+    if any(one.name == name and one.slope < 1 for one in models):
+        return folds_as_told(questions, folds, told, name)
+    return list(folds)
 
 
 def recommended_findings(

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from parsimon._checks import shorten
 from parsimon._typing import AnyArray, Array, Indices
+from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.front import number
 from parsimon.report.findings import Treatment
@@ -60,6 +61,8 @@ class TableModel(BaseEstimator):
         Standard deviation of a predicted number, if the model itself does not tell.
     seen : SeenRows or None
         Ranges and a typical row of the rows that the models were fitted to.
+    slope : float
+        By which log odds are multiplied, so that probabilities are not too sure.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class TableModel(BaseEstimator):
     # Earlier files have none.
     deviation: float | None = None
     seen: SeenRows | None = None
+    slope: float = 1.0
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class TableModel(BaseEstimator):
         target: str = "",
         deviation: float | None = None,
         seen: SeenRows | None = None,
+        slope: float = 1.0,
     ) -> None:
         self.preparer = preparer
         self.screener = screener
@@ -97,6 +102,7 @@ class TableModel(BaseEstimator):
         self.target = target
         self.deviation = deviation
         self.seen = seen
+        self.slope = slope
 
     def having_seen(self, X: "pd.DataFrame") -> Self:
         """Remember what the rows that the models were fitted to, shape (n, d), were like."""
@@ -124,7 +130,10 @@ class TableModel(BaseEstimator):
         """Return the probability of each class in the order of `classes_`, shape (m, c)."""
         if not len(self.classes):
             raise InvalidInputError("A model of a number predicts no probabilities.")
-        X = self.numbers(table)
+        return temper(self._chances(self.numbers(table)), self.slope)
+
+    def _chances(self, X: "pd.DataFrame") -> Array:
+        """Return what the models say of numbers, shapes (m, d) -> (m, c)."""
         if len(self.models) == 1 and len(self.classes) > 2:
             return class_shares(self.models[0], X, len(self.classes))[0]
         if not hasattr(self.models[0], "predict_proba"):
@@ -227,7 +236,7 @@ class TableModel(BaseEstimator):
                 groups,
                 joint_variables(model, X.shape[1]),
             )
-            values[rows], base[rows] = found.values, found.base
+            values[rows], base[rows] = self.slope * found.values, self.slope * found.base
             exact = exact and found.exact
         return Contributions(
             columns=used,

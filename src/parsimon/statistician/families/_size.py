@@ -6,6 +6,12 @@ standard error falls with the root of n [1]; a threshold is one of n places betw
 bits; a choice of v among d variables costs log2(d + 1) for v and log2 of the ways to choose them.
 `docs/explanation/size-of-models.md` derives it.
 
+How many numbers the rows determine is the trace of the smoother, which maps what was seen to what
+is fitted. For a linear predictor whose loss has the curvature H and whose penalty is P it is
+tr(inv(H + P) H); for a function with the kernel K, of which each row is seen with a precision T, it
+is tr(K inv(K + inv(T))). Gaussian processes, relevance vector machines and Bayes point machines
+know theirs; scikit-learn's regressions and support vector machines are measured here.
+
 [1] Rissanen (1978), Automatica 14:465-471.
 """
 
@@ -16,9 +22,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, gammaln
 
-from parsimon._typing import Indices
+from parsimon._typing import Array, Indices
+
+_SQUARES = {"Ridge": "alpha", "RidgeCV": "alpha_"}
+_LOGISTIC = {"LogisticRegression": "C", "LogisticRegressionCV": "C_"}
+# Of the greatest curvature, what keeps directions invertible that the rows do not determine.
+_NOTHING = 1e-10
 
 
 class ModelSize(NamedTuple):
@@ -37,11 +49,15 @@ class ModelSize(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The rows and columns that a model was fitted to; what was used, if that is known."""
+    """The rows and columns that a model was fitted to; what was used, if that is known.
+
+    X (n, k): The rows as the model itself sees them, if they are known.
+    """
 
     n_rows: int
     n_columns: int
     used: tuple[int, ...] | None
+    X: Any = None
 
     @property
     def all_used(self) -> tuple[int, ...]:
@@ -73,20 +89,26 @@ def subset_bits(k: int, n: int) -> float:
 
 
 def model_size(
-    model: Any, *, n_rows: int, n_columns: int, used: Sequence[int] | None = None
+    model: Any, *, n_rows: int, n_columns: int, used: Sequence[int] | None = None, X: Any = None
 ) -> ModelSize:
     """Return the size of a fitted model of this package or of scikit-learn.
 
     What is neither is as large as it is when stored and compressed. `used` are places of the
-    columns that it uses, if the model itself does not say.
+    columns that it uses, if the model itself does not say. With `X`, the rows that it was fitted
+    to, penalised weights count as far as the rows determine them; without it each counts in full.
     """
     table = _Table(n_rows, n_columns, None if used is None else tuple(used))
-    model, kept = _last(model)
-    measure = next((measure for fits, measure in _MEASURES if fits(model)), _stored)
-    size = measure(model, table)
+    size, kept = _measured(model, table, X)
     if kept is None:
         return size
     return size._replace(used=tuple(kept[place] for place in size.used if place < len(kept)))
+
+
+def _measured(model: Any, table: _Table, X: Any) -> tuple[ModelSize, tuple[int, ...] | None]:
+    """Return the size of the model that predicts, and which columns it is given."""
+    model, kept, X = _last(model, X)
+    measure = next((measure for fits, measure in _MEASURES if fits(model)), _stored)
+    return measure(model, table._replace(X=X)), kept
 
 
 def size_of_numbers(
@@ -115,10 +137,10 @@ def _of_numbers(used: tuple[int, ...], bits: float, numbers: float) -> ModelSize
     return ModelSize(used, bits, _counted(whole, "number"), whole)
 
 
-def _last(model: Any) -> tuple[Any, tuple[int, ...] | None]:
+def _last(model: Any, X: Any = None) -> tuple[Any, tuple[int, ...] | None, Any]:
     """Return the model that predicts: the last step of a pipeline, the best of a search.
 
-    And places of the columns that earlier steps pass on to it, if they pick some.
+    And places of the columns that earlier steps pass on to it, if they pick some; and its rows.
     """
     kept: tuple[int, ...] | None = None
     while True:
@@ -128,13 +150,14 @@ def _last(model: Any) -> tuple[Any, tuple[int, ...] | None]:
                 if picked is not None:
                     places = [int(place) for place in picked]
                     kept = tuple(places if kept is None else (kept[place] for place in places))
+            X = X if X is None or len(model.steps) < 2 else model[:-1].transform(X)
             model = model.steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "regressor_"):
             model = model.regressor_
         else:
-            return model, kept
+            return model, kept, X
 
 
 def _constant(model: Any, table: _Table) -> ModelSize:
@@ -178,38 +201,147 @@ def _relevance(model: Any, table: _Table) -> ModelSize:
 
 
 def _support(model: Any, table: _Table) -> ModelSize:
-    """Count the support vectors: which rows they are, and a number each; bias, width, C."""
-    m = len(model.support_)
+    """Count what the rows determine of the function; bias, width and C.
+
+    Where that is not known: which rows the support vectors are, and a number for each.
+    """
+    m, used = len(model.support_), table.all_used
+    rows = f"{_counted(m, 'row')} of the table"
+    freedom = math.nan if table.X is None else machine_freedom(model, table.X)
+    if not math.isnan(freedom):
+        bits = table.chosen(used) + table.numbers(freedom + 3)
+        return ModelSize(used, bits, f"{rows}, {_counted(round(freedom) + 3, 'number')}")
     weights = np.atleast_2d(getattr(model, "dual_coef_", np.ones((1, m))))
     numbers = int(np.count_nonzero(np.asarray(weights))) + 3
-    used = table.all_used
     bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
-    words = f"{_counted(m, 'row')} of the table, {_counted(numbers, 'number')}"
-    return ModelSize(used, bits + table.numbers(numbers), words)
+    return ModelSize(used, bits + table.numbers(numbers), f"{rows}, {_counted(numbers, 'number')}")
 
 
 def _class_by_class(model: Any, table: _Table) -> ModelSize:
-    """Add up the machines of each class against the rest."""
+    """Add up the functions of each class against the rest."""
+    parts = [_measured(one, table, table.X)[0] for one in model.estimators_]
+    whole = together(parts)
     machines = [_last(one)[0] for one in model.estimators_]
+    if not all(hasattr(one, "support_") for one in machines):
+        return whole
     rows = {int(row) for one in machines for row in one.support_}
-    whole = together(_support(one, table) for one in machines)
     return whole._replace(
         words=f"{len(machines)} functions, {_counted(len(rows), 'row')} of the table"
     )
 
 
 def _linear(model: Any, table: _Table) -> ModelSize:
-    """Count the coefficients that are not zero, and the intercepts."""
+    """Count the weights as far as the rows determine them, and the constants.
+
+    Where no squared penalty is known, those that are not zero.
+    """
     coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    n_functions = coefficients.shape[0]
-    numbers = float(np.count_nonzero(coefficients))
-    numbers += float(np.count_nonzero(np.asarray(getattr(model, "intercept_", 0.0))))
-    if n_functions > 1 and hasattr(model, "classes_"):
-        # Only differences between the functions of classes matter.
-        numbers *= (n_functions - 1) / n_functions
     used = tuple(int(place) for place in np.flatnonzero(coefficients.any(axis=0)))
+    numbers = float(getattr(model, "degrees_of_freedom_", math.nan))
+    if math.isnan(numbers) and table.X is not None:
+        numbers = linear_freedom(model, table.X)
+    if math.isnan(numbers):
+        numbers = float(np.count_nonzero(coefficients))
+        numbers += float(np.count_nonzero(np.asarray(getattr(model, "intercept_", 0.0))))
+        if len(coefficients) > 1 and is_softmax(model):
+            # Only differences between the functions of classes matter.
+            numbers *= (len(coefficients) - 1) / len(coefficients)
     bits = table.chosen(used) + table.numbers(numbers)
     return _of_numbers(used, bits, numbers)
+
+
+def is_softmax(model: Any) -> bool:
+    """Return whether adding the same to the functions of all classes changes nothing."""
+    names = (*_LOGISTIC, "LinearDiscriminantAnalysis")
+    return type(model).__name__ in names and getattr(model, "solver", "") != "liblinear"
+
+
+def linear_freedom(model: Any, given: Any) -> float:
+    """Return the trace of a linear model with a squared penalty; NaN for any other.
+
+    A constant without penalty is one of them. Shapes: given (n, d), the rows it was fitted to.
+    """
+    name, X = type(model).__name__, np.asarray(given, dtype=np.float64)
+    if name in _SQUARES and np.ndim(model.coef_) == 1:
+        return _ridge_freedom(X, float(getattr(model, _SQUARES[name])), bool(model.fit_intercept))
+    if name not in _LOGISTIC or _has_corners(model):
+        return math.nan
+    price = np.ravel(np.asarray(getattr(model, _LOGISTIC[name]), dtype=np.float64))
+    if is_softmax(model) and len(model.coef_) > 1:
+        return _logistic_freedom(X, model.predict_proba(X), 1 / price[0], model.fit_intercept)
+    decisions = np.reshape(model.decision_function(X), (len(X), -1))
+    prices = np.broadcast_to(price, len(model.coef_))
+    return sum(
+        _logistic_freedom(X, expit(decision)[:, None], 1 / one, model.fit_intercept)
+        for decision, one in zip(decisions.T, prices, strict=True)
+    )
+
+
+def _has_corners(model: Any) -> bool:
+    """Return whether a logistic regression has another penalty than squares."""
+    ratios = [getattr(model, name, None) for name in ("l1_ratio", "l1_ratio_")]
+    known = [float(one) for ratio in ratios if ratio is not None for one in np.ravel(ratio) if one]
+    return any(known) or getattr(model, "penalty", "l2") not in ("l2", "deprecated")
+
+
+def _ridge_freedom(X: Array, penalty: float, has_constant: bool) -> float:
+    centred = X - X.mean(axis=0) if has_constant else X
+    squares = np.linalg.svd(centred, compute_uv=False) ** 2
+    squares = squares[squares > _NOTHING * squares.max(initial=0.0)]
+    return float(np.sum(squares / (squares + penalty))) + has_constant
+
+
+def _logistic_freedom(X: Array, shares: Array, penalty: float, has_constant: bool) -> float:
+    """Return the trace at the fit, by the curvature of the last step of Newton's method.
+
+    Shapes: shares (n, c) of all classes, or (n, 1) of one against the rest.
+    """
+    design = np.column_stack([X, np.ones(len(X))]) if has_constant else X
+    n_classes, width = shares.shape[1], design.shape[1]
+    curvature = np.empty((n_classes, width, n_classes, width))
+    for one in range(n_classes):
+        for other in range(n_classes):
+            weights = shares[:, one] * (float(one == other) - shares[:, other])
+            curvature[one, :, other, :] = (design.T * weights) @ design
+    H = curvature.reshape(n_classes * width, -1)
+    prices = np.full((n_classes, width), penalty)
+    prices[:, X.shape[1] :] = 0.0
+    least = _NOTHING * float(np.diagonal(H).max(initial=penalty))
+    factor = cho_factor(H + np.diag(prices.ravel() + least))
+    return float(np.trace(cho_solve(factor, H)))
+
+
+def machine_freedom(model: Any, given: Any) -> float:
+    """Return the trace of a support vector machine of two classes; NaN if it cannot be known.
+
+    The hinge loss has no curvature. In its place stands the logistic loss that is as steep: with
+    log odds of A times the decision the machine minimises C / A log losses beside half of the
+    squared norm over A^2, so that a row is seen with the precision A C p (1 - p).
+
+    Shapes: given (n, d), the rows it was fitted to.
+    """
+    from sklearn.metrics.pairwise import pairwise_kernels
+
+    X: Array = np.asarray(given, dtype=np.float64)
+    kernel = getattr(model, "kernel", None)
+    if not isinstance(kernel, str) or kernel == "precomputed" or len(model.classes_) != 2:
+        return math.nan
+    gamma = model.gamma
+    if isinstance(gamma, str):
+        gamma = 1.0 / (X.shape[1] * (float(X.var()) or 1.0 if gamma == "scale" else 1.0))
+    options = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
+    K = pairwise_kernels(X, metric=kernel, filter_params=True, **options)
+    slopes = getattr(model, "slopes_", None)
+    slope = 1.0 if slopes is None else (slopes.above + slopes.below) / 2
+    share = expit(slope * model.decision_function(X))
+    return smoother_trace(K, slope * float(model.C) * share * (1.0 - share))
+
+
+def smoother_trace(K: Array, precision: Array) -> float:
+    """Return tr(K inv(K + inv(T))); shapes K (n, n), precision (n,), the diagonal of T."""
+    root = np.sqrt(precision)
+    values = np.maximum(np.linalg.eigvalsh(K * np.outer(root, root)), 0.0)
+    return float(np.sum(values / (1.0 + values)))
 
 
 def _formula(model: Any, table: _Table) -> ModelSize:
@@ -224,9 +356,6 @@ def _formula(model: Any, table: _Table) -> ModelSize:
     )
     parts = [part.operation for feature in model.features for part in feature.parts()]
     numbers = parts.count("number") + np.asarray(model.coef).size + np.asarray(model.intercept).size
-    if np.shape(model.intercept)[-1] > 1:
-        # Only differences between the functions of classes matter.
-        numbers -= len(model.features) + 1
     bits = table.chosen(used) + table.numbers(numbers) + formula_bits(model.features)
     bits += parts.count("column") * math.log2(max(1, len(used)))
     # Counted as the front of formulas counts them.
@@ -244,7 +373,8 @@ def _series_features(model: Any, table: _Table) -> ModelSize:
     fit, n = model.inner, len(model.Z)
     K = smooth_kernel(model.Z, model.Z, fit.width)
     freedom = float(np.trace(np.linalg.solve(K + fit.noise * np.eye(n), K)))
-    # Only differences between the functions of classes matter; width and noise are two more.
+    # The targets of all classes add up to one, so that the rows alone give the sum of their
+    # functions; width and noise are two more.
     functions = max(1, fit.weights.shape[1] - 1)
     numbers = freedom * functions + options + 2
     bits = steps * math.log2(len(METHODS)) + table.numbers(numbers)
@@ -327,13 +457,6 @@ def _is_forest(model: Any) -> bool:
     )
 
 
-def _is_class_by_class(model: Any) -> bool:
-    parts = getattr(model, "estimators_", ())
-    return hasattr(model, "label_binarizer_") and all(
-        hasattr(_last(one)[0], "support_") for one in parts
-    )
-
-
 def _is_process(model: Any) -> bool:
     names = ("GPClassifier", "GPRegressor", "SparseGPClassifier", "PivotRegressor")
     return type(model).__name__ in names
@@ -341,14 +464,14 @@ def _is_process(model: Any) -> bool:
 
 _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]], ...] = (
     (_is_process, _process),
-    (_has("relevance_", "degrees_of_freedom_"), _relevance),
+    (_has("relevance_", "alpha_", "degrees_of_freedom_"), _relevance),
     (lambda model: type(model).__name__.startswith("Dummy"), _constant),
     (_has("features", "names", "intercept"), _formula),
     (_has("trees", "inner", "cost"), _series_features),
     (_has("kept_values_", "n_classes_"), _nearest),
     (_has("coef_"), _linear),
     (_has("support_"), _support),
-    (_is_class_by_class, _class_by_class),
+    (_has("estimators_", "label_binarizer_"), _class_by_class),
     (_has("tree_"), _tree),
     (_is_forest, _trees),
     (_has("_predictors"), _boosted),

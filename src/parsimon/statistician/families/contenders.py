@@ -389,7 +389,7 @@ class ContenderCandidate(ModelCandidate):
     @cached_property
     def _size(self) -> ModelSize:
         X = self.question.X
-        return model_size(self.fitted, n_rows=len(X), n_columns=X.shape[1])
+        return model_size(self.fitted, n_rows=len(X), n_columns=X.shape[1], X=X)
 
     @property
     def size(self) -> float:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from parsimon.evaluation.recommending import LIKELY, TOLERANCE
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
 from parsimon.report.findings import (
     ComparedModel,
@@ -13,6 +14,7 @@ from parsimon.report.findings import (
 from parsimon.report.sections._blocks import Sentence, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
+    NARROW,
     clean,
     count,
     decimal,
@@ -75,17 +77,29 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
             if not level
             else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
         )
-        return (asked, ("the best is also the one to use: ", Strong(the(chosen)), f"; {alone}."))
+        use = ("the best is also the one to use: ", Strong(the(chosen)), f"; {alone}.")
+        return (asked, use, *_tempered(chosen))
+    if best.family == "guessing":
+        return (
+            asked,
+            "none is better than guessing, yet some column surely matters.",
+            ("Of the others use ", Strong(the(chosen)), "."),
+            *_tempered(chosen),
+        )
+    aside, guess = "The simplest", [one for one in found.models if one.family == "guessing"]
+    if any(one.worse < LIKELY and not one.recommended for one in guess):
+        aside = "Guessing aside, since something surely predicts, the simplest"
     return (
         asked,
         f"the best is {the(best)}; {_named(level)} cannot be told from it.",
         (
-            "The simplest within one standard error of the best is ",
+            f"{aside} that is unlikely to be much worse is ",
             Strong(the(chosen)),
             ": ",
             Strong("use that one."),
         ),
         _price(found, best, chosen, unit),
+        *_tempered(chosen),
     )
 
 
@@ -97,8 +111,20 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
     said = f"Use {the(chosen)} ({_does(found, chosen, unit)}, {count(round(chosen.size), 'bit')})"
     if best is chosen:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
-    return f"{said}: the simplest within one standard error of the best, {the(best)} " + (
+    if best.family == "guessing":
+        return f"{said}: some column surely matters, though no model beats guessing on new rows."
+    return f"{said}: the simplest that is unlikely to be much worse than the best, {the(best)} " + (
         f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
+    )
+
+
+def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
+    """Say so where probabilities were too sure."""
+    if chosen.slope == 1:
+        return ()
+    return (
+        "Its probabilities were too sure on new rows, so they are drawn to even odds: all log odds "
+        f"are multiplied by {decimal(chosen.slope, 2)}.",
     )
 
 
@@ -106,7 +132,7 @@ def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str
     chosen = found.recommended
     if all(one.size >= chosen.size for one in level):
         return "none of them is simpler" if len(level) > 1 else "it is not simpler"
-    return "what is simpler among them is more than one standard error worse"
+    return "what is simpler among them may well be much worse"
 
 
 def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, unit: float) -> str:
@@ -115,13 +141,19 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
     if round(chosen.size) == round(best.size):
         bits = "is smaller by less than a bit"
+    chance = f"with a probability of {percent(chosen.worse)}"
+    much = f"{100 * TOLERANCE:.0f}{NARROW}%"
     if found.metric == "variance left":
         off, least = miss(chosen, unit), miss(best, unit)
-        return f"It is off by {off} instead of {least} on average, but {bits}."
+        return (
+            f"It is off by {off} instead of {least} on average, but {bits}; {chance} it leaves "
+            f"over {much} more of the variance unexplained."
+        )
     worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
     if found.metric == "log loss":
         worse = f"{decimal(gap.estimate, 3)} in log loss (at most {decimal(gap.high, 3)})"
-    return f"It may be worse by {worse}, but {bits}."
+    what = "log loss" if found.metric == "log loss" else "error"
+    return f"It may be worse by {worse}, but {bits}; {chance} its {what} is over {much} larger."
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
@@ -168,15 +200,15 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
 
 
 def _table(found: ModelComparison, unit: float) -> Table:
-    numbers, rare = found.metric == "variance left", found.metric == "log loss"
+    numbers, classes = found.metric == "variance left", found.metric == "log loss"
     error = Heading("Wrong", numeric=True, help="Share of rows that no model had seen.")
     also: tuple[Heading, ...] = ()
     if numbers:
         error = Heading("Typical miss", numeric=True, help="Root mean square, on new rows.")
         also = (Heading("Explains", numeric=True, help="Share of the variance."),)
-    if rare:
+    if classes:
         also = (Heading("Log loss", numeric=True, help="Of probabilities; less is better."),)
-    behind = "95 % interval, on the same rows"
+    behind = f"95 % interval, on the same rows{'; log loss' if classes else ''}"
     return Table(
         anchor=_TABLE,
         caption="All models, the best first.",

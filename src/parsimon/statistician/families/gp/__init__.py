@@ -1,11 +1,13 @@
 """Gaussian processes as a family: a search over kernels answers a question."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from parsimon._typing import Array
+from parsimon.exceptions import InvalidInputError
 from parsimon.gp import KernelSearch
 from parsimon.report.findings import Task
 from parsimon.statistician.families import ModelFamily, Question
@@ -97,6 +99,18 @@ class GaussianProcesses(ModelFamily):
     def depth_for(self, n_variables: int) -> int:
         """Return the depth of a search over so many variables."""
         return min(self.usual_depth, n_variables) if self.depth is None else self.depth
+
+
+def as_base(base: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of base kernels from a sequence, or from one text with commas."""
+    names = base.split(",") if isinstance(base, str) else list(base)
+    found = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
+    known = ("se", "per", "lin", "matern", "rq")
+    unknown = [name for name in found if name not in known]
+    if unknown or not found:
+        seen = repr(unknown[0]) if unknown else "nothing"
+        raise InvalidInputError(f"base must name kernels among {', '.join(known)}; got {seen}.")
+    return found
 
 
 def _splitter(y: Array, task: Task, n_folds: int) -> Any:

@@ -1,0 +1,83 @@
+"""Which model to recommend: the smallest that is unlikely to be much worse than the best.
+
+Losses are paired row by row and proper: minus the log probability of the class, or the squared
+miss. Before the rows a smaller model is as good as the best with even odds, or else worse by a
+half-normal amount whose scale is a fifth of what the best one loses. The rows give the difference
+of the two with its standard error, and so a probability that the smaller one loses more than a
+twentieth more. It is recommended where that is below one quarter. With so few rows that the error
+is wide, the probability stays near that of before, and the best is recommended unless the smaller
+one came very close.
+
+The three numbers were settled on drawn tables; `python -m benchmarks.peers report` judges the rule
+on others. `is_better` and `some_column_predicts` say where guessing is out of the question.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import expit, log_ndtr
+from scipy.stats import norm, ttest_1samp
+
+from parsimon._typing import Array
+
+# Parts of what the best loses: what is forgiven, and by how much a model is worse if it is worse.
+TOLERANCE, _SPREAD = 0.05, 0.2
+# From this probability on of being worse by more than the tolerance, a model is not recommended.
+LIKELY = 0.25
+# With a smaller one-sided probability under chance alone, a model is better than guessing; with the
+# second, some column predicts. So many orders of the target are drawn for that.
+_CHANCE, _SURE_CHANCE, _ORDERS = 0.05, 0.01, 999
+
+
+def probably_worse(gap: float, error: float) -> float:
+    """Return how probable it is that a model is worse than the best by more than the tolerance.
+
+    gap, error: By how much its mean loss is above the best one's on the same rows, and the standard
+        error of that, as parts of what the best loses.
+    """
+    error = max(error, 1e-9)
+    reach = math.hypot(error, _SPREAD)
+    middle, spread = gap * (_SPREAD / reach) ** 2, error * _SPREAD / reach
+    above_zero = float(log_ndtr(middle / spread))
+    worse = norm.logpdf(gap, scale=reach) + math.log(2.0) + above_zero
+    odds = worse - norm.logpdf(gap, scale=error)
+    beyond = float(log_ndtr((middle - TOLERANCE) / spread)) - above_zero
+    return float(expit(odds)) * math.exp(min(beyond, 0.0))
+
+
+def is_better(gains: Array) -> bool:
+    """Return whether gains over guessing, one for each unit of rows, are above zero beyond chance.
+
+    Student's paired test, one-sided.
+    """
+    if len(gains) < 2 or gains.std() == 0:
+        return bool(len(gains) > 1 and gains.mean() > 0)
+    return bool(ttest_1samp(gains, 0.0, alternative="greater").pvalue < _CHANCE)
+
+
+def some_column_predicts(X: Array, targets: Array) -> bool:
+    """Return whether a column alone goes with a target by more than chance allows.
+
+    The greatest correlation of all is compared with those where the rows of the targets are
+    shuffled, so that it does not matter how many columns there are, or how rare a class is.
+
+    Shapes: X (n, d), targets (n, q): numbers, or 1 for the rows of each class.
+    """
+    rng = np.random.default_rng(0)
+    columns, wanted = _unit_columns(X), _unit_columns(targets)
+    greatest = float(np.abs(columns.T @ wanted).max(initial=0.0))
+    # Equal correlations are sums in another order.
+    reached = sum(
+        float(np.abs(columns.T @ wanted[rng.permutation(len(X))]).max(initial=0.0))
+        >= greatest - 1e-9
+        for _ in range(_ORDERS)
+    )
+    return (1 + reached) / (1 + _ORDERS) < _SURE_CHANCE
+
+
+def _unit_columns(values: Array) -> Array:
+    """Return columns of mean zero and length one; constant ones are left out."""
+    centred = values - values.mean(axis=0)
+    lengths = np.sqrt((centred**2).sum(axis=0))
+    found: Array = centred[:, lengths > 0] / lengths[lengths > 0]
+    return found
