@@ -186,7 +186,7 @@ class _BestFirst:
             len(self.all_pairs),
             len(self.close_pairs),
             frozenset(place for place, one in enumerate(self.variables) if not one.has_shape),
-            triples=_triple_chances(order, chances),
+            triple_chances=_triple_chances(order, chances),
             sets=find_stand_ins(held, chances, inclusion[0], CERTAIN),
             nothing=float(chances[[not one for one in held]].sum()),
             n_rows=len(self.y),
@@ -427,12 +427,14 @@ def _held_back(
     return dict(found)
 
 
-def _triple_chances(structures: Sequence[Structure], chances: Array) -> dict[Triple, float]:
+def _triple_chances(
+    structures: Sequence[Structure], chances: Array
+) -> tuple[tuple[Triple, float], ...]:
     found: dict[Triple, float] = defaultdict(float)
     for structure, chance in zip(structures, chances.tolist(), strict=True):
         for triple in structure.triples:
             found[triple] += chance
-    return dict(found)
+    return tuple(found.items())
 
 
 def _inclusion(

@@ -5,8 +5,8 @@ which variables interact.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -165,7 +165,7 @@ class StructurePosterior:
         Pairs that there are, and those of which surfaces were looked at.
     shapeless : frozenset of int
         Variables with two values or with levels, which have no shape to speak of.
-    triples : dict of (int, int, int) to float
+    triple_chances : tuple of ((int, int, int), float)
         The probability that three variables interact beyond all pairs of them; those of which more
         than a rough look was taken.
     sets : tuple of StandIns
@@ -201,7 +201,7 @@ class StructurePosterior:
     n_pairs: int
     n_pairs_seen: int
     shapeless: frozenset[int] = frozenset()
-    triples: Mapping[Triple, float] = field(default_factory=dict)
+    triple_chances: tuple[tuple[Triple, float], ...] = ()
     sets: tuple[StandIns, ...] = ()
     nothing: float = 0.0
     n_rows: int = 0
@@ -218,6 +218,11 @@ class StructurePosterior:
         """The probability that a pair interacts, where it is not zero."""
         places = zip(*np.nonzero(np.triu(self.pair_chances)), strict=True)
         return {(int(j), int(k)): float(self.pair_chances[j, k]) for j, k in places}
+
+    @property
+    def triples(self) -> dict[Triple, float]:
+        """The probability that three variables interact, where it is known."""
+        return dict(self.triple_chances)
 
     @property
     def supported(self) -> Structure:
