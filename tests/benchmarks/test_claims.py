@@ -98,8 +98,9 @@ def test_what_depends_on_the_link_is_not_judged():
 
 def test_a_set_is_true_if_it_holds_a_cause():
     table = simulate(TableSettings("noisy copies", 400, 5, 1))
-    cause = next(iter(table.variables))
-    near = table.frame.corr(numeric_only=True)[cause].drop(cause).abs()
+    alike = table.frame.corr(numeric_only=True).abs()
+    cause = max(table.variables, key=lambda name: alike[name].nlargest(2).iloc[1])
+    near = alike[cause].drop(cause)
     assert near.max() > 0.93
     copy = near.idxmax()
     assert is_true(Statement("set", frozenset({cause, copy}), 0.99, True), table) is True

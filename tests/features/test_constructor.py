@@ -527,10 +527,10 @@ def test_a_shuffled_target_is_as_good_as_any_other(seed, n, d):
     """The p-value is that of a rank among exchangeable orders: it is uniform but for ties."""
     rng = np.random.default_rng(seed)
     columns, y = standardised(rng.normal(size=(n, d))), standardised(rng.normal(size=(n, 1)))
-    p = shuffled_p_value([columns], y, columns)
+    p = shuffled_p_value([(columns, y)], columns)
     assert 1 / 200 <= p <= 1
     # A column that is the target cannot be reached but by the same order.
-    assert shuffled_p_value([np.hstack([columns, y])], y, columns) <= max(p, 2 / 200)
+    assert shuffled_p_value([(np.hstack([columns, y]), y)], columns) <= max(p, 2 / 200)
 
 
 def test_quick_formulas_of_noise_are_a_constant():
@@ -546,7 +546,7 @@ def test_few_of_many_noise_tables_seem_to_say_something():
     for _ in range(100):
         columns = standardised(rng.normal(size=(30, 60)))
         y = standardised(rng.normal(size=(30, 1)))
-        found.append(shuffled_p_value([columns[:, :5], columns], y, columns) <= 0.05)
+        found.append(shuffled_p_value([(columns[:, :5], y), (columns, y)], columns) <= 0.05)
     assert np.mean(found) <= 0.11  # binomial, 1 % beyond
 
 

@@ -137,7 +137,7 @@ def test_an_analysis_keeps_test_rows_from_its_folds(kind, monkeypatch):
     seen = []
 
     def spied(family, asked_questions, parts, seed, **options):
-        _, folds = run_searches(family, asked_questions, parts, seed, whole=False, **options)
+        _, folds = run_searches(family, asked_questions, parts, seed, **{**options, "whole": False})
         seen.append((parts, folds))
         raise FoldsAreOver
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from parsimon.structures import Claim, find_structures, merged, posterior, steady
+from parsimon.structures import Claim, _best_first, find_structures, merged, posterior, steady
 from parsimon.structures._sets import find_stand_ins
 from parsimon.structures.claims import CERTAIN
 
@@ -95,7 +95,7 @@ def test_noisy_copies_of_a_cause_are_claimed_together():
 def test_structures_that_are_not_kept_count_too(monkeypatch):
     X, y = _copied(2)
     whole = find_structures(X, y, "regression").sets
-    monkeypatch.setattr(posterior, "_MOST_KEPT", 1)
+    monkeypatch.setattr(_best_first, "_MOST_KEPT", 1)
     assert whole
     assert find_structures(X, y, "regression").sets == whole
 

@@ -14,25 +14,25 @@ from parsimon._typing import Array
 _ORDERS = 200
 
 
-def shuffled_p_value(kinds: Sequence[Array], wanted: Array, linear: Array) -> float:
+def shuffled_p_value(looks: Sequence[tuple[Array, Array]], linear: Array) -> float:
     """Return how probable it is that a shuffled target is explained as well as the given one.
 
-    Compared are the most that one column of each kind explains, and what a ridge regression
-    explains: few simple columns need less luck than many. The least of their probabilities is
-    held against the least of the shuffled targets, so that the answer is exact for any target
-    without relation to the columns (Westfall and Young 1993, section 2.6).
-
-    Shapes: kinds of columns (n, p), wanted (n, q) and the columns of the regression (n, k), all
-    with means 0 and spreads 1 or 0.
+    Of each look, columns (n, p) and target (n, q), the most that one column explains is compared,
+    and what a ridge regression on columns (n, k) explains of the first target: few simple columns
+    need less luck than many. The least of their probabilities is held against the least of the
+    shuffled targets, so that the answer is exact for any target without relation to the columns
+    (Westfall and Young 1993, section 2.6). All columns have means 0 and spreads 1 or 0.
     """
-    n = len(wanted)
+    first, n = looks[0][1], len(linear)
     hat = _ridge_hat(linear)
     rng = np.random.default_rng(0)
     figures = []
     for order in (np.arange(n), *(rng.permutation(n) for _ in range(_ORDERS - 1))):
-        target = wanted[order]
-        best = [((columns.T @ target) ** 2).sum(axis=1).max(initial=0.0) for columns in kinds]
-        figures.append([*best, float((target * (hat @ target)).sum())])
+        best = [
+            ((columns.T @ wanted[order]) ** 2).sum(axis=1).max(initial=0.0)
+            for columns, wanted in looks
+        ]
+        figures.append([*best, float((first[order] * (hat @ first[order])).sum())])
     explained = np.array(figures)
     # Shares of orders that are as good or better, but for rounding.
     reached = explained[:, None, :] >= explained * (1 - 1e-9)

@@ -14,7 +14,6 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.features._shuffled import shuffled_p_value
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
-from parsimon.features.expressions import Expression
 from parsimon.features.feature_sets import ROUNDING, FeatureProblem, FeatureSet, complexity
 from parsimon.features.formula_candidates import indicators, is_simple, plain_library, standardised
 from parsimon.features.operations import OwnFunction
@@ -30,6 +29,8 @@ _EXACT = 1e-7
 _DOUBT = 0.025
 # Rows by which the latter is told; where there are more, those held out tell enough.
 _MOST_SHUFFLED = 1000
+# Standard deviations beyond which values count as if they were there.
+_FARTHEST = 3.0
 
 
 def held_out(
@@ -145,19 +146,28 @@ def has_signal(
 ) -> bool:
     """Tell whether columns say more of the target than of the same target in another order.
 
-    By ranks, so that no far row decides. Shapes: table of n rows, target (n,).
+    By values, of which far ones count as if they were near, and by ranks, so that neither a bend
+    nor a pole hides it. Shapes: table of n rows, target (n,).
     """
     rows = np.linspace(0, len(target) - 1, min(len(target), _MOST_SHUFFLED)).astype(np.intp)
     members = plain_library(problem, operations)
     simple = [each for each in members if is_simple(each)]
+    values, every = (np.nan_to_num(table.matrix(each)[rows]) for each in (simple, members))
     wanted = indicators(target[rows], problem.n_classes)
-    if problem.n_classes == 0:
-        wanted = standardised(rankdata(wanted, axis=0))
-    kinds = [_ranked(table, simple, rows), _ranked(table, members, rows)]
-    return shuffled_p_value(kinds, wanted, _ranked(table, problem.originals, rows)) <= _DOUBT
+    looks = [
+        (_clipped(values), _clipped(wanted)),
+        (_ranked(values), _ranked(wanted)),
+        (_ranked(every), _ranked(wanted)),
+    ]
+    linear = _clipped(table.matrix(problem.originals)[rows])
+    return shuffled_p_value(looks, linear) <= _DOUBT
 
 
-def _ranked(table: ColumnCache, features: Sequence[Expression], rows: Indices) -> Array:
-    """Return standardised ranks of features, shape (r, k)."""
-    values = np.nan_to_num(table.matrix(features)[rows])
+def _clipped(values: Array) -> Array:
+    """Return standardised columns, shape (r, k), within a few deviations."""
+    return standardised(np.clip(standardised(values), -_FARTHEST, _FARTHEST))
+
+
+def _ranked(values: Array) -> Array:
+    """Return standardised ranks of columns, shape (r, k)."""
     return standardised(rankdata(values, axis=0))

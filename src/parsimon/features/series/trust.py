@@ -45,7 +45,7 @@ def measure_trust(Z: Array, targets: Targets, most: int) -> Trust:
     too little. Shapes: Z (n, M).
     """
     wanted = standardised(targets.T)[0]
-    if shuffled_p_value([Z], wanted, Z) > _DOUBT:
+    if shuffled_p_value([(Z, wanted)], Z) > _DOUBT:
         return Trust(share=0.0)
     said, middle, rows = fold_outputs(Z, targets, most)
     share = kept_share(said - middle, targets.T[rows] - middle)

@@ -556,12 +556,13 @@ def best_ascent(
 ) -> EMResult:
     """Ascend from one precision for all columns.
 
-    Under a smoothness prior columns that pay only together would all leave at once: a second
-    ascent begins at the top that there is without the prior.
+    Under a smoothness prior columns that pay only together would all leave at once: for classes a
+    second ascent begins at the top that there is without the prior. Of numbers that top may explain
+    the noise, where evidence has no bound.
     """
     n_columns = problem.columns.shape[1]
     first = ascend(problem, best_common_precision(problem, theta, n_columns), budget)
-    if not problem.smoothness:
+    if not problem.smoothness or isinstance(problem, EMGaussian):
         return first
     top = best_ascent(replace(problem, smoothness=0.0), theta, budget)
     second = ascend(problem.keep(top.kept), top.point.theta, budget)

@@ -9,8 +9,9 @@ therefore a few columns are taken out at random and the model grows again, as lo
 Growing from nothing cannot begin where every column alone is of no use, as with wide kernels,
 whose columns are all nearly constant. `broad_start` therefore begins a second climb with a few
 columns that span the dictionary, and drops most. Nor can it begin where every column alone costs
-more than it brings, as narrow ones do under a smoothness prior: a third climb begins at the top
-that there is without the prior. Read `maximise` first.
+more than it brings, as narrow ones do under a smoothness prior: of classes a third climb begins at
+the top that there is without the prior. Of numbers that top may explain the noise, where evidence
+has no bound. Read `maximise` first.
 """
 
 import time
@@ -406,7 +407,7 @@ def maximise(
 ) -> FastResult:
     """Add, re-estimate, drop and exchange columns until no step raises the objective.
 
-    `unpriced` is the same problem without its smoothness prior, if it has one.
+    `unpriced` is the same problem without its smoothness prior, if that has a bound.
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     budget = Budget(tol, max_iter, deadline)

@@ -1,6 +1,6 @@
 """Sparse Bayesian regression: climbing the exact evidence."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -134,7 +134,6 @@ def sparse_regression(
     climb = maximise(
         problem,
         problem.empty(),
-        unpriced=replace(problem, smoothness=0.0) if penalty else None,
         start=None if start is None else problem.warm(start, scale),
         tol=tol,
         max_iter=max_iter,

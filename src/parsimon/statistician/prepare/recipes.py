@@ -306,6 +306,9 @@ class RowFilling:
         values = np.where(n_seen > 0, values, 0.0)
         mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
+        if deviation.min() < np.finfo(np.float64).tiny ** 0.5:
+            # Its square has no number; what uses the column says so.
+            return None
         scaled = (values - mean) / deviation
         shift, covariance = np.zeros(k), _pairwise_correlations(scaled)
         for _ in range(_N_ROUNDS):
