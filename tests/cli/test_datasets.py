@@ -74,7 +74,7 @@ def test_json_tells_numbers_from_classes_and_trees(run, data_folder):
     assert (rows["tempura"]["target"], rows["tempura"]["classes"]) == ("number", None)
     assert (rows["mushroom"]["target"], rows["mushroom"]["classes"]) == ("classes", 2)
     assert (rows["gtdb_ar53"]["target"], rows["gtdb_ar53"]["kind"]) == (None, "tree")
-    assert len(rows) == 91 + 14
+    assert len(rows) == 128 + 14
 
 
 def test_a_variable_that_names_no_folder_is_one_line_and_code_1(run, tmp_path):

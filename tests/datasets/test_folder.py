@@ -1,6 +1,7 @@
 """Data sets of the folder that PARSIMON_DATA names: conventions, errors, and every known file."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -146,6 +147,7 @@ def test_splits_without_their_table_are_not_offered(folder):
 def test_other_files_of_the_folder_are_not_offered(folder):
     write(folder / "README.md", "hello")
     write(folder / "notes.txt", "hello")
+    write(folder / "aligned.fasta.gz", ">a\nACGT\n")
     assert names() == sorted(entry.name for entry in known().values() if entry.where == BUNDLED)
 
 
@@ -248,6 +250,20 @@ def test_every_known_data_set_loads_and_is_as_described(entry, data_folder, monk
         assert bunch.target_names is None
         assert (bunch.target is None) == (entry.classes == "")
     assert not {"split", "tip", "target"} & set(bunch.feature_names)
+
+
+def test_the_target_that_a_description_names_leaves_the_features_as_counted(
+    data_folder, monkeypatch
+):
+    monkeypatch.setenv("PARSIMON_DATA", str(data_folder))
+    named = [(entry, re.search(r'target="(\S+)"', entry.description)) for entry in OTHERS]
+    named = [(entry, match[1]) for entry, match in named if match]
+    assert len(named) == 31
+    for entry, target in named:
+        bunch = load(entry.name, target=target)
+        assert bunch.data.shape == (entry.rows, entry.features)
+        assert target not in bunch.left_out
+        assert bunch.target.notna().all()
 
 
 def test_every_file_of_the_data_folder_is_known(data_folder, monkeypatch):

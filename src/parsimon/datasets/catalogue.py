@@ -163,6 +163,7 @@ def found(folder: Path) -> dict[str, DataFiles]:
     for path in sorted(folder.iterdir()):
         suffix = next((end for end in _SUFFIXES if path.name.lower().endswith(end)), None)
         if suffix is None:
+            # Notes, or aligned sequences (FASTA), which are neither table nor tree.
             continue
         name, kind = canonical(path.name[: -len(suffix)]), _SUFFIXES[suffix]
         if kind == "arrays" and name.endswith(_SPLITS):
