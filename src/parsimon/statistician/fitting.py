@@ -225,24 +225,20 @@ def fit_model(
         answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
         searched[KERNEL_SEARCH] = folds
         certain = has_certain_claims([answer.claims for answer in answers], folds)
+    limits: dict[str, Any] = {
+        "n_jobs": n_jobs,
+        "time_limit": budget.left(),
+        "verbose": verbose,
+        "kept": kept,
+    }
     compared = compare_on_folds(
-        contenders,
-        searched,
-        asked,
-        parts,
-        comparing,
-        n_jobs=n_jobs,
-        time_limit=budget.left(),
-        verbose=verbose,
-        kept=kept,
-        certain=certain,
+        contenders, searched, asked, parts, comparing, certain=certain, **limits
     )
     fits = FinalFits.of(asked, answers, contenders, seed)
     found, model = compared[0], None
     if key == "recommended":
-        found, _, _, model = settle(
-            Settled(*compared), fits, (*searched, *contenders), certain=certain
-        )
+        everyone = (*searched, *contenders)
+        found, _, _, model = settle(Settled(*compared), fits, everyone, certain=certain)
         if found is None:
             raise InvalidInputError("Too few rows to compare models; name one with family.")
         name = found.recommended.name

@@ -265,6 +265,7 @@ _FEWEST_ROWS = 10
 _N_ROUNDS = 6
 _LEAST_SIZE = 0.05
 _LEAST_SHARE, _LEAST_SHRUNK = 0.02, 1e-3
+_LEAST_VARIANCE = 1e-9
 # Slopes of what is filled in that may be off.
 _N_DOUBTS = 5
 
@@ -306,9 +307,6 @@ class RowFilling:
         values = np.where(n_seen > 0, values, 0.0)
         mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
-        if deviation.min() < np.finfo(np.float64).tiny ** 0.5:
-            # Its square has no number; what uses the column says so.
-            return None
         scaled = (values - mean) / deviation
         shift, covariance = np.zeros(k), _pairwise_correlations(scaled)
         for _ in range(_N_ROUNDS):
@@ -319,6 +317,8 @@ class RowFilling:
             covariance = filled.T @ filled / len(filled) + unsure / len(filled)
             share = max(ledoit_wolf_shrinkage(filled, assume_centered=True), _LEAST_SHRUNK)
             covariance = (1 - share) * covariance + share * np.diag(np.diag(covariance))
+            # A column that hardly varies has an inverse too.
+            covariance += _LEAST_VARIANCE * np.eye(k)
         precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         # What is left of correlations by chance does no harm, a median where one is not does.
         share = 1 - 1 / (precision.diagonal() * covariance.diagonal())
