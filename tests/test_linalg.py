@@ -167,3 +167,10 @@ def test_systems_that_are_not_finite_are_refused():
     factor = np.full((3, 1), np.nan, order="F")
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
         _ = LowRankPrecision(factor, np.ones(3)).root
+
+
+def test_a_factor_without_columns_is_no_error_of_the_library(capfd):
+    low = LowRankPrecision(np.empty((3, 0), order="F"), np.ones(3))
+    assert low.log_determinant == 0
+    np.testing.assert_array_equal(low.solve(np.arange(3.0)), np.arange(3.0))
+    assert capfd.readouterr().out == ""

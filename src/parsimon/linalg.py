@@ -169,6 +169,9 @@ class LowRankPrecision:
     @cached_property
     def root(self) -> Array:
         """Lower Cholesky factor of ``I + L.T @ diag(precision) @ L``, shape (r, r)."""
+        if not self.factor.shape[1]:
+            # BLAS would complain on standard output.
+            return np.empty((0, 0))
         scaled = np.sqrt(self.precision)[:, None] * self.factor
         inner = blas.dsyrk(1.0, scaled, trans=1, lower=1)
         inner[np.diag_indices_from(inner)] += 1.0

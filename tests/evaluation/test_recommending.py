@@ -1,4 +1,4 @@
-"""The smallest model that is unlikely to be much worse; probabilities that are not too sure."""
+"""The smallest model that is probably not much worse; probabilities that are not too sure."""
 
 import numpy as np
 import pytest

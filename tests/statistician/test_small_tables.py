@@ -127,7 +127,7 @@ def test_the_line_says_what_much_worse_means():
         for k, one in enumerate(by_size)
     ]
     told = replace(found, models=tuple(models))
-    assert ": the simplest that is unlikely to be much worse than the best, " in recommended_line(
+    assert ": the simplest that is probably not much worse than the best, " in recommended_line(
         told, 1.0
     )
     said = str(choice_sentences(told, 1.0)).replace("\\u202f", " ")

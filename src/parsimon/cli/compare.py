@@ -64,7 +64,7 @@ def compare(
     """Measure all models of TABLE on the same new rows, and say which one to use.
 
     TABLE is a file, or the name of a data set (see parsimon datasets). Errors are of rows that no
-    model has seen; the one to use is the simplest that is unlikely to be much worse than the best.
+    model has seen; the one to use is the simplest that is probably not much worse than the best.
     --json - prints the rows instead of the table.
 
     \b
@@ -190,7 +190,7 @@ def verdict(found: "ModelComparison") -> str:
             f"➜ Use the {chosen.name}: some column surely matters, though nothing beats guessing."
         )
     return (
-        f"➜ Use the {chosen.name}: the simplest that is unlikely to be much worse than the best, "
+        f"➜ Use the {chosen.name}: the simplest that is probably not much worse than the best, "
         f"the {best.name}. Those marked = cannot be told from the best by these rows."
     )
 

@@ -530,7 +530,7 @@ class ModelComparison:
 
     @property
     def recommended(self) -> ComparedModel:
-        """The simplest that is unlikely to be much worse than the best."""
+        """The simplest that is probably not much worse than the best."""
         return next(model for model in self.models if model.recommended)
 
     @property

@@ -110,7 +110,7 @@ class Analysis(Readable):
 
     @cached_property
     def recommended(self) -> TableModel:
-        """The simplest model that is unlikely to be much worse than the best, fitted to all rows.
+        """The simplest model that is probably not much worse than the best, fitted to all rows.
 
         Without a comparison it is what the search found.
         """

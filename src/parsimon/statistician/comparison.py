@@ -15,6 +15,7 @@ from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart
 from parsimon.evaluation.recommending import (
     LIKELY,
+    PROVED,
     is_better,
     probably_worse,
     some_column_predicts,
@@ -138,6 +139,8 @@ def compared(
         fit = [one for one in fit if one is not yard.guess] or fit
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
     first = min(fit, key=lambda one: (yard.loss(one), one.size.bits))
+    linear = [one for one in fit if known[one.name].key == "linear" and not by_errors]
+    first = next((one for one in linear if yard.worse(one, first) < PROVED), first)
     near = [one for one in fit if one is first or yard.worse(one, first) < LIKELY]
     smallest = min(near, key=lambda one: (one.size.bits, yard.loss(one)))
     models = [

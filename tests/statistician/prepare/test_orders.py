@@ -18,6 +18,7 @@ from parsimon.statistician.prepare.orders import order_of
         ("<18", "18-24", "25-64", "65+"),
         ("10 mg", "20 mg", "100 mg"),
         ("S", "M", "L", "XL"),
+        ("L", "M", "H"),
         ("1st", "2nd", "3rd"),
     ],
 )

@@ -12,6 +12,7 @@ _SCALES = tuple(
     for scale in (
         "none|no, very low|lowest, low, low-medium|below average, medium|moderate|middle|mid|normal"
         "|average, medium-high|above average, high, very high|highest, extreme|extremely high",
+        "l|lo, m|med, h|hi",
         "xxs, xs|extra small, s|very small|tiny, small, m|medium|middle, large, l|very large|big, "
         "xl|extra large|huge, xxl, xxxl",
         "never, almost never|very rarely|hardly ever, rarely|seldom, occasionally|sometimes, "

@@ -93,7 +93,7 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
         asked,
         f"the best is {the(best)}; {_named(level)} cannot be told from it.",
         (
-            f"{aside} that is unlikely to be much worse is ",
+            f"{aside} that is probably not much worse is ",
             Strong(the(chosen)),
             ": ",
             Strong("use that one."),
@@ -113,7 +113,7 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
     if best.family == "guessing":
         return f"{said}: some column surely matters, though no model beats guessing on new rows."
-    return f"{said}: the simplest that is unlikely to be much worse than the best, {the(best)} " + (
+    return f"{said}: the simplest that is probably not much worse than the best, {the(best)} " + (
         f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
     )
 
