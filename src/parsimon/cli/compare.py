@@ -189,6 +189,10 @@ def verdict(found: "ModelComparison") -> str:
         return (
             f"➜ Use the {chosen.name}: some column surely matters, though nothing beats guessing."
         )
+    if chosen.size > best.size:
+        return f"➜ Use the {chosen.name}: that the best, the {best.name}, is much better " + (
+            "is not probable."
+        )
     return (
         f"➜ Use the {chosen.name}: the simplest that is probably not much worse than the best, "
         f"the {best.name}. Those marked = cannot be told from the best by these rows."

@@ -16,6 +16,7 @@ from parsimon.evaluation.folds import OuterPart
 from parsimon.evaluation.recommending import (
     LIKELY,
     PROVED,
+    TOLERANCE,
     is_better,
     probably_worse,
     some_column_predicts,
@@ -251,7 +252,10 @@ class _Yardstick:
         unit = max(self.loss(best), _EXACT * self._guessed)
         if self.metric == "variance left":
             unit /= self._guessed
-        return probably_worse(gap.estimate / unit, (gap.high - gap.low) / (2.0 * unit))
+        found = probably_worse(gap.estimate / unit, (gap.high - gap.low) / (2.0 * unit))
+        # Beside an all but exact model another may be worse by more than is thought beforehand.
+        surely = self.difference(one, best).low > TOLERANCE * unit
+        return max(found, 0.975) if surely else found
 
     @property
     def _guessed(self) -> float:

@@ -86,6 +86,20 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
             ("Of the others use ", Strong(the(chosen)), "."),
             *_tempered(chosen),
         )
+    if chosen.size > best.size:
+        return (
+            asked,
+            f"the best is {the(best)}; {_named(level)} cannot be told from it.",
+            (
+                "That it is much better than ",
+                Strong(the(chosen)),
+                " is not probable, and of many models on few rows the best owes some of its lead "
+                "to luck: ",
+                Strong("use the linear model."),
+            ),
+            _price(found, best, chosen, unit),
+            *_tempered(chosen),
+        )
     aside, guess = "The simplest", [one for one in found.models if one.family == "guessing"]
     if any(one.worse < LIKELY and not one.recommended for one in guess):
         aside = "Guessing aside, since something surely predicts, the simplest"
@@ -113,6 +127,11 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
     if best.family == "guessing":
         return f"{said}: some column surely matters, though no model beats guessing on new rows."
+    if chosen.size > best.size:
+        return (
+            f"{said}: that the best, {the(best)} ({_does(found, best, unit)}), is much better "
+            + ("is not probable.")
+        )
     return f"{said}: the simplest that is probably not much worse than the best, {the(best)} " + (
         f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
     )
@@ -139,7 +158,9 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
-    if round(chosen.size) == round(best.size):
+    if chosen.size > best.size:
+        bits = "is the plainer choice"
+    elif round(chosen.size) == round(best.size):
         bits = "is smaller by less than a bit"
     chance = f"with a probability of {percent(chosen.worse)}"
     much = f"{100 * TOLERANCE:.0f}{NARROW}%"
