@@ -398,7 +398,9 @@ def check_certainty(page: Page) -> Iterator[str]:
         any(words in one or words in one.lower() for one in listed) for words in sure
     ):
         yield f"What is certain: {listed} lacks some of {sure}"
-    for where, match in page.find(r"Nothing (?:predicts|tells) .+? beyond doubt|Nothing is beyond"):
+    for where, match in page.find(
+        r"Nothing (?:predicts|separates) .+? beyond doubt|Nothing is beyond"
+    ):
         if sure and where in (FIRST_SCREEN, TERMINAL):
             yield f"{where}: {match[0]}, but {sure[0]} is certain"
 

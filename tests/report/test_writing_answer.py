@@ -53,9 +53,9 @@ def test_the_first_screen_in_its_order():
     kinds = [type(block).__name__ for block in document.lead]
     assert kinds == ["Paragraph", "KeyFigures", "Figure", "Listings"]
     assert lead(samples.findings()).split("\n")[0] == (
-        "plasma glucose and age tell “diabetic” from “not diabetic”, beyond doubt. On rows never "
-        "seen the model is wrong in 23.3 % of cases (95 % interval 20.7 to 25.9 %); guessing is "
-        "wrong in 34.4 %."
+        "plasma glucose and age separate “diabetic” from “not diabetic”, beyond doubt. On rows "
+        "never seen the model is wrong in 23.3 % of cases (95 % interval 20.7 to 25.9 %); guessing "
+        "is wrong in 34.4 %."
     )
 
 
@@ -166,21 +166,22 @@ def test_what_is_only_suggested_is_not_the_answer():
     found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
     unproved = honest(found, gain=interval(0.01, 0.02))
     assert lead(unproved).startswith(
-        "Nothing tells “diabetic” from “not diabetic” beyond doubt; pedigree and age may tell."
+        "Nothing separates “diabetic” from “not diabetic” beyond doubt; pedigree and age may "
+        "separate them."
     )
     assert lists(unproved)["What is certain"] == ["Nothing."]
     number = reading.with_study(samples.regression(), claims=samples.claims()[3:4])
     number = honest(number, gain=interval(0.01, 0.02))
     assert lead(number).startswith(
-        "Nothing predicts progression beyond doubt; pedigree may predict."
+        "Nothing predicts progression beyond doubt; pedigree may predict it."
     )
 
 
 def test_where_new_rows_are_predicted_something_does_it():
     found = reading.with_study(samples.findings(), claims=samples.claims()[3:])
     assert lead(found).startswith(
-        "Something here certainly tells “diabetic” from “not diabetic”; pedigree and age may, but "
-        "no column is certain."
+        "Something here certainly separates “diabetic” from “not diabetic”; pedigree and age may, "
+        "but no column is certain."
     )
     assert lists(found)["What is certain"] == [
         "Something here predicts diabetes: new rows are predicted better than by guessing."
@@ -198,12 +199,14 @@ ONE_OF = samples.claim(
 def test_columns_that_stand_for_each_other_are_the_answer_together():
     found = reading.with_study(samples.findings(), claims=(ONE_OF,))
     assert lead(found).startswith(
-        "At least one of age and pedigree tells “diabetic” from “not diabetic”, beyond doubt."
+        "At least one of age and pedigree separates “diabetic” from “not diabetic”, beyond doubt."
     )
     assert lists(found)["What is certain"] == ["At least one of age and pedigree matters (99.7 %)."]
     assert "The model does without" not in lead(found)
     with_more = reading.with_study(samples.findings(), claims=(samples.claims()[0], ONE_OF))
-    assert lead(with_more).startswith("plasma glucose and at least one of age and pedigree tell")
+    assert lead(with_more).startswith(
+        "plasma glucose and at least one of age and pedigree separate"
+    )
     matters = reading.text(found, "variables").replace(THIN, " ")
     assert "These rows do not show whether it is age that matters or pedigree." in matters
     doubtful = honest(found, gain=interval(0.01, 0.02))
@@ -215,7 +218,7 @@ def test_that_something_matters_is_said_where_no_more_is_known():
     found = reading.with_study(samples.findings(), claims=(some, samples.claims()[3]))
     found = honest(found, gain=interval(0.01, 0.02))
     assert lead(found).startswith(
-        "Something here certainly tells “diabetic” from “not diabetic”; pedigree may, but no"
+        "Something here certainly separates “diabetic” from “not diabetic”; pedigree may, but no"
     )
     assert lists(found)["What is certain"] == ["Something here predicts diabetes (98.0 %)."]
 

@@ -339,7 +339,9 @@ def test_a_claim_that_parts_do_not_bear_out_is_said_so_everywhere():
     assert (
         "plasma glucose matters (more than 99.9 %, but parts of the table do not bear it out)."
     ) in told
-    assert told.startswith("Something here certainly tells “diabetic” from “not diabetic”; plasma")
+    assert told.startswith(
+        "Something here certainly separates “diabetic” from “not diabetic”; plasma"
+    )
     assert "Of the suggestions, plasma glucose came back on none of 2 parts." in text(
         found, "checking"
     )

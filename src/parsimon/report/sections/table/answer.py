@@ -44,10 +44,10 @@ def first_screen(scope: Scope) -> tuple[Block, ...]:
 
 def answer(scope: Scope) -> str:
     """Return what predicts, as surely as it is claimed."""
-    what, verb = f"{scope.positive} from {scope.negative}", "tell"
+    what, verb, again = f"{scope.positive} from {scope.negative}", "separate", "them"
     if scope.numeric:
-        what, verb = scope.target, "predict"
-    verbs = (f"{verb}s {what}", f"{verb} {what}", f" {verb}")
+        what, verb, again = scope.target, "predict", "it"
+    verbs = (f"{verb}s {what}", f"{verb} {what}", f" {verb} {again}")
     return headline(scope, scope.study.claims, verbs, proved=beats_guessing(scope))
 
 

@@ -60,6 +60,11 @@ def models_section(
     return Section(_ANCHOR, "Which model to use", tuple(blocks))
 
 
+# Why guessing is out of the question: a claim is certain, or a column alone does as chance rarely
+# would.
+_SIGNAL = "some column goes with the target more than chance would have it"
+
+
 def guess_miss(findings: Findings) -> float:
     """Return the root mean squared error of guessing, in the unit of the target."""
     honest = Scope(findings=findings).honest
@@ -82,7 +87,7 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
     if best.family == "guessing":
         return (
             asked,
-            "none is better than guessing, yet some column surely matters.",
+            f"none is better than guessing, yet {_SIGNAL}.",
             ("Of the others use ", Strong(the(chosen)), "."),
             *_tempered(chosen),
         )
@@ -102,7 +107,7 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
         )
     aside, guess = "The simplest", [one for one in found.models if one.family == "guessing"]
     if any(one.worse < LIKELY and not one.recommended for one in guess):
-        aside = "Guessing aside, since something surely predicts, the simplest"
+        aside = f"Guessing aside, since {_SIGNAL}, the simplest"
     return (
         asked,
         f"the best is {the(best)}; {_named(level)} cannot be told from it.",
@@ -126,7 +131,7 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
     if best is chosen:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
     if best.family == "guessing":
-        return f"{said}: some column surely matters, though no model beats guessing on new rows."
+        return f"{said}: no model beats guessing on new rows, yet {_SIGNAL}."
     if chosen.size > best.size:
         return (
             f"{said}: that the best, {the(best)} ({_does(found, best, unit)}), is much better "

@@ -78,7 +78,7 @@ def _question(scope: Scope) -> str:
     if scope.several:
         return (
             f"The column {scope.target} has {spelled(len(table.classes), 'class', 'classes')}; for "
-            f"each of them the question is what tells it from the others: {_classes(table)}."
+            f"each of them the question is what separates it from the others: {_classes(table)}."
         )
     study = scope.study
     return (
