@@ -187,8 +187,8 @@ def verdict(found: "ModelComparison") -> str:
         return f"➜ Use the {chosen.name}: it is the best, and nothing simpler comes close."
     if best.family == "guessing":
         return (
-            f"➜ Use the {chosen.name}: nothing beats guessing, yet some column goes with the target "
-            "more than chance would have it."
+            f"➜ Use the {chosen.name}: nothing beats guessing, yet some column goes with the "
+            "target more than chance would have it."
         )
     if chosen.size > best.size:
         return f"➜ Use the {chosen.name}: that the best, the {best.name}, is much better " + (
