@@ -93,3 +93,27 @@ def test_bold_probabilities_are_found_out():
     assert calibration_line(y, expit(2 * odds)).slope.high < 1
     assert calibration_line(y, expit(odds / 2)).slope.low > 1
     assert calibration_line(y, expit(odds + 1)).intercept.high < 0
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.05, 1.0, 3.0])
+def test_every_size_of_log_odds_has_intervals(size):
+    """Far from the best line the curvature is almost nothing, and a step of Newton's endless."""
+    rng = np.random.default_rng(0)
+    for wrong in (2, 5, 20):
+        y = np.repeat([0.0, 1.0], 100)
+        odds = np.where(y == 1, 1, -1) * rng.uniform(0.5, 3, size=200)
+        odds[rng.choice(200, wrong, replace=False)] *= -1
+        line = calibration_line(y, 1 / (1 + np.exp(-size * odds)))
+        whole = calibration_line(y, 1 / (1 + np.exp(-odds)))
+        np.testing.assert_allclose(np.array(line.slope) * size, whole.slope, rtol=1e-4)
+        np.testing.assert_allclose(line.intercept, whole.intercept, rtol=1e-4, atol=1e-4)
+
+
+def test_one_row_that_is_called_wrong_leaves_a_finite_interval():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0.0, 1.0], 100)
+    odds = np.where(y == 1, 1, -1) * rng.uniform(0.3, 13.6, size=200)
+    odds[np.argmin(np.abs(odds))] *= -1
+    line = calibration_line(y, 1 / (1 + np.exp(-odds)))
+    assert np.isfinite([*line.slope, *line.intercept]).all()
+    assert line.slope.low < line.slope.estimate < line.slope.high

@@ -120,6 +120,8 @@ def written(cell: Any) -> str:
 MOST_BINS = 10
 ROWS_FOR_A_BIN = 10
 CONFIDENCE = 0.95
+# The longest step of a Newton search, in log odds.
+_LONGEST = 10.0
 # A loss that no value between the ends has.
 _FAR_OFF = 1e9
 # An end further off, in standard errors, is said to be there: the likelihood is all but flat.
@@ -316,6 +318,8 @@ def _logistic_regression(
         gradient = design.T @ (y - chance)
         hessian = (design.T * (chance * (1 - chance))) @ design
         step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        # Where all rows are called surely the curvature is almost nothing, and a step endless.
+        step = step * min(1.0, _LONGEST / max(float(np.abs(design @ step).max()), 1e-300))
         # The likelihood is concave, so that a short enough part of the step always helps.
         while (after := _loss(design, y, line + step, offset)) > loss and (
             np.abs(step).max() > 1e-12
