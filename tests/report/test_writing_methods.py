@@ -57,8 +57,8 @@ def test_questions_of_other_targets():
         samples.regression(), "table"
     )
     assert (
-        "The column diabetes has three classes; for each of them the question is what tells it "
-        "from the others: “setosa” 50 (33.33 %), “versicolor” 50 (33.33 %) and “virginica” 50 "
+        "The column diabetes has three classes; for each of them the question is what separates "
+        "it from the others: “setosa” 50 (33.33 %), “versicolor” 50 (33.33 %) and “virginica” 50 "
         "(33.33 %)."
     ) in text(samples.three_classes(), "table")
 
