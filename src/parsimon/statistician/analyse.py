@@ -332,7 +332,7 @@ def _analysed(
     folds = folds_as_tempered(asked.questions, folds, told, comparison, options.leader.name)
     studies, pictures = _studies(answers, folds, options, describing, kept, budget)
     formulas, drawings, fitted = report_formulas(
-        asked, comparison, kept, final_seed(int(options.seed))
+        asked, comparison, kept, final_seed(int(options.seed)), model
     )
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(

@@ -404,16 +404,18 @@ def recommended_of(
     contenders: Sequence[Contender],
     question: Question,
     *,
+    least: int = 2,
     certain: bool = False,
     by_errors: bool = False,
     prepare: Callable[[Question], SeenTable] = PreparedTable.of,
 ) -> ModelComparison | None:
     """Compare, and look once more at the columns before guessing is recommended."""
-    found = compared(answers, contenders, question, certain=certain, by_errors=by_errors)
+    asked: dict[str, Any] = {"least": least, "by_errors": by_errors}
+    found = compared(answers, contenders, question, certain=certain, **asked)
     if found is None or found.recommended.family != GUESSING.family or by_errors:
         return found
     certain = _has_signal(prepare(question), question)
-    return compared(answers, contenders, question, certain=True) if certain else found
+    return compared(answers, contenders, question, certain=True, **asked) if certain else found
 
 
 def _has_signal(table: SeenTable, question: Question) -> bool:

@@ -153,10 +153,12 @@ def report_formulas(
     comparison: ModelComparison | None,
     kept: FinishedWork,
     seed: np.random.SeedSequence,
+    recommended: TableModel | None = None,
 ) -> tuple[FeatureFront | None, tuple[Picture, ...], dict[str, TableModel]]:
     """Search formulas of the whole table, if they answered on the outer folds, and draw them.
 
-    And return by its name the model that is drawn, which is the one that predicts.
+    And return by its name the model that is drawn, which is the one that predicts: `recommended`,
+    which was fitted before, if formulas are.
     """
     rows = () if comparison is None else comparison.models
     row = next((one for one in rows if one.name == FORMULA.name), None)
@@ -165,7 +167,9 @@ def report_formulas(
     found: dict[tuple[int, ...], Any] = kept.read("formulas", [(0,)])
     if (0,) not in found:
         question = asked.questions[0]
-        model = fitted_contender(FORMULA, question, seed, classes=asked.class_names, row=row)
+        model = recommended if row.recommended else None
+        if model is None:
+            model = fitted_contender(FORMULA, question, seed, classes=asked.class_names, row=row)
         X = model.numbers(question.table)
         found[0,] = (*drawn_formulas(model.models[0], X, asked), {FORMULA.name: model})
         kept.write("formulas", (0,), found[0,])

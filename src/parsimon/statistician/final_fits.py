@@ -18,9 +18,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.comparison import (
-    compared,
     comparison_picture,
     fitted_contender,
+    recommended_of,
     row_surprise,
 )
 from parsimon.statistician.families import Question
@@ -183,7 +183,7 @@ def settle(
         if model is not None:
             return Settled(comparison, pictures, told, model)
         told = [one.without(row.name, _REFUSED) for one in told]
-        comparison = compared(told, contenders, fits.questions[0], least=1, certain=certain)
+        comparison = recommended_of(told, contenders, fits.questions[0], least=1, certain=certain)
         if comparison is not None:
             pictures = (comparison_picture(comparison),)
             comparison = replace(comparison, picture=pictures[0].name)
