@@ -186,6 +186,11 @@ def test_a_small_model_that_is_surer_than_its_errors_allow_is_not_recommended():
     assert slopes["linear model"] == pytest.approx(np.log(15) / np.log(9999), abs=0.02)
     assert slopes["decision tree"] == 1.0
     assert found.recommended.error.estimate == np.mean(wrong)
+    # The rows of a fold have no part in how they are tempered.
+    told = tempered_answers(answers, asked)[0].told["linear model"].value
+    turned = np.where(np.arange(n) < n // 4, 1 - truth, truth)
+    again = tempered_answers(answers, replace(asked, values=turned))[0].told["linear model"].value
+    np.testing.assert_array_equal(told, again)
 
 
 def test_guessing_is_not_recommended_where_a_claim_is_certain():

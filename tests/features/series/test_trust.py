@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from parsimon.features.series import SeriesExtractor
-from parsimon.features.series.trust import chances, fit_chances, kept_share
+from parsimon.features.series.tree_search import Targets
+from parsimon.features.series.trust import chances, fit_chances, fold_outputs, kept_share
 
 
 def test_true_chances_stay_as_they_are_and_bold_ones_are_mended():
@@ -57,3 +58,15 @@ def test_chances_of_a_weak_signal_are_better_than_guesses_and_not_bold():
     slopes = np.linspace(0.2, 3.0, 57)
     losses = [np.logaddexp(0, -(2 * y[150:] - 1) * slope * odds).mean() for slope in slopes]
     assert 0.5 < slopes[int(np.argmin(losses))] < 2.0
+
+
+def test_features_of_a_fold_are_chosen_without_its_rows():
+    """Of hundreds of columns of noise the best fit all rows; rows outside must not gain by it."""
+    rng = np.random.default_rng(2)
+    agreement = []
+    for _ in range(12):
+        Z, codes = rng.normal(size=(40, 400)), np.arange(40) % 2
+        targets = Targets.of_classes(codes)
+        said, middle, rows = fold_outputs(Z, targets, 5)
+        agreement.append(np.corrcoef((said - middle)[:, 0], targets.T[rows, 0])[0, 1])
+    assert abs(np.mean(agreement)) < 0.15
