@@ -4,15 +4,19 @@ import importlib
 import inspect
 import pkgutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from benchmarks.rows import save, show
+from benchmarks.rows import CANNOT_FAIL, NO_RIVALS, Row, save, show, without_rivals
 
 
-def run(package: str) -> None:
-    """Run the benchmark of `package` that is named on the command line."""
+def run(package: str, *, rivals_needed: bool = False) -> None:
+    """Run the benchmark of `package` that is named on the command line.
+
+    With `rivals_needed` a bar without those who must miss it counts as missed.
+    """
     found = importlib.import_module(package)
     names = sorted(
         module.name.replace("_", "-")
@@ -44,6 +48,19 @@ def run(package: str) -> None:
         show(rows, title=f"{package.split('.')[-1]} {name}{' (quick)' if quick else ''}")
         if json_file is not None:
             save(rows, json_file)
-        sys.exit(0 if all(row.ok for row in rows) else 1)
+        alone = without_rivals(rows) if rivals_needed else []
+        for row in alone:
+            print(f"{NO_RIVALS}: {row.case}, {row.metric}: name who must miss this bar.")
+        print(_count(rows))
+        sys.exit(0 if all(row.ok for row in rows) and not alone else 1)
 
     command(prog_name=f"python -m {package}")
+
+
+def _count(rows: Sequence[Row]) -> str:
+    """Return how many bars there are, and how many are met."""
+    barred = [row for row in rows if row.bar is not None]
+    empty = sum(row.verdict == CANNOT_FAIL for row in barred)
+    met = sum(row.ok for row in barred)
+    missed = len(barred) - met - empty
+    return f"{len(barred)} bars: {met} met, {missed} missed, {empty} that cannot fail."

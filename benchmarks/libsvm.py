@@ -61,3 +61,28 @@ def box_optimum(K: Array, signs: Array, C: float) -> float:
         options={"maxiter": 5000, "maxfun": 20000, "ftol": 1e-12, "gtol": 1e-8},
     )
     return -float(found.fun)
+
+
+def plain_values(K: Array, signs: Array, C: float, *, equality: bool = True) -> dict[str, float]:
+    """Return dual values of those who solve nothing: of zero, of a random point, of equal weights.
+
+    Equal weights within a class, of the best size, are the machine of the two class means.
+    """
+    from benchmarks.rivals import CONSTANT, GUESS
+
+    alpha = np.random.default_rng(0).uniform(0.0, C, len(signs))
+    sizes = np.where(signs > 0, np.sum(signs > 0), np.sum(signs < 0)).astype(np.float64)
+    if equality:
+        sums = {sign: alpha[signs == sign].sum() for sign in (-1.0, 1.0)}
+        alpha *= np.where(
+            signs > 0, min(sums.values()) / sums[1.0], min(sums.values()) / sums[-1.0]
+        )
+    even = signs / sizes if equality else signs / len(signs)
+    curvature, slope = float(even @ K @ even), float(np.abs(even).sum())
+    most = C * float(sizes.min() if equality else len(signs))
+    size = min(slope / curvature, most) if curvature > 0 else most
+    return {
+        CONSTANT: 0.0,
+        GUESS: dual_value(K, alpha * signs),
+        "equal weights": dual_value(K, size * even),
+    }

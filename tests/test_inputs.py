@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician import analyse
-from tests.estimators import CASES, NUMBER, TREE, TWO, X, rows_for
+from tests.estimators import CASES, NEW, NUMBER, OF_A_TREE, TREE, TWO, X, rows_for
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -143,3 +145,87 @@ def test_every_column_of_a_front_is_a_rule(name):
     for column in search.to_frame().columns:
         again = clone(estimator).set_params(choose=f"best:{column} where {column}>=-1e9")
         assert len(again.fit(X, y).front_) == len(search.front_)
+
+
+def _spread_out(rows):
+    """Return rows as every second cell of a larger table, from its end to its beginning."""
+    larger = np.zeros((2 * len(rows), 2 * rows.shape[1]))
+    larger[::2, ::2] = rows[::-1]
+    return larger[::2, ::2][::-1]
+
+
+NAMES = ["x0", "x1", "x2"]
+FORMS = {
+    "Fortran's order": np.asfortranarray,
+    "a view": _spread_out,
+    "a data frame": lambda rows: pd.DataFrame(dict(zip(NAMES, rows.T, strict=True))),
+    "a frame of polars": lambda rows: pl.DataFrame(dict(zip(NAMES, rows.T, strict=True))),
+    "another order of bytes": lambda rows: rows.astype(">f8"),
+}
+# These take seconds, or a frame of tips, and read rows by the same function as the others.
+SLOW = {
+    *("ParetoRVC", "RVC", "RVR", "ParetoConstructor of a number", "ABCClassifier"),
+    *(name for name, (model, _) in CASES.items() if isinstance(model, OF_A_TREE)),
+}
+
+
+def _answers(model, rows):
+    names = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+    return [np.asarray(getattr(model, name)(rows)) for name in names if hasattr(model, name)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [name for name in CASES if name not in SLOW])
+def test_no_bit_depends_on_how_a_table_lies_in_memory(name):
+    estimator, y = CASES[name]
+    plain = clone(estimator).fit(X, y)
+    wanted = _answers(plain, NEW)
+    for called, form in FORMS.items():
+        model = clone(estimator).fit(form(X), y)
+        for ours, theirs in zip(wanted, _answers(model, form(NEW)), strict=True):
+            np.testing.assert_array_equal(theirs, ours, err_msg=called)
+
+
+WEIGHTED = [name for name, (model, _) in CASES.items() if has_fit_parameter(model, "sample_weight")]
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@pytest.mark.parametrize("extreme", [1e300, 1.7e308, 1e10, 1e-300, 5e-324])
+@pytest.mark.parametrize("n_rows", [1, len(X)])
+def test_weights_beyond_all_counts_are_refused(name, extreme, n_rows):
+    estimator, y = CASES[name]
+    weights = np.ones(len(X))
+    weights[:n_rows] = extreme
+    with pytest.raises(InvalidInputError, match=r"how many times a row counts, and .* is beyond"):
+        clone(estimator).fit(X, y, sample_weight=weights)
+
+
+WITH_CLASS_WEIGHTS = [name for name, (one, _) in CASES.items() if hasattr(one, "class_weight")]
+
+
+@pytest.mark.parametrize("name", WITH_CLASS_WEIGHTS)
+@pytest.mark.parametrize("weight", [1e300, np.nan, -1.0, np.inf, "many", None])
+def test_class_weights_that_are_no_counts_are_refused(name, weight):
+    estimator, y = CASES[name]
+    search = clone(estimator).set_params(class_weight={np.unique(y)[-1].item(): weight})
+    with pytest.raises(InvalidInputError, match=r"Class weights must be pos|A class weight says"):
+        search.fit(X, y)
+
+
+SEEDED = [name for name, (model, _) in CASES.items() if hasattr(model, "random_state")]
+
+
+@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.parametrize("seed", [-1, np.int64(-5), 1.5, "one"])
+def test_what_is_no_seed_is_refused(name, seed):
+    estimator, y = CASES[name]
+    search = clone(estimator).set_params(random_state=seed)
+    with pytest.raises(InvalidInputError, match=r"^A seed \(random_state\) must be .* got"):
+        search.fit(rows_for(estimator, X), y)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, y) in CASES.items() if y is TWO])
+def test_labels_of_two_kinds_are_refused(name):
+    mixed = np.array([place if place % 2 else str(place % 4) for place in range(len(X))], object)
+    with pytest.raises(InvalidInputError, match=r"y has text and numbers as labels, such as '0'"):
+        clone(CASES[name][0]).fit(X, mixed)

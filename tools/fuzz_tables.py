@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tools import fuzz_writes
+
 # Seconds of processor time, so that other work on the machine is no fault of a table.
 LIMIT = 120.0
 _MARKUP = (
@@ -323,6 +325,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="Number of the first table.")
     parser.add_argument("--only", type=int, help="Run this table alone, and keep its file.")
     parser.add_argument("--results", type=Path, help="Keep results here, and go on from there.")
+    parser.add_argument("--writes", type=int, default=8, help="Runs of `tools.fuzz_writes`.")
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.tables)
     if options.only is not None:
@@ -338,8 +341,9 @@ def main() -> int:
             print(f"table {number} ({', '.join(table.kinds)}): {one}", flush=True)
         if place % 25 == 24:
             print(f"{place + 1} of {len(numbers)} tables done", file=sys.stderr, flush=True)
+    written = options.only is not None or fuzz_writes.fuzz(range(options.writes))
     print(verdict(results.known, numbers))
-    return int(any(results.known[number] for number in numbers))
+    return int(any(results.known[number] for number in numbers) or not written)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ Everything is read from the syntax trees of ``src/parsimon``; nothing is importe
 import argparse
 import ast
 import json
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -229,6 +230,47 @@ def _private_definitions(module: Module) -> set[str]:
 
 
 # Lengths
+
+
+# Files
+
+
+_CREATORS = {
+    "os": {"open", "fdopen", "replace", "rename", "renames", "link", "symlink", "mkfifo"},
+    "shutil": {"copy", "copy2", "copyfile", "copyfileobj", "copytree", "move"},
+    "tempfile": {"mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory"},
+}
+_WRITERS = {"write_text", "write_bytes", "tofile", "savetxt", *_CREATORS["tempfile"]}
+# What writes to a file or a buffer that it is given must not be given a path.
+_SAVERS = {"savefig", "savez", "savez_compressed", "to_csv", "to_parquet", "to_excel", "ZipFile"}
+_HANDLES = {"file", "buffer"}
+_WRITING_MODE = re.compile(r"[rbt]*[wax+][bt+]*")
+
+
+def file_writers(modules: Mapping[str, Module]) -> list[str]:
+    """Return the places that open, make or move a file other than through `_writing`."""
+    return [
+        f"{module.name}:{node.lineno} calls {ast.unparse(node.func)}"
+        for module in modules.values()
+        if module.path.stem != "_writing"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and _writes(node)
+    ]
+
+
+def _writes(call: ast.Call) -> bool:
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if isinstance(owner, ast.Name) and name in _CREATORS.get(owner.id, ()):
+        return True
+    given = [*call.args, *(one.value for one in call.keywords if one.arg == "mode")]
+    modes = [one.value for one in given if isinstance(one, ast.Constant)]
+    opens = any(isinstance(one, str) and _WRITING_MODE.fullmatch(one) for one in modes)
+    if name in ("open", "ZipFile") and not opens:
+        return False
+    if name in _SAVERS and call.args:
+        return getattr(call.args[0], "id", "") not in _HANDLES
+    return name == "open" or name in _WRITERS
 
 
 def docstring_lines(node: ast.AST) -> int:

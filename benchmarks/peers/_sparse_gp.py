@@ -45,7 +45,7 @@ if hasattr(model, "predict_proba"):
 # Linux counts in kilobytes, macOS in bytes.
 unit = 2**20 if sys.platform == "darwin" else 2**10
 answer["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-answer["reason"] = getattr(model, "stopping_reason_", "")
+answer["reason"] = getattr(model, "stopped_by_", "")
 print(json.dumps(answer))
 """
 

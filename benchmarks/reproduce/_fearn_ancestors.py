@@ -56,7 +56,6 @@ def composition_rows() -> list[Row]:
             "distance of their sum from 1; peer: allowed",
             abs(float(root.sum()) - 1.0),
             ROUNDING,
-            bar=1.0,
             note=f"least {root.min():.4f}, standard errors up to {sd.max():.4f}; furthest from the "
             f"mean of the tips: {most}",
         ),

@@ -26,6 +26,7 @@ from benchmarks.reproduce._fearn_clutter import (
     fit,
     rows_of,
 )
+from benchmarks.rivals import CONSTANT
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.evaluation import mann_whitney, wilcoxon_signed_rank
@@ -40,6 +41,8 @@ ALLOWED = 1e-3
 # What the mean of a fit may move by, if the mean of the prior moves by 5, which should be nothing.
 UNMOVED = 1e-4
 SIGNIFICANT = 0.01
+# How many times nearer to the printed figures the reading taken is than the next.
+NEARER = 2.0
 
 
 def cell(
@@ -106,6 +109,8 @@ def generator_rows(readings: Mapping[Generator, Mapping[str, Any]]) -> list[Row]
         if (job.design, job.generated, job.fitted) == ("weighted_sum", 100, 100)
     )
     made = _agreement_rows(readings[summed])
+    others = {str(job): distance for job, distance in found.items() if job is not summed}
+    nearest = min(others.values())
     for job, distance in sorted(found.items(), key=lambda pair: pair[1]):
         if job is summed:
             continue
@@ -116,8 +121,9 @@ def generator_rows(readings: Mapping[Generator, Mapping[str, Any]]) -> list[Row]
                 f"means and sds of ADF and EP, rms in standard errors: {summed}; {job}",
                 found[summed],
                 distance,
-                bar=1.0,
+                bar=NEARER if distance == nearest else None,
                 note=f"EP there {shown}; {job.n_samples} samples",
+                rivals=others if distance == nearest else {},
             )
         )
     return made
@@ -142,7 +148,11 @@ def _agreement_rows(answer: Mapping[str, Any]) -> list[Row]:
                     ERRORS * float(error),
                     bar=1.0,
                     note=f"{_text(means)}, printed {printed.mean:g}+-{printed.deviation:g}",
-                )
+                    rivals={
+                        "constant: the true mean": abs(THETA - printed.mean),
+                        "mean of the rows": abs(THETA * (1 - weight) - printed.mean),
+                    },
+                ).without_empty_bar()
             )
     return made
 
@@ -187,6 +197,10 @@ def evidence_rows(found: Found) -> list[Row]:
                 ALLOWED if gated else float(np.median(np.abs(restricted - exact))),
                 bar=1.0 if gated else None,
                 note=note,
+                rivals={
+                    CONSTANT: float(np.abs(exact).min()),
+                    "as printed": float(np.median(np.abs(restricted - exact))),
+                },
             )
         )
     return made
@@ -279,9 +293,13 @@ def accuracy_rows(found: Found) -> list[Row]:
                 apart[EP],
                 apart[ADF],
                 bar=1.0,
+                rivals={
+                    "constant: the prior's mean": float(np.mean(np.abs(exact) / deviation)),
+                    ADF: apart[ADF],
+                },
                 note=", ".join(f"{name} {apart[name]:.2g}" for name in (GAMMA, BY_LOO, AT_ONE))
                 + f", {RESTRICTED} {apart[RESTRICTED]:.2g}",
-            ),
+            ).above_rivals(),
             Row(
                 case,
                 "root mean square of mean - theta: EP; exact posterior mean",
@@ -296,7 +314,6 @@ def accuracy_rows(found: Found) -> list[Row]:
                 100.0 * float(settled(EP).mean()),
                 100.0 * float(settled(UNDAMPED).mean()),
                 higher_is_better=True,
-                bar=1.0,
                 note=f"by Newton's method in {newton.sum()} of {len(newton)}",
             ),
         ]
@@ -337,7 +354,6 @@ def _order_row(n_samples: int) -> Row:
         "range of the mean over five orders, median: EP; ADF",
         float(np.median(spreads["ep"])),
         float(np.median(spreads["adf"])),
-        bar=1.0,
         note=f"greatest {np.max(spreads['ep']):.2g} and {np.max(spreads['adf']):.2g}; "
         f"{n_samples} samples of 20 rows, half of them clutter",
     )
@@ -362,7 +378,6 @@ def _prior_rows() -> list[Row]:
                 "how far the mean moves with the prior's; peer: allowed",
                 moved(gamma),
                 UNMOVED,
-                bar=1.0,
                 note=f"EP moves by {moved(-1.0):.3f}",
             )
         )

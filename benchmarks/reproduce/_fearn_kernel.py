@@ -146,7 +146,7 @@ def _cell_rows(name: str, found: Mapping[tuple[str, str], Array]) -> list[Row]:
         error, log_sum = KERNEL[name][model]
         case = f"{name}, {model}, {form}"
         made.append(
-            error_row(f"Table 4.2, {case}", ours[:, ERROR], error, is_described=model == EP)
+            error_row(name, f"Table 4.2, {case}", ours[:, ERROR], error, is_described=model == EP)
         )
         if log_sum is not None:
             made.append(_log_row(f"Table 4.4, {case}", ours, log_sum))

@@ -197,7 +197,7 @@ def _cell_rows(
     is_described = model == EP or (form == LITERAL and model in (C_SVM, NU_SVM))
     deviation = ours[:, 1].std(ddof=min(1, len(ours) - 1))
     return [
-        error_row(case, ours[:, 0], printed[0], is_described=is_described),
+        error_row(name, case, ours[:, 0], printed[0], is_described=is_described),
         Row(
             case,
             "rows kept; printed",

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer
 
 from benchmarks.data_folder import point_to_data
 from benchmarks.reproduce._fearn_tables import Figure
+from benchmarks.rivals import classify_plainly, turned
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
 from parsimon.datasets import load
@@ -69,20 +70,32 @@ def split(name: str, seed: int) -> Split:
     return Split(part(train), part(choose), part(test))
 
 
-def error_row(case: str, ours: Array, printed: Figure, *, is_described: bool) -> Row:
+@cache
+def plain_errors(name: str, n_splits: int) -> dict[str, float]:
+    """Return shares wrong of a constant, a guess and logistic regression, on the same splits."""
+    parts = [split(name, seed) for seed in range(n_splits)]
+    return classify_plainly(((*part.train, *part.test) for part in parts), per_cent=False)
+
+
+def error_row(name: str, case: str, ours: Array, printed: Figure, *, is_described: bool) -> Row:
     """Return the mean of an error over splits; models that the source fully describes have a bar.
 
-    Few splits, of a quick look, have none.
+    Few splits, of a quick look, have none. `name` is the table.
 
     Shapes: ours (n_splits,).
     """
+    rivals = plain_errors(name, len(ours))
     deviation = float(ours.std(ddof=1)) if len(ours) >= FEWEST else printed.deviation
     standard_error = np.hypot(deviation / len(ours) ** 0.5, printed.deviation / N_SPLITS**0.5)
-    distance = abs(float(ours.mean()) - printed.mean)
-    off = max(0.0, distance - ROUNDED) / float(standard_error)
+
+    def apart(error: float) -> float:
+        return max(0.0, abs(error - printed.mean) - ROUNDED) / float(standard_error)
+
+    off = apart(float(ours.mean()))
     if not is_described or len(ours) < FEWEST:
         note = f"sd {deviation:.3f}, printed {printed.deviation}; {off:.1f} standard errors apart"
-        return Row(case, "test error; printed", float(ours.mean()), printed.mean, note=note)
+        figures = float(ours.mean()), printed.mean
+        return Row(case, "test error; printed", *figures, note=note, rivals=rivals)
     return Row(
         case,
         "test error, standard errors from the printed; peer: allowed",
@@ -91,4 +104,5 @@ def error_row(case: str, ours: Array, printed: Figure, *, is_described: bool) ->
         bar=1.0,
         note=f"error {ours.mean():.3f}, sd {deviation:.3f}; printed {printed.mean}, "
         f"sd {printed.deviation}",
-    )
+        rivals=turned(rivals, apart),
+    ).without_empty_bar()

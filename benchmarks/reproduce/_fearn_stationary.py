@@ -66,6 +66,7 @@ def _factor_row(sign: Sign, form: Form, apart: list[float], factors: Array) -> R
         max(apart),
         ALLOWED,
         bar=1.0,
+        rivals={"constant: no step": float(np.abs(factors - 1.0).max())},
         note=f"lambda is multiplied by {factors.min():.3f} to {factors.max():.3f}, "
         "whatever tree and residuals",
     )

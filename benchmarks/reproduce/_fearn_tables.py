@@ -1,4 +1,4 @@
-"""What Fearn (2021), chapter 5, prints, and what was measured before on other random trees.
+"""What Fearn (2021), chapter 5, prints.
 
 A figure of tables 5.1 and 5.2 is a mean over ten trees with its standard deviation.
 """
@@ -143,11 +143,6 @@ SIMULATION = {
     ),
 }
 
-# Mean lambda over ten Yule trees of another program, by true lambda.
-MEASURED_EVIDENCE = {0.0: 0.004, 0.1: 0.082, 0.3: 0.235, 0.5: 0.439, 0.7: 0.676, 0.9: 0.898}
-MEASURED_ORIGINAL = {0.0: 0.002, 0.1: 0.067, 0.3: 0.212, 0.5: 0.416, 0.7: 0.675, 0.9: 0.898}
-MEASURED_DEPTH = 5.3
-
 
 class Archaeal(NamedTuple):
     """One column of table 5.3; None where it has NA."""
@@ -166,16 +161,7 @@ ARCHAEA = {
     LEAST_SQUARES: Archaeal(0.653, None, 6.73, Figure(6.84, 1.41)),
     "OLS": Archaeal(0.0, None, 5.21, Figure(5.68, 1.15)),
 }
-# Ten folds of 235 archaea, measured before: the line on the IVYWREL sum (table 5.4 prints
-# 7.60 +- 1.33 for 213), and least squares on 20 amino acids.
-MEASURED_BASELINES = {"IVYWREL line": Figure(7.90, 1.41), "OLS": Figure(5.59, 0.79)}
-MEASURED_CORRELATION = 0.935
-# Five partitions into ten folds of 186 archaea, measured before.
-MEASURED_FOLDS = {
-    "OLS": Figure(5.38, 0.79),
-    "RVM": Figure(5.35, 0.81),
-    "PhyRVM, marginal": Figure(7.23, 1.19),
-    "PhyRVM, conditional": Figure(4.86, 0.72),
-}
+# Table 5.4, 213 archaea: the line on the IVYWREL sum.
+IVYWREL_LINE = Figure(7.60, 1.33)
 # Degrees, from 4 mixtures of substitution matrices on (section 5.4).
 LAST_ARCHAEAL_ANCESTOR = 55.0

@@ -8,12 +8,14 @@ reproduce the source's support vector machine.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.data_folder import point_to_data
+from benchmarks.rivals import classify_plainly
 from parsimon._typing import Array, Indices
 from parsimon.datasets import load, make_checkerboard, make_spiral
 
@@ -60,6 +62,13 @@ def data_set(name: str) -> tuple[Array, Indices]:
 def folds(X: Array, y: Indices, n_folds: int = 10) -> Iterator[tuple[Indices, Indices]]:
     """Yield training and test rows of stratified, shuffled folds, the same in every table."""
     return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y)  # type: ignore[no-any-return]
+
+
+@cache
+def plain_errors(name: str) -> dict[str, float]:
+    """Return errors in per cent of a constant, a guess and logistic regression on these folds."""
+    X, y = data_set(name)
+    return classify_plainly((X[train], y[train], X[test], y[test]) for train, test in folds(X, y))
 
 
 def _liver() -> tuple[Any, Any]:

@@ -8,32 +8,37 @@ Breiman's), and `ABCClassifier` as it comes. The settings that the source leaves
 those of the documentation: chains start at a draw from the prior with an error of at most 0.5, and
 on the way down a move to a lower error is always taken. Biases have a flat prior between -5 and 5.
 
-Bars: the printed chain lies near the top of what chains span, so their upper end must come within a
-hundredth of it. Pruning is judged by what the source says of it: a regression of the average keeps
-its area with fewer members, a classification of the truth overfits.
+Bars: the printed chain is one of ours if it lies within two deviations between chains of their
+mean. Pruning by regression is worth something if it keeps more of the area than as many members
+drawn at random do, and pruning by classification overfits if it keeps less than these, by two
+standard errors of paired differences over chains. A constant has no area if ties count nothing.
 """
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from benchmarks.reproduce._clark_chains import (
+    BEST,
+    RIPLEY,
+    WAVEFORM,
+    Chains,
+    at_random,
+    work,
+)
 from benchmarks.reproduce._ensemble_data import ripley_ratio, table, waveform_ratio
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import CONSTANT, GUESS, LOGISTIC, standard_error
 from benchmarks.rows import Row
-from parsimon._typing import Array
 from parsimon.roc import auc
 
-RIPLEY, WAVEFORM = "Ripley", "Waveform"
 TOLERANCES = {RIPLEY: (0.3,), WAVEFORM: (0.15, 0.2, 0.25)}
-HIDDEN = {RIPLEY: 7, WAVEFORM: 10}
 # Recorded steps after as many that are dropped, and of how many one is kept.
 STEPS = {RIPLEY: (5_000, 7), WAVEFORM: (50_000, 100)}
 N_JOBS, CHAINS_A_JOB = 4, 10
-# Relevance vector machines of hundreds of members take long: these many chains of a job have them.
-PRUNED_A_JOB = 3
 # Table of section 3.7 of the specification: training and test area, members.
 PRINTED = {
     RIPLEY: {
@@ -48,21 +53,7 @@ PRINTED = {
         "RVM regression": (0.974, 0.929, 255),
     },
 }
-BIAS_BOUND = 5.0
-NEAR, KEPT = 0.99, 0.99
 BAYES = {RIPLEY: (0.953, 0.977), WAVEFORM: (None, None)}
-
-
-@dataclass(frozen=True)
-class Chains:
-    """Some chains with the settings of the source; no tolerance means our defaults."""
-
-    data_set: str
-    tolerance: float | None
-    seed: int
-    n_chains: int
-    n_steps: int
-    thin: int
 
 
 def rows(*, quick: bool) -> list[Row]:
@@ -92,171 +83,91 @@ def all_jobs(quick: bool) -> list[Chains]:
     return [*jobs, Chains(WAVEFORM, None, 0, 32, 1000, 20), Chains(RIPLEY, None, 0, 32, 1000, 20)]
 
 
-def work(job: Chains) -> dict[str, Any]:
-    """Return areas of the average and of the pruned ensembles of every chain."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    from parsimon.ensembles import ABCClassifier
-
-    data, start = table(job.data_set), time.process_time()
-    source: dict[str, Any] = {}
-    if job.tolerance is not None:
-        source = {
-            "burn_in": job.n_steps, "proposal": 0.05, "redraw": 0.0, "patience": 50_000,
-            "max_r_hat": None,
-        }  # fmt: skip
-    model = ABCClassifier(
-        _network(job),
-        tolerance=job.tolerance,
-        n_chains=job.n_chains,
-        n_samples=job.n_steps,
-        thin=job.thin,
-        calibration=None,
-        random_state=job.seed,
-        **source,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(data.X_train, data.y_train)
-    train, test = (
-        model.member_labels(X).reshape(job.n_chains, -1, len(X)).astype(float)
-        for X in (data.X_train, data.X_test)
-    )
-    arrived = model.errors_.max(axis=1) <= (job.tolerance or model.tolerance_) + 1e-9
-    chains = [
-        _chain(train[k], test[k], data.y_train, data.y_test, pruned=k < PRUNED_A_JOB)
-        for k in range(job.n_chains)
-    ]
-    whole = [
-        _areas(part.mean(axis=(0, 1)), y)
-        for part, y in ((train, data.y_train), (test, data.y_test))
-    ]
-    return {
-        "chains": [chain for chain, ok in zip(chains, arrived, strict=True) if ok],
-        "n_lost": int((~arrived).sum()),
-        "whole": whole,
-        "acceptance": model.acceptance_,
-        "r_hat": max(model.r_hat_.values()),
-        "best": 1.0 - float(model.errors_.min()),
-        "seconds": time.process_time() - start,
-    }
-
-
-def _network(job: Chains) -> Any:
-    """Return the source's network, or ours of as many hidden units."""
-    from parsimon.ensembles import HardNetwork
-
-    if job.tolerance is None:
-        return HardNetwork(HIDDEN[job.data_set])
-    return HardNetwork(HIDDEN[job.data_set], bias_bound=BIAS_BOUND, standardise=False)
-
-
-def _areas(votes: Array, y: Array) -> tuple[float, float]:
-    """Return the source's area and the usual one."""
-    return auc(y, votes, ties="strict"), auc(y, votes)
-
-
-def _chain(
-    train: Array, test: Array, y_train: Array, y_test: Array, *, pruned: bool
-) -> dict[str, Any]:
-    """Return area on training and test rows, and members, by way of pruning.
-
-    Shapes: train (k, n), test (k, m): what each member of a chain says.
-    """
-    from parsimon.ensembles.pruning import WAYS, weighted_scores
-
-    codes, rng = y_train.astype(np.intp), np.random.default_rng(0)
-    equal = np.full(len(train), 1.0 / len(train))
-    weights = {"chain average": equal}
-    own = [auc(y_train, member, ties="strict") for member in train]
-    order = np.argsort(own)[::-1]
-    for size in (68, 199):
-        top = np.zeros(len(train))
-        top[order[:size]] = 1.0 / size
-        weights[f"top {size} by training AUC"] = top
-    ways = {"RVM regression": "regression", "RVM classification": "classification"}
-    for name, way in ways.items() if pruned else ():
-        path = WAYS[way](train.T, codes, 1, rng)
-        weights[name] = path[-1] if path else equal
-    found = {
-        name: [
-            *_areas(weighted_scores(train.T, w), y_train),
-            *_areas(weighted_scores(test.T, w), y_test),
-            int(np.count_nonzero(w)),
-        ]
-        for name, w in weights.items()
-    }
-    distinct = len(np.unique(train, axis=0))
-    return {"areas": found, "distinct": distinct, "single": [min(own), max(own)]}
-
-
 def chain_rows(name: str, tolerance: float, found: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Return what the chains span beside the one printed chain."""
     chains = [chain for result in found for chain in result["chains"]]
     if not chains:
         return []
     lost = sum(result["n_lost"] for result in found)
-    made = []
+    made, idle = [], rivals_of(name, chains)
     for way, (_, printed, members) in PRINTED[name].items():
         own = [chain["areas"][way] for chain in chains if way in chain["areas"]]
-        if not own:
+        if len(own) < 2:
             continue
         areas = np.array(own)
+        mean, deviation = float(areas[:, 2].mean()), float(areas[:, 2].std(ddof=1))
         low, high = np.quantile(areas[:, 2], [0.025, 0.975])
         made.append(
             Row(
                 f"{name}, tolerance {tolerance:g}, {len(own)} chains, {way}",
-                "test AUC, ties nothing: upper end of 95 % of chains; printed",
-                float(high),
-                printed,
-                higher_is_better=True,
-                bar=NEAR if way == "chain average" and tolerance == TOLERANCES[name][0] else None,
-                note=f"mean {areas[:, 2].mean():.3f}, 95 % {low:.3f} to {high:.3f}; usual ties "
-                f"{areas[:, 3].mean():.3f}; training {areas[:, 0].mean():.3f}; members "
+                "test AUC, ties nothing: |mean - printed|; 2 deviations of chains",
+                abs(mean - printed),
+                2.0 * deviation,
+                bar=1.0 if tolerance == TOLERANCES[name][0] else None,
+                note=f"mean {mean:.3f}, printed {printed}, 95 % {low:.3f} to {high:.3f}; usual "
+                f"ties {areas[:, 3].mean():.3f}; training {areas[:, 0].mean():.3f}; members "
                 f"{areas[:, 4].mean():.0f}, printed {members}; {lost} chains never arrived",
-            )
+                rivals={who: abs(area - printed) for who, area in idle.items()},
+            ).without_empty_bar()
         )
     own = [chain["areas"] for chain in chains if "RVM regression" in chain["areas"]]
     return [*made, *_pruned_rows(name, tolerance, own), *_walk_rows(name, tolerance, chains, found)]
 
 
+def rivals_of(name: str, chains: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return test areas, ties nothing, of those who must miss a bar."""
+    best = float(np.mean([chain["areas"][BEST][2] for chain in chains]))
+    return {CONSTANT: 0.0, GUESS: 0.5, LOGISTIC: logistic_area(name, "test"), BEST: best}
+
+
+@cache
+def logistic_area(name: str, part: str) -> float:
+    """Return the area of logistic regression with nothing set, on training or test rows."""
+    from sklearn.linear_model import LogisticRegression
+
+    data = table(name)
+    model = LogisticRegression().fit(data.X_train, data.y_train)
+    X, y = (data.X_test, data.y_test) if part == "test" else (data.X_train, data.y_train)
+    return auc(y, model.decision_function(X))
+
+
 def _pruned_rows(name: str, tolerance: float, own: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return what the source says of pruning, on chains that have all ways of it."""
-    if not own:
+    """Return what the source says of pruning, beside pruning by lot, on chains that have both."""
+    if len(own) < 2:
         return []
-    mean = {way: np.mean([areas[way] for areas in own], axis=0) for way in own[0]}
-    average, kept, overfit = (
-        mean[way] for way in ("chain average", "RVM regression", "RVM classification")
-    )
+    areas = {way: np.array([one[way] for one in own]) for way in own[0]}
+    test = {way: each[:, 2] for way, each in areas.items()}
+    plain = {CONSTANT: 0.0, GUESS: 0.5, BEST: float(test[BEST].mean())}
+    average, kept = "chain average", "RVM regression"
+    overfit = "RVM classification"
     case = f"{name}, tolerance {tolerance:g}, {len(own)} chains"
+
+    def clearly(better: str, worse: str) -> Row:
+        ours, peer = float(test[better].mean()), float(test[worse].mean())
+        error = standard_error(test[better] - test[worse])
+        return Row(
+            case,
+            f"mean test AUC: {better}; {worse}",
+            ours,
+            peer,
+            higher_is_better=True,
+            bar=1.0 + 2.0 * error / peer,
+            note=f"training {areas[better][:, 0].mean():.3f} and {areas[worse][:, 0].mean():.3f}; "
+            f"members {areas[better][:, 4].mean():.0f}; se of difference {error:.4f}",
+            rivals=plain,
+        ).above_rivals()
+
     return [
         Row(
             case,
-            "mean test AUC of the RVM regression; of the average it prunes",
-            float(kept[2]),
-            float(average[2]),
+            f"mean test AUC: {kept}; {average}",
+            float(test[kept].mean()),
+            float(test[average].mean()),
             higher_is_better=True,
-            bar=KEPT,
-            note="ties count nothing",
+            note=f"members {areas[kept][:, 4].mean():.0f} of {areas[average][:, 4].mean():.0f}",
         ),
-        Row(
-            case,
-            "members of the RVM regression; of the average",
-            float(kept[4]),
-            float(average[4]),
-            bar=1.0,
-        ),
-        Row(
-            case,
-            "mean test AUC of the average; of the RVM classification, which overfits",
-            float(average[2]),
-            float(overfit[2]),
-            higher_is_better=True,
-            bar=1.0,
-            note=f"training {average[0]:.3f} and {overfit[0]:.3f}",
-        ),
+        clearly(kept, at_random(kept)),
+        clearly(at_random(overfit), overfit),
     ]
 
 
@@ -275,7 +186,6 @@ def _walk_rows(
             float(singles[:, 1].max()),
             printed[0],
             higher_is_better=True,
-            bar=NEAR,
             note=f"least {singles[:, 0].min():.3f}; acceptance {rate:.2f}",
         ),
         Row(
@@ -304,6 +214,7 @@ def default_rows(
             PRINTED[name]["chain average"][1],
             higher_is_better=True,
             note=f"usual ties {usual:.3f}; training {train:.3f}; R-hat {result['r_hat']:.2f}",
+            rivals={CONSTANT: 0.0, GUESS: 0.5, LOGISTIC: logistic_area(name, "test")},
         )
     ]
 
@@ -323,8 +234,9 @@ def bayes_rows(name: str) -> list[Row]:
                 f"{part} AUC; printed" if known else f"{part} AUC; not printed",
                 area,
                 printed if printed is not None else area,
-                higher_is_better=True,
+                higher_is_better=None,
                 bar=0.999 if known else None,
-            )
+                rivals={CONSTANT: 0.5, GUESS: 0.5, LOGISTIC: logistic_area(name, part)},
+            ).without_empty_bar()
         )
     return made

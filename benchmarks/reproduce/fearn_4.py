@@ -17,6 +17,7 @@ from benchmarks.reproduce import _fearn_chromosomes, _fearn_kernel, _fearn_linea
 from benchmarks.reproduce._fearn_linear import printed_evidence
 from benchmarks.reproduce._fearn_splits import table
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import CONSTANT, GUESS
 from benchmarks.rows import Row
 from parsimon.bpm import gamma_ep
 from parsimon.exceptions import DatasetNotFoundError
@@ -72,6 +73,11 @@ def evidence_rows() -> list[Row]:
             NEAR,
             bar=1.0,
             note=f"corrected {found.log_evidence:.4f}, quadrature {exact:.4f}",
+            rivals={
+                CONSTANT: abs(exact),
+                GUESS: abs(8 * np.log(0.5) - exact),
+                "as printed": abs(printed - exact),
+            },
         ),
         Row(
             case,

@@ -29,7 +29,12 @@ from parsimon.exceptions import DatasetNotFoundError
 def rows(*, quick: bool) -> list[Row]:
     """Return all rows; `quick` runs three trees, three true lambdas and one random partition."""
     simulations = _fearn_simulation.jobs(quick=quick)
-    found = run_all(simulations, _fearn_simulation.work, title="simulations", file_name=None)
+    found = run_all(
+        simulations,
+        _fearn_simulation.work,
+        title="simulations",
+        file_name=None if quick else "fearn-5-simulations.jsonl",
+    )
     made = _fearn_simulation.rows(found)
     made += factor_rows(_fearn_simulation.QUICK_TREES if quick else _fearn_simulation.N_TREES)
     try:
@@ -38,5 +43,10 @@ def rows(*, quick: bool) -> list[Row]:
         print(f"The archaea are left out: {error}")
         return made
     folds = _fearn_archaea.jobs(quick=quick)
-    measured = run_all(folds, _fearn_archaea.work, title="archaea", file_name=None)
+    measured = run_all(
+        folds,
+        _fearn_archaea.work,
+        title="archaea",
+        file_name=None if quick else "fearn-5-archaea.jsonl",
+    )
     return made + _fearn_archaea_rows.rows(measured) + _fearn_ancestors.rows()

@@ -60,33 +60,40 @@ def _rows_of(name: str, found: Found) -> list[Row]:
     ours = found[FrontJob(name)]
     values = np.array(ours["values"])
     case = f"{name}, {ours['n_evaluations']} subsets"
-    made = [_searched(case, values, found[FrontJob(name, way="search")])]
+    made = [_searched(case, ours, found[FrontJob(name, way="search")])]
     made.append(_points(case, ours, found[FrontJob(name, "morita")]))
     if FrontJob(name, "kim") in found:
         points = len(found[FrontJob(name, "kim")]["values"])
         note = "theorem 8.1: a single column"
         metric = "points of Kim's front; by the theorem"
-        made.append(Row(case, metric, points, 1.0, bar=1.0, note=note))
+        rivals = {"the front of both objectives": float(len(values))}
+        made.append(Row(case, metric, points, 1.0, None, 1.0, note, rivals))
     if name in ENUMERATED:
         made.append(_enumerated(case, name, values))
     if name in TRUE_COLUMNS:
         note = f"knee at {ours['knee']} columns, bends at {ours['bends']}"
         hit = float(ours["knee"] == TRUE_COLUMNS[name])
         metric = "1 if the knee is where noise begins"
-        made.append(Row(case, metric, hit, 1.0, higher_is_better=True, bar=1.0, note=note))
+        rivals = {"guess": 1.0 / TABLES[name][0]().shape[1], "constant: all columns": 0.0}
+        made.append(Row(case, metric, hit, 1.0, True, 1.0, note, rivals))
     return made
 
 
-def _searched(case: str, values: Any, searched: dict[str, Any]) -> Row:
-    """Return how many points of the exact front NSGA-II has found."""
-    theirs = np.array(searched["values"])
+def _searched(case: str, exact: dict[str, Any], searched: dict[str, Any]) -> Row:
+    """Return how many points of the exact front NSGA-II has found.
+
+    As many subsets drawn at random have their share of the points; all of them have all.
+    """
+    values, theirs = np.array(exact["values"]), np.array(searched["values"])
+    share = min(1.0, searched["n_evaluations"] / exact["n_evaluations"])
     hit = sum(bool(np.isclose(theirs, point).all(axis=1).any()) for point in values)
     until = searched["n_iter"] - (searched["stall"] or 0)
     last = max(until, 0)
     note = f"{searched['n_evaluations']} subsets, last gain in generation {last}; printed < 20"
-    return Row(
-        case, "points of the front that NSGA-II finds; points", hit, len(values), True, 1.0, note
-    )
+    metric = "points of the front that NSGA-II finds; points"
+    rivals = {"constant: all columns": 1.0, "guess: as many subsets": share * len(values)}
+    bar = 1.0 if share < 1.0 else None
+    return Row(case, metric, hit, len(values), True, bar, note, rivals)
 
 
 def _points(case: str, ours: dict[str, Any], morita: dict[str, Any]) -> Row:
@@ -100,7 +107,8 @@ def _points(case: str, ours: dict[str, Any], morita: dict[str, Any]) -> Row:
         True,
         1.0,
         f"Morita's has columns {sizes}",
-    )
+        {"constant: one point": 1.0},
+    ).above_rivals()
 
 
 def _enumerated(case: str, name: str, values: Any) -> Row:
@@ -112,19 +120,32 @@ def _enumerated(case: str, name: str, values: Any) -> Row:
     note = "" if name in UNIQUE else "the best clustering is not unique, or a better one was found"
     metric = "points as enumerated with scikit-learn; points known"
     bar = 1.0 if name in UNIQUE else None
-    return Row(
-        case, metric, agree, len(known), True, bar, f"{values[:, 0].round(3).tolist()} {note}"
-    )
+    rivals = {"constant: the index of all columns": float(sum(one == known[-1] for one in known))}
+    note = f"{values[:, 0].round(3).tolist()} {note}"
+    return Row(case, metric, agree, len(known), True, bar, note, rivals)
 
 
 def _against_scikit_learn(name: str, found: Found) -> Row:
-    """Return the squares of the clusterings on the front beside scikit-learn's best of ten."""
+    """Return the squares of the clusterings on the front beside scikit-learn's best of ten.
+
+    Where one random start has them too, they say nothing.
+    """
     make, k, _ = TABLES[name]
     X, ours = make(), found[FrontJob(name)]
-    peers = [KMeans(k, n_init=10, random_state=0).fit(X[:, each]) for each in ours["solutions"]]
+
+    def squares(**options: Any) -> float:
+        machines = [KMeans(k, random_state=0, **options) for _ in ours["solutions"]]
+        pairs = zip(machines, ours["solutions"], strict=True)
+        return float(sum(each.fit(X[:, columns]).inertia_ for each, columns in pairs))
+
+    rivals = {
+        "constant: one group": float(sum((X[:, c] - X[:, c].mean(axis=0)).var(axis=0).sum() * len(X)
+                                         for c in ours["solutions"])),
+        "one random start": squares(n_init=1, init="random"),
+    }  # fmt: skip
     metric = "squares within groups on the front; scikit-learn, 10 starts"
-    peer = float(sum(each.inertia_ for each in peers))
-    return Row(name, metric, float(sum(ours["within"])), peer, bar=1 - 1e-9)
+    figures = float(sum(ours["within"])), squares(n_init=10)
+    return Row(name, metric, *figures, bar=1 - 1e-9, rivals=rivals).without_empty_bar()
 
 
 def _wide_rows(found: Found) -> list[Row]:

@@ -7,6 +7,7 @@ ratio above 1 is an agreement; every fit of ours is by maximum likelihood.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,13 +38,14 @@ def bayestraits_rows(*, quick: bool) -> list[Row]:
     """Return, for each of the ten models, how far likelihood and estimates are apart."""
     given = load("phylo_caper_oracle")
     table, tree = given.frame.set_index(given.tips), read_tree(given.tree_path)
+    plain = plain_models(table[["V2"]], table["V1"], tree)
     made: list[Row] = []
     for _, printed in load("phylo_caper_oracle_models").frame.iterrows():
         free = sum(letter in "KLD" for letter in printed["model"])
         if quick and free > 1:
             continue
         model = PGLS(tree, **_bayestraits_options(printed)).fit(table[["V2"]], table["V1"])
-        made += _bayestraits_model(printed, model)
+        made += _bayestraits_model(printed, model, plain)
     return made
 
 
@@ -59,7 +61,7 @@ def _bayestraits_options(printed: Any) -> dict[str, Any]:
     return options
 
 
-def _bayestraits_model(printed: Any, model: PGLS) -> list[Row]:
+def _bayestraits_model(printed: Any, model: PGLS, plain: Mapping[str, PGLS]) -> list[Row]:
     case = f"BayesTraits {printed['model']}"
     ours = model.log_likelihood_
     shortfall = max(float(printed["Lh"]) - ours, 0.0)
@@ -71,18 +73,14 @@ def _bayestraits_model(printed: Any, model: PGLS) -> list[Row]:
             LIKELIHOOD,
             bar=1.0,
             note=f"{ours:.6f}, printed {printed['Lh']:.6f}",
-        )
+            rivals={
+                name: abs(float(printed["Lh"]) - each.log_likelihood_)
+                for name, each in plain.items()
+            },
+        ).without_empty_bar()
     ]
     if ours - float(printed["Lh"]) < SAME_MAXIMUM:
-        pairs = {
-            "Alpha": model.intercept_,
-            "Beta Trait 2": float(model.coef_[0]),
-            "Var": model.variance_,
-            "R^2": model.r_squared_,
-            "Kappa": model.kappa_,
-            "Lambda": model.lambda_,
-            "Delta": model.delta_,
-        }
+        pairs = _estimates(model)
         apart = {name: _relative(value, float(printed[name])) for name, value in pairs.items()}
         worst = max(apart, key=lambda name: apart[name])
         made.append(
@@ -93,9 +91,35 @@ def _bayestraits_model(printed: Any, model: PGLS) -> list[Row]:
                 DIGITS,
                 bar=1.0,
                 note=f"{worst}: {pairs[worst]:.6f}, printed {printed[worst]:.6f}",
-            )
+                rivals={
+                    name: max(
+                        _relative(_estimates(each)[key], float(printed[key])) for key in pairs
+                    )
+                    for name, each in plain.items()
+                },
+            ).without_empty_bar()
         )
     return made
+
+
+def _estimates(model: PGLS) -> dict[str, float]:
+    return {
+        "Alpha": model.intercept_,
+        "Beta Trait 2": float(model.coef_[0]),
+        "Var": model.variance_,
+        "R^2": model.r_squared_,
+        "Kappa": model.kappa_,
+        "Lambda": model.lambda_,
+        "Delta": model.delta_,
+    }
+
+
+def plain_models(X: Any, y: Any, tree: Tree, **options: Any) -> dict[str, PGLS]:
+    """Return those who estimate nothing of the tree: without it, and with it as it is."""
+    shares = {"no tree": 0.0, "the tree as it is": 1.0}
+    return {
+        name: PGLS(tree, pagel_lambda=share, **options).fit(X, y) for name, share in shares.items()
+    }
 
 
 def _relative(ours: float, printed: float) -> float:
@@ -117,7 +141,7 @@ def r_rows(*, quick: bool) -> list[Row]:
                 made.append(_no_covariance(case, theirs[key]["lambda"], tree))
                 continue
             model = PGLS(tree, method=method, bounds=r_bounds(theirs[key])).fit(X, y)
-            made += _r_model(case, theirs[key], model)
+            made += _r_model(case, theirs[key], model, plain_models(X, y, tree, method=method))
     return made
 
 
@@ -150,13 +174,20 @@ def _no_covariance(case: str, theirs: float, tree: Tree) -> Row:
     )
 
 
-def _r_model(case: str, theirs: dict[str, Any], model: PGLS) -> list[Row]:
+def _apart(model: PGLS, theirs: dict[str, Any]) -> dict[str, float]:
+    """Return absolute differences of a fit from R's."""
     coefficients = np.array([model.intercept_, *model.coef_])
-    differences = {
-        "coefficients": np.abs(coefficients - theirs["coefficients"]).max(),
+    return {
+        "coefficients": float(np.abs(coefficients - theirs["coefficients"]).max()),
         "lambda": abs(model.lambda_ - theirs["lambda"]),
         "log-likelihood": abs(model.log_likelihood_ - theirs["log_likelihood"]),
     }
+
+
+def _r_model(
+    case: str, theirs: dict[str, Any], model: PGLS, plain: Mapping[str, PGLS]
+) -> list[Row]:
+    differences = _apart(model, theirs)
     return [
         Row(
             case,
@@ -165,6 +196,7 @@ def _r_model(case: str, theirs: dict[str, Any], model: PGLS) -> list[Row]:
             R_AGREEMENT,
             bar=1.0,
             note=f"lambda {model.lambda_:.6f}" if name == "lambda" else "",
-        )
+            rivals={who: _apart(each, theirs)[name] for who, each in plain.items()},
+        ).without_empty_bar()
         for name, difference in differences.items()
     ]

@@ -88,11 +88,21 @@ def warn_of_units(X: Array, *, stacklevel: int = 3) -> None:
         )
 
 
+_LONGEST_NAME = 200
+
+
 def did_you_mean(name: str, known: Iterable[Any]) -> str:
     """Return " Did you mean 'x'?" for the nearest of the known names, or nothing."""
-    lower = {str(one).lower(): str(one) for one in known}
-    near = difflib.get_close_matches(str(name).lower(), lower, n=1)
-    return f" Did you mean {lower[near[0]]!r}?" if near else ""
+    near = nearest_name(name, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def nearest_name(name: str, known: Iterable[Any]) -> str:
+    """Return the known name that is most like another one, whatever its case; empty for none."""
+    # The comparison takes the product of both lengths.
+    lower = {str(one).lower(): str(one) for one in known if len(str(one)) <= _LONGEST_NAME}
+    near = difflib.get_close_matches(str(name).lower()[:_LONGEST_NAME], lower, n=1)
+    return lower[near[0]] if near else ""
 
 
 def shorten(items: Sequence[Any], most: int = 5) -> str:

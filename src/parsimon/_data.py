@@ -9,16 +9,20 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from parsimon._checks import finite_vector, shorten
+from parsimon._random import check_seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 
 # Squares, and sums of many squares, of numbers between these are neither infinite nor zero.
 LARGEST, SMALLEST = 1e151, 1e-151
+# A row counts no more often than this, and if at all no less.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e9
 # Columns by which rows are sorted, and the others only if these leave some alike.
 _FIRST_COLUMNS = 16
 
@@ -27,12 +31,17 @@ def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **op
     """Return what scikit-learn's function of this name returns, for tables that can be used.
 
     Repeated names of columns are refused, and so are numbers whose squares no computer holds: in
-    a fit, columns that hardly vary as well.
+    a fit, columns that hardly vary as well, and seeds that are none. Rows come back in one order
+    of memory, whatever they came in: sums over a data frame would differ in their last bits.
     """
     from sklearn.utils.validation import validate_data as checked
 
     _refuse_repeated_names(X)
-    found = checked(estimator, X, *target, reset=reset, **options)
+    if reset:
+        check_seed(getattr(estimator, "random_state", None))
+    if target:
+        _refuse_mixed_labels(target[0])
+    found = checked(estimator, X, *target, reset=reset, order="C", **options)
     numbers, y = found if isinstance(found, tuple) else (found, None)
     names = getattr(X, "columns", None)
     refuse_scale(numbers, "X", names, is_fit=reset)
@@ -47,6 +56,21 @@ def _refuse_repeated_names(X: Any) -> None:
     if len(set(names)) < len(names):
         name, n = Counter(names).most_common(1)[0]
         raise InvalidInputError(f"X has {n} columns called {name!r}; rename all but one.")
+
+
+def _refuse_mixed_labels(y: Any) -> None:
+    """Refuse labels of which some are text and some are not, which have no order."""
+    # A list of both becomes text in NumPy without a word.
+    labels = y if isinstance(y, list | tuple) else np.asarray(y)
+    if isinstance(labels, np.ndarray) and (labels.dtype != object or labels.ndim != 1):
+        return
+    text = next((label for label in labels if isinstance(label, str)), None)
+    other = next((label for label in labels if isinstance(label, Real)), None)
+    if text is not None and other is not None:
+        raise InvalidInputError(
+            f"y has text and numbers as labels, such as {text!r} and {other!r}; give labels of "
+            "one kind."
+        )
 
 
 def refuse_scale(values: Array, called: str, names: Any = None, *, is_fit: bool = True) -> None:
@@ -175,7 +199,20 @@ def checked_weights(weights: Any, n_rows: int) -> Array:
             f"Weights must not be negative and some must be positive; the least is "
             f"{checked.min():g}, the greatest {checked.max():g}."
         )
+    _refuse_weights_beyond(checked, "A weight")
     return checked
+
+
+def _refuse_weights_beyond(weights: Array, called: str) -> None:
+    """Refuse weights that are larger or smaller than counts of rows that can be computed with."""
+    positive = weights[weights > 0]
+    for extreme in (positive.max(initial=1.0), positive.min(initial=1.0)):
+        if not LEAST_WEIGHT <= extreme <= MOST_WEIGHT:
+            raise InvalidInputError(
+                f"{called} says how many times a row counts, and {extreme:.3g} is beyond what can "
+                f"be computed with ({LEAST_WEIGHT:g} to {MOST_WEIGHT:g}); divide all weights by "
+                "their mean."
+            )
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> Array:
@@ -216,7 +253,12 @@ def class_weights(
         raise InvalidInputError(
             f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
         )
-    return np.array([float(spec.get(label, 1.0)) for label in labels])[codes]
+    given = [spec.get(label, 1.0) for label in labels]
+    if not all(isinstance(one, Real) and 0 <= float(one) < np.inf for one in given):
+        raise InvalidInputError(f"Class weights must be positive, got {shorten(given)}.")
+    factors = np.array(given, dtype=np.float64)
+    _refuse_weights_beyond(factors, "A class weight")
+    return factors[codes]
 
 
 def check_classes(classes: Any, codes: Indices, weights: Array) -> None:

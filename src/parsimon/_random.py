@@ -1,9 +1,11 @@
 """One way to turn what a user gives as a seed into NumPy generators."""
 
 from numbers import Integral
-from typing import TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
+
+from parsimon.exceptions import InvalidInputError
 
 Seed: TypeAlias = (
     int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
@@ -18,6 +20,7 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
     drawn from it, so that calling twice with the same object gives different streams, as
     scikit-learn's users expect.
     """
+    check_seed(random_state)
     if isinstance(random_state, np.random.SeedSequence):
         return np.random.SeedSequence(
             random_state.entropy,
@@ -26,16 +29,24 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
         )
     if random_state is None:
         return np.random.SeedSequence()
-    if isinstance(random_state, Integral):
-        return np.random.SeedSequence(int(random_state))
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(int(random_state.randint(2**31 - 1)))
-    raise TypeError(
-        f"random_state must be None, an integer, a Generator, a SeedSequence or a RandomState; "
-        f"got {type(random_state).__name__}."
-    )
+    return np.random.SeedSequence(int(random_state))
+
+
+def check_seed(random_state: Any) -> None:
+    """Refuse what is no seed, whether or not anything is drawn from it."""
+    if isinstance(random_state, Integral) and random_state < 0:
+        raise InvalidInputError(
+            f"A seed (random_state) must be zero or a positive integer, got {random_state}."
+        )
+    if not isinstance(random_state, (*get_args(Seed), Integral)):
+        raise InvalidInputError(
+            "A seed (random_state) must be None, an integer, a Generator, a SeedSequence or a "
+            f"RandomState; got {type(random_state).__name__}."
+        )
 
 
 def generator(random_state: Seed) -> np.random.Generator:

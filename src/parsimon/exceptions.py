@@ -26,12 +26,16 @@ class MissingDependencyError(ParsimonError, ImportError):
     """An optional package is needed; the message names the extra that installs it."""
 
 
+class OutputError(ParsimonError, OSError):
+    """A file could not be written; the message names it, and nothing half-written is left."""
+
+
 class CheckpointError(ParsimonError, ValueError):
     """A checkpoint file does not belong to the run that wants to resume from it."""
 
 
 class CheckpointWarning(UserWarning):
-    """A file of finished work is damaged or belongs to something else; the work is done again."""
+    """A checkpoint cannot be used or written; its work is done again, or goes on without it."""
 
 
 class ConstantPredictionWarning(UserWarning):
@@ -42,5 +46,13 @@ class InvertedPredictionWarning(UserWarning):
     """A model gets more of its own training rows wrong than right, so that guessing is better."""
 
 
+class InterruptWarning(UserWarning):
+    """Ctrl-C ended a fit or a search early; what it returns is the best so far."""
+
+
 class ScalingWarning(UserWarning):
     """Numbers whose units hide what is to be learnt: columns, or a target, far from the others."""
+
+
+class SkippedCaseWarning(UserWarning):
+    """A case in a folder that others write to cannot be read; it is named and left out."""

@@ -70,6 +70,7 @@ def test_a_front_that_misses_a_size_fails():
             "sets": dict.fromkeys("12345", "x1"),
             "sizes": [1, 2, 3, 5],
             "uses_noise": False,
+            "plain": {"constant": {"error": 9.0, "peak": 9.0}},
         }
     ]
     rows = mierswa_6.front_rows("from columns", found, promised=True)

@@ -14,9 +14,11 @@ def readings():
 
 def test_printed_rows_are_those_of_the_weighted_sum_and_not_of_the_mixture(readings):
     rows = generator_rows(readings)
-    assert all(row.ok for row in rows)
-    assert len([row for row in rows if "2 standard errors" in row.metric]) == 8
+    agreeing = [row for row in rows if "2 standard errors" in row.metric]
+    assert len(agreeing) == 8
+    assert all(row.ours < row.peer < row.rivals["constant: the true mean"] for row in agreeing)
     (other,) = (row for row in rows if row.case.startswith("Which generator"))
+    assert other.ok
     assert other.ours < 2
     assert other.peer > 4
 

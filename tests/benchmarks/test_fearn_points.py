@@ -50,6 +50,39 @@ def test_the_printed_columns_give_the_printed_means_and_unpaired_p_values():
     assert "paired 0.0067" in tests[0].note
 
 
+def test_the_chromosome_left_out_says_nothing_of_how_the_others_are_scaled_and_counted():
+    from parsimon.datasets import make_variants
+
+    variants = make_variants(4, 24, random_state=0)
+    words, seen = variants.columns["spectrum"], variants.chromosome != 2
+    other = variants.table.copy()
+    numbers = other.columns.difference(words)
+    other.loc[~seen, numbers] = 100.0 + 7.0 * other.loc[~seen, numbers]
+    other.loc[~seen, words] = "A" * 40
+    tables = []
+    for table in (variants.table, other):
+        standard = _fearn_chromosomes._standard(table, words, seen)
+        tables.append(_fearn_chromosomes._counted(standard, words, seen)[seen])
+    np.testing.assert_array_equal(tables[0].to_numpy(), tables[1].to_numpy())
+    assert tables[0].columns.tolist() == tables[1].columns.tolist()
+    np.testing.assert_allclose(tables[0][numbers].mean(), 0.0, atol=1e-12)
+
+
+def test_an_error_that_logistic_regression_has_too_has_no_bar(monkeypatch):
+    from benchmarks.reproduce import _fearn_splits
+    from benchmarks.reproduce._fearn_tables import Figure
+
+    ours, printed = np.linspace(0.14, 0.18, 50), Figure(0.16, 0.03)
+
+    def row(rival):
+        monkeypatch.setattr(_fearn_splits, "plain_errors", lambda *_: {"logistic": rival})
+        return _fearn_splits.error_row("Heart", "case", ours, printed, is_described=True)
+
+    assert (row(0.3).ok, row(0.3).bar) == (True, 1.0)
+    assert row(0.161).bar is None
+    assert "met by logistic" in row(0.161).note
+
+
 def test_the_corrected_evidence_is_that_of_quadrature_and_the_printed_is_not():
     first, second, above, _ = fearn_4.evidence_rows()
     assert first.ok

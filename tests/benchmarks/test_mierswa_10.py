@@ -40,12 +40,24 @@ def test_copies_of_a_column_change_relief_and_not_the_machine():
     assert relief["x0"] == pytest.approx(relief["x0_3"])
 
 
-def test_manhattan_may_err_by_two_standard_errors_and_two_phases_may_not():
-    rng = np.random.default_rng(0)
-    worse = rng.random(50)
-    errors = {"a": worse + 1e-4 * rng.random(50), "manhattan": worse + 1e-4 * rng.normal(size=50)}
-    errors["euclidean"] = worse
-    row = mierswa_10.order_row("t", "manhattan", "euclidean", errors, {}, judged_so=True)
-    assert row.bar < 1
-    strict = mierswa_10.order_row("t", "a", "euclidean", errors, {}, judged_so=True)
-    assert (strict.bar, strict.ok) == (1.0, False)
+def test_manhattan_may_err_by_two_standard_errors_and_two_phases_must_be_as_much_better():
+    worse = np.random.default_rng(0).random(50)
+    noise = 1e-4 * np.linspace(-1, 1, 50)
+    idle = {"a case by lot": 1.0}
+
+    def verdict(better, shift):
+        errors = {better: worse + noise + shift, "euclidean": worse}
+        row = mierswa_10.order_row("t", better, "euclidean", errors, {}, idle, judged_so=True)
+        return row.verdict
+
+    error = noise.std(ddof=1) / np.sqrt(50)
+    assert [verdict("manhattan", k * error) for k in (1.9, 2.1)] == ["yes", "NO"]
+    assert [verdict("two_phase", -k * error) for k in (1.9, 2.1)] == ["NO", "yes"]
+
+
+def test_an_order_that_a_case_by_lot_keeps_too_is_none():
+    errors = {"manhattan": np.linspace(0.4, 0.6, 20), "euclidean": np.linspace(0.4, 0.6, 20)[::-1]}
+    row = mierswa_10.order_row(
+        "t", "manhattan", "euclidean", errors, {}, {"a case by lot": 0.5}, judged_so=True
+    )
+    assert row.verdict == "CANNOT FAIL"

@@ -76,9 +76,14 @@ def test_quality_is_in_per_cent_of_the_first_class():
 
 def test_a_forecast_must_reach_the_last_value_and_pass_linear_regression():
     last, worse = TOLD, np.array([np.nan, np.nan, 5.5, 5.0])
-    bars = {"persistence": True, "linear regression on 80 days": False, "drift": True}
-    for name, ok in bars.items():
-        rows = mierswa_7._against("case", name, Y, last, last, FOLDS, "")
+    better = (2 * Y + last) / 3
+    idle = {"persistence": last}
+    for ours, ok in ((last, False), (worse, False), (better, True)):
+        rows = mierswa_7._against("case", "persistence", Y, ours, last, FOLDS, "", idle)
         assert [row.ok for row in rows] == [ok] * 4
-    rows = mierswa_7._against("case", "persistence", Y, worse, last, FOLDS, "")
-    assert not any(row.ok for row in rows)
+    # To be far from a bad regression is nothing, if the last value is so too.
+    far = np.array([np.nan, np.nan, 60.0, 60.0])
+    regression = "linear regression on 80 days"
+    for ours, ok in ((last, False), (better, True)):
+        rows = mierswa_7._against("case", regression, Y, ours, far, FOLDS, "", idle)
+        assert [row.ok for row in rows] == [ok] * 4

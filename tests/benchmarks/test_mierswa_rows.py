@@ -11,23 +11,62 @@ def _measured(errors):
     return mierswa_3.Measured(np.ones(len(errors)), np.zeros(len(errors)), errors, 1.0)
 
 
+def _against(errors, machine, **rivals):
+    idle = {"constant": 50.0, "guess": 50.0, "logistic regression": 30.0} | rivals
+    return mierswa_3.against_libsvm("case", _measured(errors), _measured(machine), idle)
+
+
 def test_an_error_within_one_standard_error_of_libsvm_passes():
-    machine = _measured([10.0] * 10)
     # One fold differs: the mean difference is exactly one standard error.
-    assert mierswa_3.against_libsvm("case", _measured([10.0] * 9 + [15.0]), machine).ok
-    assert mierswa_3.against_libsvm("case", machine, machine).ok
-    assert mierswa_3.against_libsvm("case", _measured([9.0] * 10), machine).ok
+    assert _against([10.0] * 9 + [15.0], [10.0] * 10).ok
+    assert _against([10.0] * 10, [10.0] * 10).ok
+    assert _against([9.0] * 10, [10.0] * 10).ok
 
 
 @pytest.mark.parametrize("errors", [[11.0] * 10, [11.0, 12.0] * 5])
 def test_an_error_beyond_one_standard_error_fails(errors):
-    assert not mierswa_3.against_libsvm("case", _measured(errors), _measured([10.0] * 10)).ok
+    assert not _against(errors, [10.0] * 10).ok
 
 
 def test_where_libsvm_makes_no_error_none_is_allowed():
-    perfect = _measured([0.0] * 10)
-    assert mierswa_3.against_libsvm("case", perfect, perfect).ok
-    assert not mierswa_3.against_libsvm("case", _measured([0.0] * 9 + [1.0]), perfect).ok
+    assert _against([0.0] * 10, [0.0] * 10).ok
+    assert not _against([0.0] * 9 + [1.0], [0.0] * 10).ok
+
+
+def test_to_be_as_wrong_as_a_constant_libsvm_is_no_promise():
+    row = _against([42.0] * 10, [42.0] * 10, constant=42.0)
+    assert (row.bar, row.verdict) == (None, "")
+    assert "met by constant" in row.note
+
+
+def test_evolution_alone_does_not_begin_from_libsvm(monkeypatch, rng):
+    from benchmarks.libsvm import coefficients, dual_value, plain_values
+
+    from parsimon.svm import _evolve
+    from parsimon.svm._dual import Dual
+
+    monkeypatch.setattr(_evolve, "solve", None)
+    K = mierswa_4.matrix("sigmoid", "any", rng.normal(size=(40, 3)))
+    signs = np.where(rng.random(40) < 0.5, 1.0, -1.0)
+    alpha = mierswa_4.evolved_alone(Dual(K, signs, np.ones(40)))
+    ours, theirs = dual_value(K, alpha * signs), dual_value(K, coefficients(K, signs, 1.0))
+    assert ours > 0.999 * theirs
+    assert all(value < 0.999 * theirs for value in plain_values(K, signs, 1.0).values())
+
+
+@pytest.mark.parametrize("equality", [True, False])
+def test_plain_values_are_those_of_feasible_points(rng, equality):
+    from benchmarks.libsvm import dual_value, plain_values
+
+    X = rng.normal(size=(30, 2))
+    K, signs = X @ X.T + np.eye(30), np.where(np.arange(30) < 12, 1.0, -1.0)
+    found = plain_values(K, signs, 1.0, equality=equality)
+    shares = np.where(signs > 0, 1 / 12, 1 / 18) if equality else np.full(30, 1 / 30)
+    sizes = np.linspace(0, 12 if equality else 30, 2001)
+    best = max(dual_value(K, size * shares * signs) for size in sizes)
+    assert found["equal weights"] == pytest.approx(best, rel=1e-4)
+    assert found["constant"] == 0.0
+    assert found["guess"] < best
 
 
 def test_both_tasks_of_lawsuit_have_the_printed_width():

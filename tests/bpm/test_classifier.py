@@ -436,6 +436,19 @@ def test_options_are_refused_in_a_sentence(options, match):
         BayesPointClassifier(**options).fit(ROWS[:50], LABELS[:50])
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"label_noise": 0.1}, {"noise_sd": 0.5}, {"half_life": 9.0}, {"standardise": False}],
+)
+def test_parts_that_were_asked_something_else_are_not_merged(other):
+    one, two = (
+        BayesPointClassifier(**options).fit(ROWS[:60], LABELS[:60]) for options in ({}, other)
+    )
+    ((name, value),) = other.items()
+    with pytest.raises(InvalidInputError, match=f"another {name}={value}; fit all parts with"):
+        one.merge([two])
+
+
 def test_streams_refuse_what_they_cannot_use():
     stream = BayesPointClassifier()
     with pytest.raises(InvalidInputError, match="name all"):

@@ -34,7 +34,7 @@ def test_compare_prints_a_table_and_writes_rows(table, tmp_path):
     assert "➜ Use the" in result.output
     rows = json.loads(out.read_text())
     names = {"family", "error", "error_low", "error_high", "log_loss", "variables", "size"}
-    assert all(names | {"seconds", "recommended", "name"} <= set(row) for row in rows)
+    assert all(names | {"recommended", "name"} <= set(row) for row in rows)
     assert [row["error"] for row in rows] == sorted(row["error"] for row in rows)
     assert sum(row["recommended"] for row in rows) == 1
     assert {row["name"] for row in rows} == {"guessing", "linear model", "decision tree"}
@@ -94,7 +94,9 @@ def test_what_was_stopped_goes_on(command, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     words = ["--target", "state", "--outer", 3, "--jobs", 1, "--quiet", "--resume"]
-    words += ["--family", "linear"] if command == "fit" else ["--families", "none"]
+    out = tmp_path / "out.skops" if command == "fit" else tmp_path / "out.json"
+    more = ["--family", "linear", "--out"] if command == "fit" else ["--families", "none", "--json"]
+    words = [*words[:-1], *more, out, "--resume"]
     write, written = FinishedWork.write, []
 
     def killed(self, stage, place, result):
@@ -113,3 +115,6 @@ def test_what_was_stopped_goes_on(command, table, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert len(written) == 3
     assert not folder.exists()
+    resumed = out.read_bytes()
+    assert run(command, table, *words[:-1]).exit_code == 0
+    assert out.read_bytes() == resumed

@@ -140,7 +140,7 @@ def test_long_fronts_are_shortened_but_show_the_choice(run, tmp_path):
         (("{folder}/gaps.csv", "--maximise", "x", "--drop-missing"), "No row has a value"),
         (("{folder}/bytes.parquet", "--maximise", "x"), "cannot be read"),
         (("{folder}/infinite.csv", "--maximise", "x"), "must be finite"),
-        (("{folder}/twins.csv", "--maximise", "x "), "no column"),
+        (("{folder}/twins.csv", "--maximise", "x "), "one column, 'y', and no 'x '"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_1(run, table, words, message):

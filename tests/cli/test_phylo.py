@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tests.report import trait_samples as samples
 
+from parsimon._writing import write_file
 from parsimon.cli import main
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import brownian_traits, read_tree, yule_tree
@@ -33,19 +34,19 @@ class FakeAnalysis:
     findings = samples.findings()
 
     def to_html(self, path):
-        Path(path).write_text("page")
+        write_file(path, "page")
 
     def to_pdf(self, path):
-        Path(path).write_text("pdf")
+        write_file(path, "pdf")
 
     def to_json(self, path):
-        Path(path).write_text("data")
+        write_file(path, "data")
 
     def to_markdown(self, path):
-        Path(path).write_text("markdown")
+        write_file(path, "markdown")
 
     def save(self, path):
-        Path(path).write_text("model")
+        write_file(path, "model")
 
 
 @pytest.fixture

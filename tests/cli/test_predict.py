@@ -121,8 +121,8 @@ def test_cells_that_were_filled_and_unseen_levels_are_said():
     strange.to_csv("strange.csv", index=False)
     result = run("two.skops", "strange.csv")
     taken = "what the other columns of the row predict"
-    assert f"3 cells of 'age' without a number taken as {taken}." in result.stderr
-    assert "1 cell of 'sex' with a level that the model has not seen." in result.stderr
+    assert f"3 missing cells of age were filled with {taken}." in result.stderr
+    assert "Levels occur that no fitted row had: sex (1 cell" in result.stderr
     assert len(written(result)) == 40
 
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from tests.report import samples
 
+from parsimon._writing import write_file
 from parsimon.cli import main
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
@@ -35,7 +36,7 @@ class FakeAnalysis:
     findings = samples.findings()
 
     def _write(self, path, text):
-        Path(path).write_text(text)
+        write_file(path, text)
 
     def to_html(self, path):
         self._write(path, "page")
@@ -334,7 +335,7 @@ def test_a_small_table_from_end_to_end(tmp_path, monkeypatch):
     frame.to_csv("new.csv", index=False)
     predicted = CliRunner().invoke(main, ["predict", "rows-model.skops", "new.csv"])
     assert predicted.exit_code == 0, predicted.output
-    assert "1 cell of 'dose <mg>' without a number taken as " in predicted.stderr
+    assert "1 missing cell of dose <mg> was filled with " in predicted.stderr
     rows = pd.read_csv(io.StringIO(predicted.stdout))
     assert (rows["predicted state"] == rows["state"]).mean() > 0.8
     called = rows["probability of ill"] > rows["probability of well"]

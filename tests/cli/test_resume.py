@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+
+from parsimon.cli import main
 
 _COMMAND = "from parsimon.cli import main; main()"
 _OPTIONS = (
@@ -55,8 +58,61 @@ def test_a_killed_report_goes_on_to_the_same_bytes(table: Path) -> None:
     assert undisturbed.wait() == resumed.returncode == 0
     undisturbed.communicate()
 
-    assert f"{folder / 'search_1_0.done'} is not a file of finished work; it is ignored" in said
+    assert (
+        f"{folder / 'search_1_0.done'} is not a file of finished work; such files are ignored"
+        in said
+    )
     assert table.with_name("resumed.json").read_bytes() == (
         table.with_name("undisturbed.json").read_bytes()
     )
     assert not folder.exists()
+
+
+# Presses Ctrl-C in the search of the table: its second level is being judged.
+_INTERRUPTED = """
+import os, signal
+from parsimon.gp._beam import Beam
+step, calls = Beam.step, []
+def pressed(*given):
+    calls.append(given)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+    return step(*given)
+Beam.step = pressed
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_search_that_ctrl_c_cut_is_done_again(table: Path, jobs: str) -> None:
+    folder, page = table.with_name("cut.resume"), table.with_name("cut.html")
+    words = ["report", str(table), "--out", str(page), *_OPTIONS, "--depth", "2", "--resume"]
+    words += ["--jobs", jobs]
+    hook = _INTERRUPTED if jobs == "1" else _FROM_OUTSIDE
+    cut = subprocess.run(
+        [sys.executable, "-c", hook + _COMMAND, *words], stderr=subprocess.PIPE, text=True
+    )
+    assert cut.returncode == 130
+    stands = f"what is finished is in {folder}, and the same command goes on from here"
+    assert cut.stderr.splitlines()[-1] == f"Stopped; {stands}."
+    assert not list(folder.glob("search*"))
+    assert not page.exists()
+    if jobs == "2":
+        return
+    assert CliRunner().invoke(main, words).exit_code == 0
+    words[3] = str(table.with_name("whole.html"))
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert (
+        page.with_suffix(".json").read_bytes() == Path(words[3]).with_suffix(".json").read_bytes()
+    )
+
+
+# Workers are at work by the time that this is called; the terminal would tell them, too.
+_FROM_OUTSIDE = """
+import os, signal, threading
+from parsimon import _parallel
+real = _parallel.Workers.map
+def pressed(self, *given, **options):
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    return real(self, *given, **options)
+_parallel.Workers.map = pressed
+"""

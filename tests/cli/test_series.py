@@ -183,7 +183,8 @@ def test_a_ts_file_is_read_and_one_with_channels_is_not(tmp_path):
     assert told.stdout.splitlines()[0].startswith("class,1,2,")
     (tmp_path / "two.ts").write_text("@data\n1,2:3,4:calm\n")
     result = run("series", tmp_path / "two.ts")
-    assert (result.exit_code, "several channels" in result.stderr) == (1, True)
+    assert (result.exit_code, "Line 2 of" in result.stderr) == (1, True)
+    assert "2 channels, where one channel and a class must be" in result.stderr
 
 
 def test_names_from_the_table_are_never_markup(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 
 from parsimon.ensembles import (
     ABCClassifier,
@@ -12,6 +13,7 @@ from parsimon.ensembles import (
     RuleList,
     YesNoRule,
 )
+from parsimon.ensembles._votes import class_folds, fitted_vote_calibration
 from parsimon.ensembles.rules import average_vote
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.pareto import Checkpoint
@@ -161,6 +163,46 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(options, tmp_path):
     same(again, whole)
     with pytest.raises(CheckpointError, match="data"):
         ABCClassifier(HardTree(1), **settings, checkpoint=file).fit(X[:50], Y[:50])
+
+
+def _votes_of_folds(rows, monkeypatch):
+    """Return what the folds of the calibration say of each row."""
+    seen = []
+
+    def spied(votes, codes):
+        seen.append(votes)
+        return fitted_vote_calibration(votes, codes)
+
+    monkeypatch.setattr("parsimon.ensembles.abc.fitted_vote_calibration", spied)
+    options = {**SMALL, "calibration": 3, "max_r_hat": None, "random_state": 2}
+    ABCClassifier(HardTree(2), **options).fit(rows, Y)
+    return seen[0]
+
+
+def test_what_a_fold_says_of_a_row_does_not_depend_on_the_rows_it_leaves_out(monkeypatch):
+    folds = class_folds(Y.astype(np.intp), 3)
+    other = np.flatnonzero(folds == 1)[::2]
+    alone = np.flatnonzero(folds == 1)[1::2]
+    changed = X.copy()
+    changed[other] = 100.0 * (1 - 2 * Y[other, None])
+    before, after = _votes_of_folds(X, monkeypatch), _votes_of_folds(changed, monkeypatch)
+    np.testing.assert_array_equal(before[alone], after[alone])
+    assert (before[folds == 0] != after[folds == 0]).any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_probabilities_of_random_labels_are_no_worse_than_guesses():
+    rng = np.random.default_rng(3)
+    losses, honest = [], []
+    for seed in range(3):
+        rows, labels = rng.normal(size=(240, 3)), rng.permutation(240) % 2
+        model = ABCClassifier(HardTree(3), **{**SMALL, "calibration": 3}, random_state=seed)
+        model.fit(rows[:60], labels[:60])
+        assert model.training_auc_ > 0.6
+        losses.append(log_loss(labels[60:], model.predict_proba(rows[60:])))
+        honest.append(model.calibration_.slope)
+    assert np.mean(losses) < np.log(2) + 0.03
+    assert np.mean(honest) < 0.4
 
 
 def test_chains_that_do_not_agree_take_twice_as_many_steps():

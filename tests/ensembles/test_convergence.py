@@ -34,6 +34,35 @@ def test_chains_around_different_values_have_the_ratio_of_variances():
     assert effective_sample_size(values) < 20
 
 
+@pytest.mark.parametrize("n", [8, 21])
+def test_the_effective_size_of_short_chains_is_its_formula(n):
+    """Vehtari et al. (2021), equations 10 to 13, with sums over single pairs of samples."""
+    values = autoregressive(0.4, 3, n)
+    length = n // 2
+    halves = np.concatenate([values[:, :length], values[:, -length:]])
+    means = halves.mean(axis=1)
+    within = halves.var(axis=1, ddof=1).mean()
+    total = (length - 1) / length * within + means.var(ddof=1)
+
+    def autocovariance(lag):
+        products = [
+            (h[: length - lag] - m) * (h[lag:] - m) for h, m in zip(halves, means, strict=True)
+        ]
+        return np.sum(products) / (len(halves) * length)
+
+    rho = [1.0] + [1 - (within - autocovariance(lag)) / total for lag in range(1, length)]
+    time, least = -1.0, np.inf
+    for lag in range(0, length - length % 2, 2):
+        pair = rho[lag] + rho[lag + 1]
+        if pair <= 0 and lag:
+            break
+        least = min(least, pair if pair > 0 or not lag else 0.0)
+        time += 2 * least
+    size = halves.size
+    expected = min(size / max(time, 1 / np.log10(max(10, size))), size)
+    assert effective_sample_size(values) == pytest.approx(expected)
+
+
 def test_a_chain_that_drifts_disagrees_with_itself():
     assert r_hat(np.linspace(0, 1, 100)[None] + 0.01 * RNG.normal(size=(1, 100))) > 1.5
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -11,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.datasets import load, make_ripley
 from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble, pair_areas
+from parsimon.ensembles._votes import fitted_vote_calibration
 from parsimon.ensembles.pruning import WAYS, weighted_scores
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc
@@ -79,6 +82,69 @@ def test_an_ensemble_of_trees_is_pruned_and_beats_one_of_them(method):
     assert list(model.to_frame().columns[:2]) == ["auc", "members"]
     assert f"{len(model.support_)} of 30 members" in model.summary()
     assert model.random_auc_.shape == (50,)
+
+
+def _folds(codes, n):
+    folds = np.empty(len(codes), dtype=int)
+    for code in (0, 1):
+        folds[codes == code] = np.arange((codes == code).sum()) % n
+    return folds
+
+
+@pytest.mark.parametrize("method", ["consensus", "nonnegative", "performance"])
+def test_the_area_of_a_size_is_that_of_paths_that_have_not_seen_the_fold(method):
+    codes = (Y == 1).astype(int)
+    folds = _folds(codes, 4)
+    said = np.empty((len(X), 12))
+    for place, tree in enumerate(TREES[:12]):
+        for k in range(4):
+            own = clone(tree).fit(X[folds != k], Y[folds != k])
+            said[folds == k, place] = own.predict(X[folds == k])
+    model = SparseEnsemble(TREES[:12], method=method, cv=4, max_size=5, n_random=0).fit(X, Y)
+    for point in model.front_:
+        size, areas = int(point.objectives["members"]), []
+        for k in range(4):
+            held = folds == k
+            rng = np.random.default_rng(0)
+            path = WAYS[method](said[~held], codes[~held], 5, rng)
+            [weights] = [one for one in path if np.count_nonzero(one) == size]
+            areas.append(roc_auc_score(codes[held], weighted_scores(said[held], weights)))
+        assert point.objectives["auc"] == pytest.approx(np.mean(areas))
+
+
+@pytest.mark.parametrize("method", ["consensus", "performance", "regression"])
+def test_where_members_guess_areas_are_at_chance_and_probabilities_too(method):
+    """Which columns fall with yes is learnt from the rows as well, so that folds learn it anew."""
+    rng = np.random.default_rng(0)
+    found, losses = [], []
+    for _ in range(6):
+        table, codes = rng.integers(0, 2, size=(240, 20)).astype(float), rng.permutation(240) % 2
+        model = SparseEnsemble(method=method, max_size=4, n_random=5, random_state=0)
+        model.fit(table[:40], codes[:40])
+        areas = model.to_frame()
+        found.append([areas["auc"].mean(), model.all_auc_, model.random_auc_.mean()])
+        losses.append(log_loss(codes[40:], model.predict_proba(table[40:])))
+    # Two standard errors of the mean area of six tables of 20 and 20 rows: 2 * 0.0925 / sqrt(6).
+    np.testing.assert_allclose(np.mean(found, axis=0), 0.5, atol=0.076)
+    assert np.mean(losses) < np.log(2) + 0.05
+
+
+def test_probabilities_are_the_line_of_votes_outside_with_the_least_penalised_loss():
+    rng = np.random.default_rng(1)
+    for slope in (-0.5, 0.0, 0.3, 2.0):
+        votes = rng.integers(0, 3, size=60) / 2
+        odds = logit(0.01 + 0.98 * votes)
+        codes = (rng.random(60) < expit(slope * odds)).astype(int)
+
+        def loss(line, odds=odds, codes=codes):
+            scores = line[0] * odds + line[1]
+            lost = np.logaddexp(0, scores) - codes * scores
+            return lost.sum() + 0.5 * (line[0] - 1) ** 2 + 0.05 * line[1] ** 2
+
+        best = minimize(loss, [0.0, 0.0], tol=1e-12).x
+        found = fitted_vote_calibration(votes, codes)
+        assert found.slope == pytest.approx(max(best[0], 1e-3), abs=1e-5)
+        assert found.offset == pytest.approx(best[1], abs=1e-5)
 
 
 def test_members_may_be_fitted_or_columns_or_rules_of_an_average():

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -44,6 +44,27 @@ def test_scores_are_those_of_cross_validation_by_hand(table):
     assert result.optimism == pytest.approx(np.mean(guides) - by_hand.mean())
     assert result.complete
     assert result.seconds > 0
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error"])
+def test_the_baseline_of_a_fold_is_the_mean_of_its_training_rows(table, scoring):
+    X, _ = table
+    target = X[:, 0] + np.linspace(0, 3, len(X))
+    folds = KFold(4)
+    result = honest_score(Ridge(), X, target, outer=folds, scoring=scoring)
+    by_hand = cross_val_score(DummyRegressor(), X, target, cv=folds, scoring=scoring)
+    np.testing.assert_allclose([fold.baseline for fold in result.folds], by_hand)
+
+
+def test_the_baseline_of_a_fold_has_the_shares_of_its_training_rows(table):
+    X, y = table
+    order, folds = np.argsort(y, kind="stable"), KFold(3, shuffle=True, random_state=1)
+    options = {"cv": folds, "scoring": "neg_log_loss"}
+    by_hand = cross_val_score(DummyClassifier(strategy="prior"), X[order], y[order], **options)
+    result = honest_score(
+        LogisticRegression(), X[order], y[order], outer=folds, scoring="neg_log_loss"
+    )
+    np.testing.assert_allclose([fold.baseline for fold in result.folds], by_hand)
 
 
 def test_predictions_are_out_of_fold_and_cover_every_row(table):

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from parsimon.evaluation import honest as honest_module
 from parsimon.evaluation import honest_score
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InterruptWarning, InvalidInputError
 
 
 class Awkward(ClassifierMixin, BaseEstimator):
@@ -74,7 +74,7 @@ def test_with_no_time_at_all_one_fold_is_still_measured(jobs, table):
     assert result.scores.tolist() == whole.scores[:1].tolist()
     assert not result.complete
     assert result.interval is None
-    assert result.stopped == "time limit"
+    assert result.stopped_by == "time_limit"
     assert "Only 1 of 5 folds are in (time limit)." in result.describe()
     assert "One fold gives no interval" in result.describe()
 
@@ -90,10 +90,12 @@ def test_a_time_limit_stops_new_folds_only(table, monkeypatch):
 
 def test_an_interrupt_keeps_the_finished_folds(table, awkward):
     search = awkward(when=(3,), error=KeyboardInterrupt)
-    result = honest_score(search, *table, outer=5, random_state=0)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        result = honest_score(search, *table, outer=5, random_state=0)
     assert [fold.number for fold in result.folds] == [1, 2]
     assert not result.complete
-    assert "Only 2 of 5 folds are in (interrupted)." in result.describe()
+    assert result.stopped_by == "interrupt"
+    assert "Only 2 of 5 folds are in (interrupt)." in result.describe()
 
 
 def test_an_interrupt_before_the_first_fold_is_passed_on(table, awkward):

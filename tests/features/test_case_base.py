@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import InvalidInputError, SkippedCaseWarning
 from parsimon.features import (
     Case,
     CaseBase,
@@ -125,13 +125,47 @@ def test_compacting_keeps_every_case_in_one_file(tmp_path):
     CaseBase().compact()
 
 
+DEEP = "(" * 500 + "x" + ")" * 500
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "{", "[" * 100_000, '{"cases": 3, "format": 1}'])
+def test_a_file_without_cases_is_skipped_and_named(text, tmp_path):
+    CaseBase(tmp_path).add(case_of([1, 0, 0]))
+    (tmp_path / "other.json").write_text(text)
+    base = CaseBase(tmp_path)
+    with pytest.warns(SkippedCaseWarning, match=r"other\.json: it does not hold cases"):
+        assert len(base) == 1
+    base.compact()
+    assert (tmp_path / "other.json").read_text() == text, "what others wrote is not removed"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"formulas": [DEEP]}, "more than 60 levels deep"),
+        ({"formulas": ["theirs(x0)"]}, "the function theirs, which is unknown"),
+        ({"formulas": ["x0 +"]}, "its end where"),
+        ({"weights": {"x0": "many", "x1": 1.0, "x2": 1.0}}, "could not convert"),
+        ({"weights": 3}, "not iterable|no len|object of type"),
+        ({"more": 1}, "unexpected keyword"),
+    ],
+)
+def test_a_bad_case_is_skipped_and_named_and_the_others_help(fields, said, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = X[:, 2] + np.exp(X[:, 0] + X[:, 1])
+    CaseBase(tmp_path).add(describe_task(X, y, formulas=["exp(x0 + x1)"]))
+    (file,) = tmp_path.iterdir()
+    content = json.loads(file.read_text())
+    content["cases"].append({**content["cases"][0], "title": "from afar", **fields})
+    file.write_text(json.dumps(content))
+    search = FeatureTransfer(CaseBase(tmp_path), constructor=False, store=False)
+    with pytest.warns(SkippedCaseWarning, match=rf"case 1 \(from afar\) is skipped: .*({said})"):
+        assert search.fit(X, y).source_ == "cases"
+
+
 def test_what_is_no_case_is_refused_in_one_sentence(tmp_path):
-    (tmp_path / "other.json").write_text('{"a": 1}')
-    with pytest.raises(InvalidInputError, match=r"other\.json does not hold cases"):
-        len(CaseBase(tmp_path))
     (tmp_path / "other.json").write_text("{")
-    with pytest.raises(InvalidInputError, match="does not hold cases"):
-        len(CaseBase(tmp_path))
     with pytest.raises(InvalidInputError, match="is a file; name a folder"):
         CaseBase(tmp_path / "other.json")
     with pytest.raises(InvalidInputError, match="a weight, a centre and a spread"):

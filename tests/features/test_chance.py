@@ -75,6 +75,23 @@ def test_a_higher_threshold_allows_fewer_false_selections():
         false_selection_bound(1000, 20, 0.5, 50)
 
 
+@pytest.mark.parametrize(
+    ("threshold", "factor"),
+    [(0.9, 4 * (0.1 + 0.01) / 1.02), (0.7, 1 / (2 * (0.4 - 0.01))), (0.505, 1 / 0.01)],
+)
+def test_the_bound_of_one_peak_is_that_of_shah_and_samworth(threshold, factor):
+    """Theorem 2 with B = 50 pairs: one formula above 3/4, one below, and the worst near 1/2."""
+    found = false_selection_bound(1000, 10, threshold, 50, unimodal=True)
+    assert found == pytest.approx(factor * 10**2 / 1000)
+    counts = np.array([5, 8, 0, 1, 30])
+    pairs = counts * (counts - 1) / (40 * 39)
+    measured = measured_bound(counts, 40, threshold, 50, unimodal=True)
+    # The bound of one peak does not hold for a column that chance selects in three of four fits.
+    worst = 1 / (2 * threshold - 1)
+    expected = factor * pairs[:4].sum() + worst * pairs[4]
+    assert measured == pytest.approx(min(expected, len(counts)))
+
+
 def test_stability_is_one_for_equal_and_zero_for_random_selections():
     rng = np.random.default_rng(0)
     same = np.tile(rng.random(30) < 0.2, (10, 1))

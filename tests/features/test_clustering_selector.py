@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from parsimon.exceptions import CheckpointError, InvalidInputError, ScalingWarning
+from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError, ScalingWarning
 from parsimon.features import ClusteringSelector
 from parsimon.features._clusterings import clustered
 from tests.features.unsupervised_tables import IRIS, LATTICE, spirals, with_noise, with_nominal
@@ -260,8 +260,10 @@ def test_a_fit_that_is_cut_off_goes_on_to_the_same_bits(tmp_path, monkeypatch, m
         return real(*call)
 
     monkeypatch.setattr(module, "groups_of", broken)
-    with pytest.raises(KeyboardInterrupt):
-        fitted(X, checkpoint=file, **options)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        cut = fitted(X, checkpoint=file, **options)
+    assert (cut.stopped_by_, cut.exact_) == ("interrupt", False)
+    assert 0 < cut.n_evaluations_ < whole.n_evaluations_
     monkeypatch.setattr(module, "groups_of", real)
     again = fitted(X, checkpoint=file, **options)
     assert np.array_equal(whole.front_.values, again.front_.values)

@@ -316,3 +316,20 @@ def test_what_cannot_be_an_expression_is_refused():
         X({"y": [1.0]})
     with pytest.raises(AttributeError, match="never changes"):
         X.value = "z"
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 500 + "x" + ")" * 500, "sin(" * 500 + "x" + ")" * 500, "(" * 10**5]
+)
+def test_a_formula_that_is_nested_too_deep_is_refused_in_a_sentence(text):
+    with pytest.raises(
+        InvalidInputError, match=r"more than 60 levels deep; write it in parts"
+    ) as e:
+        parse(text)
+    assert len(str(e.value)) < 200
+
+
+def test_signs_before_a_term_are_read_however_many_they_are():
+    assert parse("-" * 5001 + "x") == -Expression.column("x")
+    assert parse("2*-+-x") == 2 * Expression.column("x")
+    assert parse("(" * 50 + "x" + ")" * 50) == Expression.column("x")

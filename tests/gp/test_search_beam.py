@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.exceptions import CheckpointError
+from parsimon._interrupts import stoppable
+from parsimon.exceptions import CheckpointError, InterruptWarning
 from parsimon.gp import _beam as beam
 from parsimon.gp._beam import BeamOptions, beam_search
 from parsimon.gp._candidates import Candidate, Order
@@ -164,7 +165,8 @@ def test_a_resumed_search_ends_with_the_same_bits(problem, grammar, history, tmp
         return real(*call)
 
     monkeypatch.setattr(beam, "measure_whole", interrupted)
-    first = beam_search(problem, grammar, options)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        first = stoppable(beam_search)(problem, grammar, options)
     assert first.stopped_by == "interrupt"
     assert first.path == history.path[:1]
     assert json.loads(path.read_text())["format"].startswith("parsimon kernel search")

@@ -242,13 +242,13 @@ class TestStopping:
         model = small(max_iter=1, batch_size=batch_size)
         with pytest.warns(ConvergenceWarning, match="still rising after max_iter=1"):
             model.fit(*moons)
-        assert (model.converged_, model.stopping_reason_) == (False, "max_iter")
+        assert (model.converged_, model.stopped_by_) == (False, "max_iter")
         assert len(model.elbo_history_) == model.n_iter_
 
     @pytest.mark.parametrize("batch_size", [10, 1000])
     def test_a_time_limit_stops_quietly(self, moons, batch_size):
         model = small(time_limit=1e-6, batch_size=batch_size).fit(*moons)
-        assert (model.converged_, model.stopping_reason_) == (False, "time_limit")
+        assert (model.converged_, model.stopped_by_) == (False, "time_limit")
         assert np.isfinite(model.elbo_)
         assert model.predict(moons[0]).shape == (300,)
 

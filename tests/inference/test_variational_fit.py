@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from parsimon._interrupts import stoppable
+from parsimon.exceptions import InterruptWarning
 from parsimon.inference.variational import (
     InducingPrior,
     LabelledRows,
@@ -136,8 +138,9 @@ class TestMaximiseBound:
         rows = table(60)
         prior, bounds = begin(rows)
         prior = InducingPrior(impatient, prior.Z)
-        fit = maximise_bound(prior, rows, bounds)
-        assert fit.reason == "interrupted"
+        with pytest.warns(InterruptWarning, match="the best so far"):
+            fit = stoppable(maximise_bound)(prior, rows, bounds)
+        assert fit.reason == "interrupt"
         assert len(fit.history) == 2
         assert fit.bound == fit.history.max()
 
@@ -244,8 +247,10 @@ class TestStochasticBound:
         rows = table(300)
         prior, bounds = begin(rows)
         prior = InducingPrior(impatient, prior.Z)
-        fit = stochastic_bound(prior, rows, bounds, rng=np.random.default_rng(0), batch_size=64)
-        assert fit.reason == "interrupted"
+        options = {"rng": np.random.default_rng(0), "batch_size": 64}
+        with pytest.warns(InterruptWarning, match="the best so far"):
+            fit = stoppable(stochastic_bound)(prior, rows, bounds, **options)
+        assert fit.reason == "interrupt"
         # Two steps of Adam were finished; the third batch was not.
         assert fit.posterior.prior.kernel.lengthscale == SEEN[2]
         assert fit.posterior.gaussians[0].mean.any()

@@ -299,3 +299,9 @@ def test_a_front_survives_pickle_and_skops(front):
         for place in range(len(front)):
             assert again.solution(place) == front.solution(place)
         assert not again.values.flags.writeable
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, '{"parsimon": ' + "[" * 500 + "]" * 500 + "}"])
+def test_json_that_is_nested_too_deep_is_no_front(text):
+    with pytest.raises(InvalidInputError, match=r"not a front .*nested \d+ levels deep"):
+        Front.from_json(text)

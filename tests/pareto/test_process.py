@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from parsimon._interrupts import stoppable
+from parsimon.exceptions import InterruptWarning
 from parsimon.pareto.run import OutOfTime, SearchOptions, Standing, child_generator, run
 
 
@@ -63,7 +65,6 @@ class Walk:
         (Walk(), {"max_iter": 50, "stall": 6}, 6, "stall"),
         (Walk(), {"max_iter": 50, "max_evaluations": 4}, 4, "max_evaluations"),
         (Walk(), {"max_iter": 50, "time_limit": 1e-9}, 0, "time_limit"),
-        (Walk(fails_at=2), {"max_iter": 5}, 2, "interrupt"),
         (Walk(fails_at=2, error=OutOfTime), {"max_iter": 5}, 2, "time_limit"),
     ],
 )
@@ -71,6 +72,17 @@ def test_every_reason_to_stop(process, options, n_iter, stopped_by):
     _, ending = run(process, SearchOptions(**options, random_state=0))
     assert (ending.n_iter, ending.stopped_by) == (n_iter, stopped_by)
     assert ending.n_evaluations == n_iter
+
+
+def test_ctrl_c_ends_a_run_that_a_user_asked_for():
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        _, ending = stoppable(run)(Walk(fails_at=2), SearchOptions(5, random_state=0))
+    assert (ending.n_iter, ending.stopped_by) == (2, "interrupt")
+
+
+def test_ctrl_c_passes_a_run_that_is_part_of_something_else():
+    with pytest.raises(KeyboardInterrupt):
+        run(Walk(fails_at=2), SearchOptions(5, random_state=0))
 
 
 def test_history_and_callback_come_as_often_as_asked():
@@ -97,8 +109,8 @@ def test_an_interrupted_step_that_left_traces_is_not_saved(tmp_path):
     file = tmp_path / "walk.npz"
     whole, _ = run(Walk(), SearchOptions(10, random_state=4))
     run(Walk(), SearchOptions(3, checkpoint=file, random_state=4))
-    _, ending = run(Walk(fails_at=5), SearchOptions(10, checkpoint=file, random_state=4))
-    assert ending.stopped_by == "interrupt"
+    with pytest.raises(KeyboardInterrupt):
+        run(Walk(fails_at=5), SearchOptions(10, checkpoint=file, random_state=4))
     assert run(Walk(), SearchOptions(10, checkpoint=file, random_state=4))[0] == whole
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError
 from parsimon.pareto._checkpoint import Checkpoint
 from parsimon.pareto.desirability import ReferencePoints
 from parsimon.pareto.nsga2 import nsga2
@@ -107,9 +107,9 @@ def test_a_run_resumed_at_any_generations_equals_one_without_interruption(
 def test_a_run_resumed_after_ctrl_c_equals_one_without_interruption(tmp_path_factory, search, n):
     path = tmp_path_factory.mktemp("run") / "state.npz"
     whole = search(max_iter=20)
-    interrupted = search(
-        after_calls(problem_of(search), n, KeyboardInterrupt()), max_iter=20, checkpoint=path
-    )
+    cut = after_calls(problem_of(search), n, KeyboardInterrupt())
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        interrupted = search(cut, max_iter=20, checkpoint=path)
     assert interrupted.stopped_by == "interrupt"
     assert interrupted.n_iter == n - 2
     np.testing.assert_array_equal(interrupted.history.best, whole.history.best[: n - 1])
@@ -287,7 +287,8 @@ def test_ctrl_c_returns_the_best_so_far(search):
             signal.raise_signal(signal.SIGINT)
         return problem(x)
 
-    result = search(evaluate, max_iter=20)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        result = search(evaluate, max_iter=20)
     assert result.stopped_by == "interrupt"
     assert result.n_iter == 3
     assert_same_search(result, search(max_iter=3))
@@ -303,7 +304,8 @@ def test_ctrl_c_in_the_callback_returns_that_generation():
         if now.n_iter == 3:
             raise KeyboardInterrupt
 
-    result = search_zdt1(max_iter=20, callback=callback)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        result = search_zdt1(max_iter=20, callback=callback)
     assert (result.stopped_by, result.n_iter) == ("interrupt", 3)
 
 

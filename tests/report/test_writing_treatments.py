@@ -10,6 +10,37 @@ from parsimon.report.findings import Treatment, TreatmentKind
 from parsimon.report.sections.table.front_page import treatment_sentences
 
 ONE = {
+    "columns_unnamed": (
+        {"count": 1},
+        "One column has neither a name nor a value and was left out, as separators at the ends of "
+        "rows make them.",
+    ),
+    "column_renamed": (
+        {"column": "y.1", "value": "y"},
+        "One column has no name, or that of an earlier column, and got one: y.1 (was “y”).",
+    ),
+    "row_names": (
+        {"count": 1},
+        "1 row begins with a name that the header has no cell for, as R writes them; these names "
+        "were left out.",
+    ),
+    "rows_short": (
+        {"count": 1, "value": "7"},
+        "1 row has fewer cells than the header; those at the end were taken as missing: line 7.",
+    ),
+    "formulas_uncomputed": (
+        {"column": "sum", "count": 1},
+        "1 formula in sum was never computed and was taken as missing; open the workbook in Excel "
+        "and save it to have the results.",
+    ),
+    "column_target": (
+        {"column": "y.1", "value": "y"},
+        "One column repeats the target and was left out: y.1 (equal to y).",
+    ),
+    "cells_unread": (
+        {"column": "age", "count": 1, "value": "old"},
+        "1 cell holds no number and was taken as missing: age (such as “old”).",
+    ),
     "rows_without_target": (
         {"column": "state", "count": 1},
         "1 row has no value of state and was left out.",

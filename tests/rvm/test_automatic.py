@@ -15,7 +15,7 @@ from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.rvm import RVC, RVR
 from parsimon.rvm._automatic import dealt, held_out, shared_weights
 from parsimon.rvm._calibration import Calibration, fitted_calibration
-from parsimon.rvm._moderation import averaged_log_odds, moderated_probability
+from parsimon.rvm._classes import averaged_log_odds, moderated_probability
 
 
 def rings(n, seed):

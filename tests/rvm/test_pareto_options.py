@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ShuffleSplit
 
-from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError
 from parsimon.kernels import MultiResolution
 from parsimon.pareto import dominates, nondominated
 from parsimon.rvm._dictionary import make_basis
@@ -177,7 +177,8 @@ def test_an_interrupted_search_keeps_the_best_so_far(data, monkeypatch):
         return step(self, state, rng, deadline)
 
     monkeypatch.setattr(ArchiveSearch, "step", interrupted)
-    search = ParetoRVC(cv=2, random_state=0).fit(*data)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        search = ParetoRVC(cv=2, random_state=0).fit(*data)
     assert search.stopped_by_ == "interrupt"
     assert search.n_iter_ == 50
     assert search.score(*data) > 0.5

@@ -14,13 +14,13 @@ from scipy.special import expit
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Laplacian, Linear, Matern, MultiResolution, SquaredExponential
 from parsimon.rvm import _machine as machine_module
+from parsimon.rvm._classes import moderated_probability
 from parsimon.rvm._machine import (
     CallableColumn,
     FarVariance,
     latent_variance,
     new_column,
 )
-from parsimon.rvm._moderation import moderated_probability
 
 means = st.floats(-30.0, 30.0)
 variances = st.floats(0.0, 1e4)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from parsimon import _compiled
-from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon._interrupts import stoppable
+from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError
 from parsimon.pareto import Checkpoint
 from parsimon.rvm._archive import Elite
 from parsimon.rvm._evaluators import TwoClassEvaluator
@@ -165,7 +166,8 @@ def test_an_interrupted_search_keeps_the_best_so_far(problem, scheme, tmp_path):
 
     options = {**FAST, "scheme": scheme, "max_iter": 400}
     file = Checkpoint(path, every=50, seconds=None)
-    found = search(problem, **options, callback=interrupt, checkpoint=file)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        found = stoppable(search)(problem, **options, callback=interrupt, checkpoint=file)
     assert found.stopped_by == "interrupt"
     assert 300 <= found.n_iter < 310
     assert len(found.values) > 5
@@ -183,7 +185,8 @@ def test_an_interruption_between_two_steps_of_an_insertion_leaves_a_result(probl
         count(self, number, genome, more)
 
     monkeypatch.setattr(Elite, "_count", interrupted)
-    found = search(problem, **FAST)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        found = stoppable(search)(problem, **FAST)
     assert found.stopped_by == "interrupt"
     assert set(found.which) == set(range(len(found.models)))
 

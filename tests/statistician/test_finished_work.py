@@ -1,6 +1,8 @@
 """What a killed analysis leaves behind is taken up only if it is whole and its own."""
 
+import hashlib
 import os
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from parsimon.exceptions import CheckpointWarning, InvalidInputError
-from parsimon.statistician.finished_work import FinishedWork, forget_work, work_key
+from parsimon.statistician.finished_work import FinishedWork, forget_work, own_secret, work_key
 
 
 @dataclass
@@ -44,6 +46,7 @@ def test_a_first_value_stays(tmp_path: Path) -> None:
         (lambda _: b"", "is not a file of finished work"),
         (lambda _: b"\xff\x00\n", "is not a file of finished work"),
         (lambda content: content.replace(b" key ", b" other "), "belongs to another table"),
+        (lambda content: content.replace(b"work-2", b"work-1"), "by an earlier version"),
     ],
 )
 def test_damaged_and_foreign_files_are_ignored(tmp_path: Path, change: Any, reason: str) -> None:
@@ -55,17 +58,110 @@ def test_damaged_and_foreign_files_are_ignored(tmp_path: Path, change: Any, reas
         assert kept.read("search", [(0,)]) == {}
 
 
+class _Planted:
+    """Runs code when it is unpickled, as a file from somebody's archive may."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.trace),)
+
+
+def _sign_with_another_key(folder: Path, content: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep something the way another user would, who knows all but this user's key."""
+    with monkeypatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder.with_name("theirs")))
+        FinishedWork(folder, "key").write("search", (0,), content)
+        FinishedWork(folder, "key").write("search", (1,), content)
+
+
+def test_a_planted_pickle_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = tmp_path / "trace"
+    _sign_with_another_key(tmp_path / "work", _Planted(trace), monkeypatch)
+    kept = FinishedWork(tmp_path / "work", "key")
+    with pytest.warns(CheckpointWarning, match="was not kept by you on this computer") as told:
+        assert kept.read("search", [(0,), (1,)]) == {}
+    assert len(told) == 1
+    assert not trace.exists()
+    pickle.loads(pickle.dumps(_Planted(trace)))
+    assert trace.exists()
+
+
+def test_a_bare_pickle_is_not_run(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    kept = FinishedWork(tmp_path / "work", "key")
+    content = pickle.dumps(_Planted(trace))
+    digest = hashlib.sha256(content).hexdigest()
+    for about in (
+        f"parsimon-finished-work-1 key {digest}",
+        f"parsimon-finished-work-2 key {digest} 0",
+    ):
+        (tmp_path / "work" / "search_0.done").write_bytes(f"{about}\n".encode() + content)
+        with pytest.warns(CheckpointWarning, match="such files are ignored"):
+            assert kept.read("search", [(0,)]) == {}
+    assert not trace.exists()
+
+
+def test_finished_work_does_not_pass_for_that_of_another_place(tmp_path: Path) -> None:
+    kept = FinishedWork(tmp_path / "work", "key")
+    kept.write("search", (0,), "first")
+    (tmp_path / "work" / "search_0.done").rename(tmp_path / "work" / "search_1.done")
+    with pytest.warns(CheckpointWarning, match="was not kept by you"):
+        assert kept.read("search", [(1,)]) == {}
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner")
-def test_pickles_that_others_could_have_written_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    with pytest.raises(InvalidInputError, match="Others may write to"):
-        FinishedWork(tmp_path / "open", "key")
+def test_what_others_could_have_written_is_not_read(tmp_path: Path) -> None:
+    for mode in (0o777, 0o770, 0o702):
+        folder = tmp_path / f"open-{mode:o}"
+        folder.mkdir()
+        folder.chmod(mode)
+        with pytest.raises(InvalidInputError, match="Others may write to"):
+            FinishedWork(folder, "key")
     kept = FinishedWork(tmp_path / "work", "key")
     kept.write("search", (0,), 1)
     (tmp_path / "work" / "search_0.done").chmod(0o666)
-    with pytest.warns(CheckpointWarning, match="belongs to another user"):
+    with pytest.warns(CheckpointWarning, match="others may write to it"):
         assert kept.read("search", [(0,)]) == {}
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    kept = FinishedWork(tmp_path / "work", "key")
+    kept.write("search", (0,), 1)
+    (tmp_path / "linked").symlink_to(tmp_path / "work")
+    with pytest.raises(InvalidInputError, match="is a link"):
+        FinishedWork(tmp_path / "linked", "key")
+    forget_work(tmp_path / "linked")
+    (tmp_path / "work" / "search_0.done").rename(tmp_path / "elsewhere")
+    (tmp_path / "work" / "search_0.done").symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(CheckpointWarning, match="is a link"):
+        assert kept.read("search", [(0,)]) == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner")
+def test_the_key_is_made_once_for_this_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    place = tmp_path / "parsimon" / "resume.key"
+    assert own_secret() == own_secret() == place.read_bytes()
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert [path.name for path in place.parent.iterdir()] == ["resume.key"]
+    place.chmod(0o640)
+    with pytest.raises(InvalidInputError, match="is not yours alone to read"):
+        own_secret()
+    place.chmod(0o600)
+    place.write_bytes(b"")
+    with pytest.raises(InvalidInputError, match="is damaged; remove it"):
+        own_secret()
+
+
+def test_a_key_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parsimon").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(InvalidInputError, match="XDG_CONFIG_HOME"):
+        FinishedWork(tmp_path / "work", "key")
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
@@ -79,7 +175,7 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
 def test_only_its_own_files_are_removed(tmp_path: Path) -> None:
     kept = FinishedWork(tmp_path / "work", "key")
     kept.write("search", (-1, 0), 1)
-    (tmp_path / "work" / ".search_0_0.done.17.part").write_text("")
+    (tmp_path / "work" / ".search_0_0.done.0a1b.part").write_text("")
     (tmp_path / "work" / "thesis.txt").write_text("")
     forget_work(tmp_path / "work")
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["thesis.txt"]

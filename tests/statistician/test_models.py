@@ -107,6 +107,20 @@ def test_a_thinned_curve_keeps_its_ends_and_its_hull(seed, most_points):
     assert roc_of(y, scores, most_points=most_points) == thin
 
 
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_the_points_that_a_report_tells_of_stay_in_a_thin_curve(share):
+    rng = np.random.default_rng(8)
+    y = (rng.random(3000) < share).astype(int)
+    scores = np.round(1 / (1 + np.exp(-rng.normal(size=3000) - y)), 3)
+    # Rows that lie on a threshold are called.
+    scores[:8] = 1 / (1 + np.array([1, 5, 10, float(f"{(1 - y.mean()) / y.mean():.1g}")] * 2))
+    thin = roc_of(y, scores, most_points=4)
+    for threshold in scores[:4]:
+        called = scores >= threshold
+        point = np.mean(called[y == 0]), np.mean(called[y == 1])
+        assert point in set(zip(thin.fpr, thin.tpr, strict=True))
+
+
 def test_thinning_spreads_what_remains_along_the_curve():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)

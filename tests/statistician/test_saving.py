@@ -369,3 +369,15 @@ def test_a_number_of_many_rows_is_kept_at_its_pivots(tmp_path, monkeypatch):
     assert 2 * sizes[0] < sizes[1]
     freedom = [model_size(one.models[0], n_rows=300, n_columns=2).bits for one in (small, whole)]
     assert freedom[0] == pytest.approx(freedom[1])
+
+
+def test_equal_models_are_equal_bytes(tmp_path):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), ["low", "low", "high", "high"]
+    files, kept = [], []
+    for name in ("a.skops", "b.skops"):
+        kept.append(GPClassifier(random_state=0).fit(X, y))
+        save_model(kept[-1], tmp_path / name)
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+    with zipfile.ZipFile(tmp_path / "a.skops") as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}

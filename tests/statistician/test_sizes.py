@@ -65,6 +65,13 @@ def test_a_ridge_of_three_degrees_pays_for_three_numbers():
     assert sized(Lasso(alpha=0.5).fit(X, Y)).numbers == 2
 
 
+def test_a_number_is_half_the_logarithm_of_the_rows():
+    """And the columns are told: how many of seven, and which."""
+    whole, few = sized(LinearRegression().fit(X, Y)), sized(Lasso(alpha=0.5).fit(X, Y))
+    assert whole.bits == pytest.approx(8 * np.log2(40) / 2 + np.log2(8))
+    assert few.bits == pytest.approx(2 * np.log2(40) / 2 + np.log2(8) + np.log2(7))
+
+
 def fitted_shares(y, price, n_classes):
     """Return what penalised logistic regression fits to targets that need not be classes."""
     design = np.column_stack([X, np.ones(len(X))])

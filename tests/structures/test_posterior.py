@@ -1,4 +1,5 @@
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_the_prior_of_all_structures_of_variables_sums_to_that_of_their_numbers(
     for k in range(d + 1):
         total = 0.0
         for place in range(3**k * math.comb(d, k)):
-            chosen = list(_combinations(d, k))[place // 3**k]
+            chosen = list(combinations(range(d), k))[place // 3**k]
             code = place % 3**k
             entries = []
             for variable in chosen:
@@ -82,10 +83,42 @@ def test_the_prior_of_all_structures_of_variables_sums_to_that_of_their_numbers(
         assert total == pytest.approx(3.0**-k)
 
 
-def _combinations(d, k):
-    from itertools import combinations
+@pytest.mark.parametrize(("company", "price"), [(2, 3), (1, 4), (0, 4)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_prior_of_all_pairs_of_a_kind_is_that_of_their_number(company, price, count):
+    """Whichever pairs they are: a third each with two main effects, a fourth with one or none."""
+    d, mains = 6, (("linear",) * 3)
+    shapes = tuple(enumerate(mains))
+    alone = log_prior(Structure(shapes), d, [1] * d)
+    of_kind = [pair for pair in combinations(range(d), 2) if sum(v < 3 for v in pair) == company]
+    total = sum(
+        math.exp(log_prior(Structure(shapes, pairs=frozenset(some)), d, [1] * d) - alone)
+        for some in combinations(of_kind, count)
+    )
+    assert total == pytest.approx(price**-count)
 
-    return combinations(range(d), k)
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        0.0,
+        0.3,
+        # Two projections in turn are too few here: the first variable keeps a sixth of its part.
+        pytest.param(0.7, marks=pytest.mark.xfail(reason="surface projects twice, not jointly")),
+    ],
+)
+def test_a_surface_says_nothing_that_either_variable_says_alone(other):
+    rng = np.random.default_rng(4)
+    numbers = rng.normal(size=(300, 2))
+    numbers[:, 1] += other * numbers[:, 0]
+    y = rng.normal(size=300)
+    first, second = (blocks.variable_blocks(one[:, None], y, waves=False) for one in numbers.T)
+    rest = blocks.surface(first, second)
+    whole = np.linalg.norm(rest, axis=0)
+    assert whole.min() > 1
+    for one in (first, second):
+        said = np.linalg.norm(one.additive.T @ rest, axis=0)
+        assert (said < 0.05 * whole).all()
 
 
 def test_probabilities_are_shares_of_all_structures():

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parsimon.exceptions import InvalidInputError
+from parsimon._interrupts import stoppable
+from parsimon.exceptions import InterruptWarning, InvalidInputError
 from parsimon.pareto.run import SearchOptions, run
 from parsimon.svm._dual import Dual, climb, solve
 from parsimon.svm._evolve import (
@@ -211,7 +212,8 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(MemeticEvolution, "children", interrupt)
     dual = random_dual(1, n=20, indefinite=True)
-    found = evolve(dual, EvolutionOptions(), random_state=0)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        found = stoppable(evolve)(dual, EvolutionOptions(), random_state=0)
     assert found.stopped_by == "interrupt"
     assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
 
@@ -219,7 +221,8 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
 def test_the_population_keeps_the_best_distinct_points():
     dual = random_dual(2, n=40, indefinite=True)
     process = MemeticEvolution(dual, EvolutionOptions(population_size=3), concave=False)
-    begun = process.begin(np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    begun = process.joined(process.begin(rng), process.others(rng))
     points = process.joined(begun, begun.points).points
     assert len(points) == 3
     gaps = -np.diff(points.values)
@@ -232,7 +235,8 @@ def test_an_interrupt_before_the_first_generation_keeps_the_first_point(monkeypa
 
     monkeypatch.setattr(MemeticEvolution, "others", interrupt)
     dual = random_dual(1, n=20, indefinite=True)
-    found = evolve(dual, EvolutionOptions(), random_state=0)
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        found = stoppable(evolve)(dual, EvolutionOptions(), random_state=0)
     assert (found.stopped_by, found.n_evaluations, len(found.history)) == ("interrupt", 1, 1)
     assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
 

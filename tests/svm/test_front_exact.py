@@ -11,8 +11,9 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, NuSVC
 
+from parsimon._interrupts import stoppable
 from parsimon.datasets import make_banana
-from parsimon.exceptions import CheckpointError
+from parsimon.exceptions import CheckpointError, InterruptWarning
 from parsimon.pareto import hypervolume
 from parsimon.svm._front import (
     MarginProblem,
@@ -118,7 +119,9 @@ def test_a_path_ends_at_its_deadline_a_callback_or_ctrl_c():
         if len(result.solutions) == 2:
             raise KeyboardInterrupt
 
-    assert len(exact_path(training, C, callback=interrupt).solutions) == 2
+    with pytest.warns(InterruptWarning, match="the best so far"):
+        cut = stoppable(exact_path)(training, C, callback=interrupt)
+    assert len(cut.solutions) == 2
 
 
 @pytest.mark.parametrize("cut", [1, 2, 5])

@@ -465,3 +465,35 @@ def test_a_constant_machine_says_the_share_of_all_rows():
     constant = search.front_.solution(int(np.argmin(search.to_frame()["n_support"])))
     assert not len(constant.support_)
     np.testing.assert_allclose(constant.predict_proba(X)[:, 1], y.mean(), atol=0.01)
+
+
+@pytest.fixture
+def few_inputs():
+    """700 rows of eight kinds, each with rows of both classes, as in a table of categories."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (700, 3)).astype(float)
+    y = np.where(rng.random(700) < np.array([0.15, 0.75])[X[:, 0].astype(int)], "yes", "no")
+    return X, y
+
+
+def test_rows_that_are_equal_because_columns_have_few_values_are_held_out_one_by_one(few_inputs):
+    X, y = few_inputs
+    search = ParetoSVC(**QUICK, gamma=1.0).fit(X, y)
+    assert np.mean(search.predict(X) != y) < 0.25 < min(np.mean(y == "yes"), np.mean(y == "no"))
+    assert search.n_holdout_ == sum(round(0.2 * np.sum(y == label)) for label in ("yes", "no"))
+    # The machines are trained on the rest, so that no row counts twice.
+    assert search._machines.basis.rows.weights.sum() + search.n_holdout_ == 700
+    counted = ParetoSVC(**QUICK, gamma=1.0).fit(*_counted(X, y))
+    np.testing.assert_array_equal(counted.decision_function(X), search.decision_function(X))
+
+
+def _counted(X, y):
+    """Return the distinct rows, their classes, and how often each occurs."""
+    pairs, counts = np.unique(np.column_stack([X, y == "yes"]), axis=0, return_counts=True)
+    return pairs[:, :3], np.where(pairs[:, 3] == 1, "yes", "no"), counts
+
+
+def test_copies_of_rows_are_held_out_together(table):
+    X, y = table
+    search = ParetoSVC(**QUICK, gamma=1.0).fit(np.repeat(X, 4, axis=0), np.repeat(y, 4))
+    assert set(search._machines.basis.rows.weights) == {4.0}

@@ -130,3 +130,27 @@ def row_rule(spec: Any, inference: str = "ep") -> RowRule:
         f'sparsify must be None, "alpha", "support", AlphaRows(...) or SupportRows(...), '
         f"got {spec!r}."
     )
+
+
+# What a site of a row stands for depends on these, and the prior that all parts share.
+_MEANING = (
+    *("label_noise", "noise", "noise_sd", "prior", "half_life", "standardise"),
+    "weights_for_repeats",
+)
+
+
+def refuse_other_settings(first: Any, part: Any) -> None:
+    """Refuse a part of a table that was fitted to another question than the first."""
+    if not is_linear(part):
+        raise InvalidInputError('merge needs kernel="linear" in all parts.')
+    if not np.array_equal(part.classes_, first.classes_):
+        raise InvalidInputError(
+            f"Classes differ: {first.classes_.tolist()} and {part.classes_.tolist()}."
+        )
+    for name in _MEANING:
+        own, theirs = getattr(first, name), getattr(part, name)
+        if not np.array_equal(own, theirs):
+            raise InvalidInputError(
+                f"One part has {name}={own!r} and another {name}={theirs!r}; fit all parts with "
+                "the same."
+            )

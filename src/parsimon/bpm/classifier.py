@@ -32,7 +32,14 @@ from parsimon.bpm._label_terms import (
     positive_share,
     probit_of_share,
 )
-from parsimon.bpm._options import FewRows, OfLinear, check_options, chosen_by_rows, is_linear
+from parsimon.bpm._options import (
+    FewRows,
+    OfLinear,
+    check_options,
+    chosen_by_rows,
+    is_linear,
+    refuse_other_settings,
+)
 from parsimon.bpm._stream import Belief, Filter, going_on
 from parsimon.bpm._weights import (
     LEAST,
@@ -291,7 +298,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         Parameters
         ----------
         others : sequence of BayesPointClassifier
-            With the same columns and classes.
+            With the same columns, classes, noise and prior.
 
         Returns
         -------
@@ -302,12 +309,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         parts = [self, *others]
         for part in parts:
             check_is_fitted(part)
-            if not is_linear(part):
-                raise InvalidInputError('merge needs kernel="linear" in all parts.')
-            if not np.array_equal(part.classes_, self.classes_):
-                raise InvalidInputError(
-                    f"Classes differ: {self.classes_.tolist()} and {part.classes_.tolist()}."
-                )
+            refuse_other_settings(self, part)
         taken = self._filter()
         beliefs = [taken.settled(going_on(part._belief)) for part in parts]
         model: BayesPointClassifier = clone(self)

@@ -2,15 +2,14 @@
 
 import json
 import math
-import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.pages import INTERRUPTED, file_name
+from parsimon._writing import write_file
+from parsimon.cli.pages import file_name
 from parsimon.cli.printing import say, visible
 from parsimon.cli.running import (
     kept_work,
@@ -19,10 +18,12 @@ from parsimon.cli.running import (
     resume_option,
     rivals_option,
     run_options,
+    say_treatments,
     seconds_left,
     time_option,
 )
 from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
 
 if TYPE_CHECKING:
@@ -77,38 +78,38 @@ def compare(
     printed = json_file is not None and str(json_file) == "-"
     if json_file is not None and not printed:
         check_target(json_file)
-    try:
-        source = find_source(table, target)
-        from parsimon.statistician import compare_models
+    source = find_source(table, target)
+    from parsimon.statistician import compare_models
 
-        verbose = not quiet and not printed
-        place = json_file if json_file is not None and not printed else Path("compared.json")
-        folder = place.with_name(f"{file_name(source.name)}-compare{place.suffix}")
-        with on_cluster(cluster), kept_work(folder, resume) as kept:
-            found = compare_models(
-                source.frame,
-                needed_target(source),
-                verbose=verbose,
-                checkpoint=kept,
-                time_limit=seconds_left(time_limit, started),
-                **options,
-            )
-    except KeyboardInterrupt:
-        how = "the same command goes on from here" if resume else "nothing was written"
-        say(f"Stopped; {how}.", err=True)
-        sys.exit(INTERRUPTED)
-    text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)
+    verbose = not quiet and not printed
+    place = json_file if json_file is not None and not printed else Path("compared.json")
+    folder = place.with_name(f"{file_name(source.name)}-compare{place.suffix}")
+    with on_cluster(cluster), kept_work(folder, resume) as kept:
+        found = compare_models(
+            source.frame,
+            needed_target(source),
+            verbose=verbose,
+            checkpoint=kept,
+            time_limit=seconds_left(time_limit, started),
+            **options,
+        )
+        text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)
+        if json_file is not None and not printed:
+            write_file(json_file, f"{text}\n")
+            note_standing(f"{json_file} is written")
+    if not quiet:
+        question = {name: options[name] for name in ("positive", "task")}
+        say_treatments(source, needed_target(source), **question)
     if printed:
         say(text)
         return
     show_comparison(found)
     if json_file is not None:
-        _write(text, json_file)
         say(f"Written to {json_file}.")
 
 
 def record(model: "ComparedModel") -> dict[str, Any]:
-    """Return a model as a row of JSON."""
+    """Return a model as a row of JSON, without the time it took: equal runs give equal rows."""
     return {
         "family": model.family,
         "name": model.name,
@@ -122,7 +123,6 @@ def record(model: "ComparedModel") -> dict[str, Any]:
         "difference": model.difference.estimate,
         "difference_low": model.difference.low,
         "difference_high": model.difference.high,
-        "seconds": model.seconds,
         "best": model.is_best,
         "level": model.is_level,
         "recommended": model.recommended,
@@ -198,13 +198,3 @@ def verdict(found: "ModelComparison") -> str:
         f"➜ Use the {chosen.name}: the simplest that is probably not much worse than the best, "
         f"the {best.name}. Those marked = cannot be told from the best by these rows."
     )
-
-
-def _write(text: str, path: Path) -> None:
-    """Write a file whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(f"{text}\n", encoding="utf-8")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

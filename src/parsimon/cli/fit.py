@@ -2,14 +2,13 @@
 
 import math
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.pages import INTERRUPTED, file_name
+from parsimon.cli.pages import file_name
 from parsimon.cli.printing import say
 from parsimon.cli.running import (
     RuleName,
@@ -18,10 +17,12 @@ from parsimon.cli.running import (
     question_options,
     resume_option,
     run_options,
+    say_treatments,
     seconds_left,
     time_option,
 )
 from parsimon.cli.sources import find_source, needed_target
+from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
 
@@ -78,28 +79,26 @@ def fit(
         parsimon fit patients.csv --target outcome --family gp --choose one_se
     """
     started = time.monotonic()
-    try:
-        source = find_source(table, target)
-        place = _place(out, source.name)
-        from parsimon.statistician import fit_model, save_model
+    source = find_source(table, target)
+    place = _place(out, source.name)
+    from parsimon.statistician import fit_model, save_model
 
-        rule: Any = choose
-        with on_cluster(cluster), kept_work(place, resume) as kept:
-            found = fit_model(
-                source.frame,
-                needed_target(source),
-                choose=rule,
-                verbose=not quiet,
-                checkpoint=kept,
-                time_limit=seconds_left(time_limit, started),
-                **options,
-            )
-            save_model(found.model, place)
-    except KeyboardInterrupt:
-        how = "the same command goes on from here" if resume else "nothing was written"
-        say(f"Stopped; {how}.", err=True)
-        sys.exit(INTERRUPTED)
+    rule: Any = choose
+    with on_cluster(cluster), kept_work(place, resume) as kept:
+        found = fit_model(
+            source.frame,
+            needed_target(source),
+            choose=rule,
+            verbose=not quiet,
+            checkpoint=kept,
+            time_limit=seconds_left(time_limit, started),
+            **options,
+        )
+        save_model(found.model, place)
+        note_standing(f"{place} is written")
     if not quiet:
+        question = {name: options[name] for name in ("positive", "task")}
+        say_treatments(source, needed_target(source), **question)
         for line in summary(found, needed_target(source)):
             say(line)
         say(f"Model     {place}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon._checks import shorten
+from parsimon._writing import whole_file
 from parsimon.cli.printing import say, visible
 from parsimon.cli.tables import check_target, column, read_table
 from parsimon.exceptions import InvalidInputError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from parsimon.pareto import Front
 
 _SHOWN = 30
+_PACKED: dict[str, Any] = {".gz": {"method": "gzip", "mtime": 0}}
 
 
 @click.command()
@@ -79,7 +81,8 @@ def front(
         _draw(narrowed, chosen, picture)
     rows = data.iloc[narrowed.rows]
     if out is not None:
-        rows.to_csv(out, index=False)
+        with whole_file(out) as file:
+            rows.to_csv(file, index=False, compression=_PACKED.get(out.suffix.lower()))
     report = _Report(data, rows, narrowed, chosen, dropped)
     say(report.as_json()) if as_json else report.show(picture, out)
 
@@ -162,12 +165,16 @@ def _draw(found: "Front", chosen: int, picture: Path) -> None:
     ax = found.plot(chosen=chosen)
     figure: Any = ax.figure
     supported = figure.canvas.get_supported_filetypes()
-    if picture.suffix.lstrip(".").lower() not in supported:
+    kind = picture.suffix.lstrip(".").lower()
+    if kind not in supported:
         raise InvalidInputError(
             f"A picture cannot be written as {picture.suffix or 'a file without ending'!r}; "
             "use .svg, .png or .pdf."
         )
-    figure.savefig(picture, dpi=150)
+    # Neither dates nor chance in pictures: equal fronts give equal files.
+    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with mpl.rc_context({"svg.hashsalt": "parsimon"}), whole_file(picture) as file:
+        figure.savefig(file, format=kind, dpi=150, metadata=date)
 
 
 class _Report:

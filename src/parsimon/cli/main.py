@@ -9,6 +9,7 @@ import click
 from parsimon import __version__
 from parsimon._checks import did_you_mean
 from parsimon.cli.printing import say, visible
+from parsimon.cli.stopping import INTERRUPTED, say_standing
 from parsimon.exceptions import ParsimonError
 
 # name -> (module under parsimon.cli, attribute, help shown in the list)
@@ -68,6 +69,9 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say(f"Stopped; {say_standing(ctx)}.", err=True)
+            sys.exit(INTERRUPTED)
         except BrokenPipeError:
             # Who reads has seen enough; click ends quietly.
             raise

@@ -5,18 +5,22 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon._writing import all_or_none
 from parsimon.cli.printing import say, visible
+from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from parsimon.report.findings import ReportFindings, Treatment
+
 # What other formats end in, and what is called on an analysis to write each file.
 _PAGE_ENDINGS = (".html", ".htm")
 _OTHER_ENDINGS = {".pdf": "--pdf", ".json": "--json", ".md": "--markdown", ".skops": None}
@@ -83,27 +87,37 @@ def command_line(context: click.Context, target: str, showing: frozenset[str]) -
     return shlex.join(words)
 
 
-def write_files(analysis: Any, places: Mapping[str, Path]) -> None:
-    """Write all files or none: elsewhere first, then each is moved to its place."""
-    folder = places["Report"].parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".parsimon-") as name:
-        made = {kind: Path(name) / path.name for kind, path in places.items()}
-        for kind, path in made.items():
+def write_files(
+    analysis: Any, places: Mapping[str, Path], reading: "Sequence[Treatment]" = ()
+) -> None:
+    """Write all files or none.
+
+    reading: What was done to the table when it was read, for the page to say.
+    """
+    if reading:
+        run = replace(analysis.findings.run, reading=tuple(reading))
+        analysis = replace(analysis, findings=replace(analysis.findings, run=run))
+    with all_or_none():
+        for kind, path in places.items():
             getattr(analysis, _WRITERS[kind])(path)
-        for kind, path in made.items():
-            # A file that was asked for by itself may lie on another disk.
-            shutil.move(path, places[kind])
+    note_standing("all files are written")
 
 
-def show_summary(lines: Iterable[str], places: Mapping[str, Path]) -> None:
-    """Print sentences, and which files there are now."""
+def show_summary(findings: "ReportFindings", places: Mapping[str, Path]) -> None:
+    """Print what was found, which files there are now, and how long it took.
+
+    The time is told here alone: on a page it would tell equal findings apart.
+    """
+    from parsimon.report.sections import duration, summary_lines
+
     # A terminal breaks long lines anywhere; a file or a pipe gets them whole.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in lines:
+    for line in summary_lines(findings):
         say(line if width is None else click.wrap_text(visible(line), width))
     say()
     for kind, path in places.items():
         say(f"{kind:<9} {path}  ({_size(path)})")
+    say(f"Time      {duration(findings.run.seconds)}")
 
 
 def file_name(name: str) -> str:

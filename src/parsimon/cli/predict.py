@@ -1,15 +1,16 @@
 """`parsimon predict`: a saved model looks at new rows."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from parsimon._writing import whole_file
 from parsimon.cli.printing import give, say
 from parsimon.cli.saved_models import fitting_parts, new_rows, remarks, table_model
 from parsimon.cli.sources import complete_table
+from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
@@ -72,6 +73,7 @@ def predict(
         say(line, err=True)
     _write(_beside(cases, found), out, as_json=as_json)
     if out is not None:
+        note_standing(f"{out} is written")
         say(f"{len(cases)} rows written to {out}.")
 
 
@@ -140,21 +142,18 @@ def _write(frame: "pd.DataFrame", out: Path | None, *, as_json: bool) -> None:
     if out is None:
         give(_records(frame) if as_json else frame.to_csv(index=False))
         return
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        if out.suffix.lower() in _PARQUET:
-            frame.to_parquet(beside, index=False)
-        elif as_json or out.suffix.lower() == _JSON:
-            beside.write_text(_records(frame), encoding="utf-8")
-        else:
-            frame.to_csv(beside, sep=_SEPARATORS[out.suffix.lower()], index=False)
-        os.replace(beside, out)
+        with whole_file(out) as file:
+            if out.suffix.lower() in _PARQUET:
+                frame.to_parquet(file, index=False)
+            elif as_json or out.suffix.lower() == _JSON:
+                file.write(_records(frame).encode())
+            else:
+                frame.to_csv(file, sep=_SEPARATORS[out.suffix.lower()], index=False)
     except ImportError as error:
         raise MissingDependencyError(
             "Parquet files need pyarrow; install it with: pip install 'parsimon[parquet]'."
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _records(frame: "pd.DataFrame") -> str:

@@ -1,7 +1,6 @@
 """`parsimon report`: from a table to a page that says what predicts a column."""
 
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from click.core import ParameterSource
 
 from parsimon._parallel import early_workers, is_done_alone
 from parsimon.cli.pages import (
-    INTERRUPTED,
     check_places,
     command_line,
     find_places,
@@ -141,40 +139,31 @@ def report(
         report_on_trait(context, table, ending="report", **given)
         return
     options = {name: value for name, value in options.items() if name not in TREE_NAMES}
-    try:
-        source = find_source(table, target)
-        if _is_sent_on(context, source):
-            given = {name: context.params[name] for name in _OF_COLUMNS}
-            select_and_report(context, source, **given)
-            return
-        places = find_places(
-            source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown
+    source = find_source(table, target)
+    if _is_sent_on(context, source):
+        given = {name: context.params[name] for name in _OF_COLUMNS}
+        select_and_report(context, source, **given)
+        return
+    places = find_places(source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown)
+    model = f"{places['Report'].stem.removesuffix('-report')}-model.skops"
+    places["Model"] = places["Report"].with_name(model)
+    check_places(places)
+    from parsimon.statistician import analyse
+
+    with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
+        analysis = analyse(
+            source.frame,
+            needed_target(source),
+            name=source.name,
+            verbose=not quiet,
+            command=command_line(context, needed_target(source), _SHOWING),
+            checkpoint=folder,
+            time_limit=seconds_left(time_limit, started),
+            **options,
         )
-        model = f"{places['Report'].stem.removesuffix('-report')}-model.skops"
-        places["Model"] = places["Report"].with_name(model)
-        check_places(places)
-        from parsimon.statistician import analyse
-
-        with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
-            analysis = analyse(
-                source.frame,
-                needed_target(source),
-                name=source.name,
-                verbose=not quiet,
-                command=command_line(context, needed_target(source), _SHOWING),
-                checkpoint=folder,
-                time_limit=seconds_left(time_limit, started),
-                **options,
-            )
-            write_files(analysis, places)
-    except KeyboardInterrupt:
-        how = "the same command goes on from here" if resume else "nothing was written"
-        say(f"Stopped; {how}.", err=True)
-        sys.exit(INTERRUPTED)
+        write_files(analysis, places, source.treatments)
     if not quiet:
-        from parsimon.report.sections import summary_lines
-
-        show_summary(summary_lines(analysis.findings), places)
+        show_summary(analysis.findings, places)
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_ROWS.csv")
 
 

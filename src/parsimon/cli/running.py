@@ -11,7 +11,8 @@ import click
 
 from parsimon._parallel import on_cluster as on_cluster
 from parsimon.cli.printing import say
-from parsimon.cli.sources import complete_table
+from parsimon.cli.sources import Source, complete_table
+from parsimon.cli.stopping import note_standing
 from parsimon.exceptions import CheckpointWarning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -47,6 +48,15 @@ def question_options(command: Command) -> Command:
             help="classification or regression, if auto takes it wrongly.",
         ),
     )
+
+
+def say_treatments(source: Source, target: str, **question: Any) -> None:
+    """Say what is done to a table before a model sees it, in the words of a page."""
+    from parsimon.report.sections.table.treatments import treatment_sentences
+    from parsimon.statistician.asked_table import table_treatments
+
+    for sentence in treatment_sentences(table_treatments(source.frame, target, **question)):
+        say(sentence, err=True)
 
 
 def rivals_option(command: Command) -> Command:
@@ -108,6 +118,7 @@ def kept_work(page: Path, resume: bool) -> Iterator[Path | None]:
     from parsimon.statistician.finished_work import forget_work
 
     folder = page.with_suffix(".resume")
+    note_standing(f"what is finished is in {folder}, and the same command goes on from here")
     with warnings.catch_warnings():
         warnings.showwarning = _showing(warnings.showwarning)
         yield folder

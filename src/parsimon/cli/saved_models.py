@@ -58,18 +58,12 @@ def fitting_parts(path: Path) -> Iterator[None]:
 
 def remarks(model: Any, frame: "pd.DataFrame") -> Iterator[str]:
     """Yield what is to be known about cells that the model has not seen the like of."""
+    from parsimon.report.sections.table.treatments import treatment_sentences
+
     for one in model.outside(frame):
         cells, lie = ("1 cell", "lies") if one.count == 1 else (f"{one.count} cells", "lie")
         yield (
             f"{cells} of {one.column!r} {lie} outside {one.low} to {one.high}, all that the model "
             "has seen."
         )
-    for one in model.treatments_of(frame):
-        cells = "1 cell" if one.count == 1 else f"{one.count} cells"
-        if one.kind == "cells_filled":
-            taken = one.value or "what the other columns of the row predict"
-            yield f"{cells} of {one.column!r} without a number taken as {taken}."
-        elif one.kind == "missing_level":
-            yield f"{cells} of {one.column!r} empty, taken as a level of their own."
-        elif one.kind == "unseen_levels":
-            yield f"{cells} of {one.column!r} with a level that the model has not seen."
+    yield from treatment_sentences(model.treatments_of(frame))

@@ -1,7 +1,6 @@
 """`parsimon series`: the few features of series that tell a target, on a page."""
 
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import click
 
 from parsimon.cli.pages import (
-    INTERRUPTED,
     check_places,
     command_line,
     find_places,
@@ -24,8 +22,8 @@ from parsimon.cli.running import (
     seconds_left,
     time_option,
 )
+from parsimon.cli.series_files import CLASS
 from parsimon.cli.sources import Source, find_source, needed_target, series_source
-from parsimon.cli.tables import CLASS
 from parsimon.exceptions import InvalidInputError
 
 # Options that change where and how results are shown, not the results.
@@ -105,32 +103,26 @@ def series(
         parsimon series GunPoint_TRAIN.tsv --fast --features features.csv
     """
     started = time.monotonic()
-    try:
-        source, has_header = _source(table, target)
-        places = _places(source, out, features, pdf=pdf, as_json=as_json, markdown=markdown)
-        from parsimon.statistician import analyse_series
+    source, has_header = _source(table, target)
+    places = _places(source, out, features, pdf=pdf, as_json=as_json, markdown=markdown)
+    from parsimon.statistician import analyse_series
 
-        with on_cluster(cluster):
-            analysis = analyse_series(
-                source.frame,
-                needed_target(source),
-                id=id_,
-                time=time_,
-                has_header=has_header,
-                name=source.name,
-                verbose=not quiet,
-                command=command_line(context, needed_target(source), _SHOWING),
-                time_limit=seconds_left(time_limit, started),
-                **options,
-            )
-            write_files(analysis, places)
-    except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
-        sys.exit(INTERRUPTED)
+    with on_cluster(cluster):
+        analysis = analyse_series(
+            source.frame,
+            needed_target(source),
+            id=id_,
+            time=time_,
+            has_header=has_header,
+            name=source.name,
+            verbose=not quiet,
+            command=command_line(context, needed_target(source), _SHOWING),
+            time_limit=seconds_left(time_limit, started),
+            **options,
+        )
+        write_files(analysis, places, source.treatments)
     if not quiet:
-        from parsimon.report.sections import summary_lines
-
-        show_summary(summary_lines(analysis.findings), places)
+        show_summary(analysis.findings, places)
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_SERIES.csv")
 
 

@@ -7,22 +7,30 @@ import click
 from click.shell_completion import CompletionItem
 
 from parsimon._checks import shorten
+from parsimon.cli.headers import FileTable
 from parsimon.cli.printing import say
-from parsimon.cli.tables import CLASS, TABLE_ENDINGS, column, is_bare, read_archive, read_table
+from parsimon.cli.series_files import CLASS, is_bare, read_archive
+from parsimon.cli.tables import TABLE_ENDINGS, column, read_file, read_table
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.report.findings import Treatment
+
 _PACKED = frozenset({".gz", ".bz2", ".xz", ".zip", ".zst"})
 
 
 class Source(NamedTuple):
-    """A table, what it is called, and the column that is usually predicted, if that is known."""
+    """A table, what it is called, and the column that is usually predicted, if that is known.
+
+    treatments: What was done to the table of a file when it was read.
+    """
 
     frame: "pd.DataFrame"
     name: str
     target: str | None
+    treatments: tuple["Treatment", ...] = ()
 
 
 def find_source(text: str, target: str | None = None) -> Source:
@@ -35,10 +43,10 @@ def find_source(text: str, target: str | None = None) -> Source:
                 "rename or leave the file to have the other.",
                 err=True,
             )
-        frame = read_table(path)
+        table = read_file(path)
         if target is not None:
-            column(frame, target)
-        return Source(frame, _plain_name(path), target)
+            _check_target(table, target)
+        return Source(table.frame, _plain_name(path), target, table.treatments)
     if path.is_dir() or len(path.parts) > 1 or _endings(path) & (TABLE_ENDINGS | _PACKED):
         read_table(path)
     return _data_set(text, target)
@@ -72,6 +80,18 @@ def complete_table(
 
     known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
     return [*known, CompletionItem(incomplete, type="file")]
+
+
+def _check_target(table: FileTable, target: str) -> None:
+    """Refuse a target that is not there, or that is there twice with different values."""
+    values = column(table.frame, target)
+    for one in table.treatments:
+        is_copy = one.kind == "column_renamed" and one.value == target
+        if is_copy and not values.equals(table.frame[one.column]):
+            raise InvalidInputError(
+                f"The table has two columns called {target!r}, and they differ; rename the one "
+                f"that is not to be predicted, or give --target {one.column!r} for the second."
+            )
 
 
 def needed_target(source: Source) -> str:

@@ -1,7 +1,6 @@
 """From a table of species and a tree to a page about one trait: `report --tree` and `phylo`."""
 
 import shlex
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import click
 
 from parsimon.cli.pages import (
-    INTERRUPTED,
     check_places,
     command_line,
     find_places,
@@ -86,38 +84,31 @@ def report_on_trait(
     **options: Any,
 ) -> None:
     """Analyse a trait and write its page; what is left of the options goes to the analysis."""
-    try:
-        source, tree = _species(find_source(table, target), table, tree)
-        places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
-        model = f"{places['Report'].stem.removesuffix(f'-{ending}')}-model.skops"
-        places["Model"] = places["Report"].with_name(model)
-        check_places(places)
-        from parsimon.phylo import read_tree
-        from parsimon.statistician import analyse_traits
+    source, tree = _species(find_source(table, target), table, tree)
+    places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
+    model = f"{places['Report'].stem.removesuffix(f'-{ending}')}-model.skops"
+    places["Model"] = places["Report"].with_name(model)
+    check_places(places)
+    from parsimon.phylo import read_tree
+    from parsimon.statistician import analyse_traits
 
-        columns = [str(name) for name in source.frame.columns]
-        with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
-            analysis: Any = analyse_traits(
-                source.frame,
-                read_tree(Path(tree).expanduser(), default_length=default_length),
-                needed_target(source),
-                name=source.name,
-                features=_listed(features, columns) if features else None,
-                drop=_listed(drop, columns),
-                verbose=not quiet,
-                command=command_line(context, needed_target(source), _SHOWING),
-                checkpoint=folder,
-                **options,
-            )
-            write_files(analysis, places)
-    except KeyboardInterrupt:
-        how = "the same command goes on from here" if resume else "nothing was written"
-        say(f"Stopped; {how}.", err=True)
-        sys.exit(INTERRUPTED)
+    columns = [str(name) for name in source.frame.columns]
+    with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
+        analysis: Any = analyse_traits(
+            source.frame,
+            read_tree(Path(tree).expanduser(), default_length=default_length),
+            needed_target(source),
+            name=source.name,
+            features=_listed(features, columns) if features else None,
+            drop=_listed(drop, columns),
+            verbose=not quiet,
+            command=command_line(context, needed_target(source), _SHOWING),
+            checkpoint=folder,
+            **options,
+        )
+        write_files(analysis, places, source.treatments)
     if not quiet:
-        from parsimon.report.sections import summary_lines
-
-        show_summary(summary_lines(analysis.findings), places)
+        show_summary(analysis.findings, places)
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_SPECIES.csv")
 
 

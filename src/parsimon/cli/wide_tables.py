@@ -1,8 +1,6 @@
 """From a table to a page about its columns: `select-features`, and `report` of wide tables."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +8,6 @@ import click
 from click.core import ParameterSource
 
 from parsimon.cli.pages import (
-    INTERRUPTED,
     check_places,
     command_line,
     find_places,
@@ -66,8 +63,7 @@ def columns_and_report(
     **given: Any,
 ) -> None:
     """Search for the front of columns or formulas; of a wide table, for columns that come back."""
-    with _stopping():
-        source = find_source(table, target)
+    source = find_source(table, target)
     searched = construct or max_features is not None
     wide = source.frame.shape[1] - 1 > len(source.frame)
     if splits is None and (searched or not wide):
@@ -88,16 +84,6 @@ def columns_and_report(
     select_and_report(context, source, splits=100 if splits is None else splits, **given)
 
 
-@contextmanager
-def _stopping() -> Iterator[None]:
-    """Say that nothing was written if someone stops the work."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say("Stopped; nothing was written.", err=True)
-        sys.exit(INTERRUPTED)
-
-
 def _search_and_report(
     context: click.Context,
     source: Source,
@@ -116,24 +102,21 @@ def _search_and_report(
     ending = "formulas" if options["construct"] else "columns"
     places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
     check_places(places)
-    with _stopping():
-        analysis = select_columns(
-            source.frame,
-            target,
-            name=source.name,
-            verbose=not quiet,
-            command=command_line(context, target, _SHOWING),
-            **options,
-        )
-        write_files(analysis, places)
+    analysis = select_columns(
+        source.frame,
+        target,
+        name=source.name,
+        verbose=not quiet,
+        command=command_line(context, target, _SHOWING),
+        **options,
+    )
+    write_files(analysis, places, source.treatments)
     _show(analysis, places, quiet=quiet)
 
 
 def _show(analysis: Any, places: Mapping[str, Path], *, quiet: bool) -> None:
     if not quiet:
-        from parsimon.report.sections import summary_lines
-
-        show_summary(summary_lines(analysis.findings), places)
+        show_summary(analysis.findings, places)
 
 
 def select_and_report(
@@ -158,16 +141,15 @@ def select_and_report(
     target = needed_target(source)
     places = find_places(source.name, out, "columns", pdf=pdf, as_json=as_json, markdown=markdown)
     check_places(places)
-    with _stopping():
-        analysis = select(
-            source.frame,
-            target,
-            fixed=fixed,
-            n_splits=splits,
-            name=source.name,
-            seed=seed,
-            n_jobs=n_jobs,
-            command=command_line(context, target, _SHOWING),
-        )
-        write_files(analysis, places)
+    analysis = select(
+        source.frame,
+        target,
+        fixed=fixed,
+        n_splits=splits,
+        name=source.name,
+        seed=seed,
+        n_jobs=n_jobs,
+        command=command_line(context, target, _SHOWING),
+    )
+    write_files(analysis, places, source.treatments)
     _show(analysis, places, quiet=quiet)

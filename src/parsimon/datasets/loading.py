@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._checks import shorten
+from parsimon._checks import did_you_mean, shorten
 from parsimon._typing import AnyArray
 from parsimon.datasets.catalogue import (
     BUNDLED,
@@ -279,8 +279,7 @@ def assemble(
 
 def _checked_target(wanted: str, columns: Sequence[str], name: str) -> str:
     if wanted not in columns:
-        close = difflib.get_close_matches(str(wanted), columns, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(wanted, columns)
         raise InvalidInputError(
             f"{name} has no column {wanted!r} to predict.{hint} Columns: {shorten(columns, 12)}."
         )

@@ -84,14 +84,22 @@ def fitted_vote_calibration(votes: Array, codes: Indices) -> VoteCalibration:
     """
     x = np.column_stack([_log_odds(votes), np.ones(len(votes))])
     wished, precision = np.array([1.0, 0.0]), np.array([1.0, 0.1])
+
+    def loss(line: Array) -> float:
+        scores = x @ line
+        lost = np.logaddexp(0.0, scores).sum() - codes @ scores
+        return float(lost + 0.5 * precision @ (line - wished) ** 2)
+
     line = wished.copy()
     for _ in range(50):
         p = expit(x @ line)
         gradient = x.T @ (codes - p) - precision * (line - wished)
         curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
         step = np.linalg.solve(curvature, gradient)
-        # Steps beyond 2 overshoot where the logistic curve is flat.
-        line = line + step * min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))
+        # Where the logistic curve is flat a whole step goes too far; a part of it always helps.
+        while loss(line + step) > loss(line) and np.abs(step).max() > 1e-10:
+            step = step / 2
+        line = line + step
         if np.abs(step).max() < 1e-10:
             break
     # Votes against the truth teach nothing; a slope must keep their order.

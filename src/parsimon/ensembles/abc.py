@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_count, check_seconds
 from parsimon._data import validate_data
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices, Mask
 from parsimon.ensembles._votes import (
@@ -210,6 +211,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @stoppable
     def fit(self, X: Any, y: Any) -> Self:
         """Sample the parameters of the rule.
 
@@ -353,6 +355,8 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
             # Chains that were stopped before they doubled may do so when they go on.
             place = f"-fold-{number}-{self.n_doubled_}"
             found = self._sampled(bound, X[left], codes[left], smaller, seed, place)
+            if found.stopped_by == "interrupt":
+                self.stopped_by_ = "interrupt"
             votes[held] = average_vote(
                 bound, found.theta.reshape(-1, found.theta.shape[2]), X[held]
             )
@@ -370,7 +374,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         self.training_auc_ = float(pair_areas(labels.mean(axis=0)[:, None], codes)[0])
         votes = labels.reshape(*found.theta.shape[:2], -1)
         self.r_hat_, self.effective_sample_size_ = agreement(found.errors, votes)
-        self.n_doubled_ = found.n_doubled
+        self.n_doubled_: int = found.n_doubled
 
     def _labels(self, X: Array) -> Mask:
         return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
@@ -385,6 +389,8 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
                 f"no rule did better than a coin, the least error is {found.best_error:.3g}; check "
                 "the rule and its prior"
             )
+        elif found.stopped_by == "interrupt":
+            return  # `stoppable` says so
         elif found.stopped_by != "samples":
             what = f"the chains were stopped by {found.stopped_by}; raise the limits"
         elif above:
@@ -399,7 +405,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
             )
         else:
             return
-        warnings.warn(f"ABCClassifier: {what}.", ConvergenceWarning, stacklevel=3)
+        warnings.warn(f"ABCClassifier: {what}.", ConvergenceWarning, stacklevel=4)
 
     def _members(self) -> Array:
         return self.samples_.reshape(-1, self.samples_.shape[2])

@@ -1,5 +1,6 @@
 """`SparseEnsemble`: few members of many, and the front of what each further one is worth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -140,6 +141,40 @@ class WeightedVote(TwoClassVote, BaseEstimator):
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What members say of the training rows, and in which fold each row is left out.
+
+    whole (n, M): For use. of_fold: (n, M) for each fold, learnt without its rows. folds (n,).
+    """
+
+    whole: Array
+    of_fold: tuple[Array, ...]
+    folds: Indices
+
+    @classmethod
+    def alike(cls, columns: Array, folds: Indices) -> "_Said":
+        """Return columns that are the same in all folds."""
+        return cls(columns, (columns,) * (int(folds.max()) + 1), folds)
+
+    def outside(self, weights: Sequence[Array]) -> Array:
+        """Return the vote of each row by the weights of the fold that leaves it out, shape (n,)."""
+        votes = np.empty(len(self.folds))
+        for k, (columns, own) in enumerate(zip(self.of_fold, weights, strict=True)):
+            votes[self.folds == k] = weighted_scores(columns[self.folds == k], own)
+        return votes
+
+    def areas(self, votes: Array, codes: Indices) -> list[float]:
+        """Return the area of votes in each fold."""
+        held = (self.folds == k for k in range(len(self.of_fold)))
+        return [_area(votes[rows], codes[rows]) for rows in held]
+
+    def mean_area(self, weights: Array, codes: Indices) -> float:
+        """Return the mean area of the same weights in all folds."""
+        votes = self.outside([weights] * len(self.of_fold))
+        return float(np.mean(self.areas(votes, codes)))
+
+
 class SparseEnsemble(TwoClassVote, FrontEstimator):
     """Keep few members of many, and show what each further member is worth.
 
@@ -253,34 +288,35 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
             raise InvalidInputError("A class has one row; folds need two or more of each.")
         # At least two rows of each class in each fold, where there are so many.
         folds = class_folds(codes, max(2, min(self.cv, int(np.bincount(codes).min()) // 2)))
-        pool, columns = _gathered(self.members, X, y, codes, folds)
+        pool, said = _gathered(self.members, X, y, codes, folds)
         most = min(self.max_size, len(pool))
         rng = generator(self.random_state)
-        paths = [WAYS[self.method](columns[folds != k], codes[folds != k], most, rng)
-                 for k in range(folds.max() + 1)]  # fmt: skip
-        path = WAYS[self.method](columns, codes, most, rng) or [np.full(len(pool), 1.0 / len(pool))]
-        return self._kept(path, paths, pool, columns, codes, folds, rng)
+        equal = np.full(len(pool), 1.0 / len(pool))
+        paths = [WAYS[self.method](own[folds != k], codes[folds != k], most, rng) or [equal]
+                 for k, own in enumerate(said.of_fold)]  # fmt: skip
+        path = WAYS[self.method](said.whole, codes, most, rng) or [equal]
+        return self._kept(path, paths, pool, said, codes, rng)
 
     def _kept(
         self,
         path: Path,
         paths: list[Path],
         pool: Members,
-        columns: Array,
+        said: _Said,
         codes: Indices,
-        folds: Indices,
         rng: np.random.Generator,
     ) -> Self:
         """Store the front of the path, each size measured by the folds' own paths."""
         sizes = np.array([np.count_nonzero(weights) for weights in path])
-        areas = _fold_areas(sizes, path, paths, columns, codes, folds)
+        outside = [said.outside([_of_size(own, size) for own in paths]) for size in sizes]
+        areas = np.array([said.areas(votes, codes) for votes in outside])
         mean, deviation = areas.mean(axis=1), areas.std(axis=1, ddof=1)
-        votes = _Votes(tuple(path), pool, columns, codes, self.classes_)
+        votes = _Votes(tuple(path), pool, tuple(outside), codes, self.classes_)
         front = Front(
             np.column_stack([mean, sizes]), ["auc", "members"], maximise=["auc"], solutions=votes,
             ties="first",
         )  # fmt: skip
-        training = np.array([_area(columns, codes, weights) for weights in path])
+        training = np.array([_area(weighted_scores(said.whole, one), codes) for one in path])
         figures = Figures(
             columns={
                 "error": (1.0 - mean)[front.rows],
@@ -294,11 +330,9 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
         self._keep_front(front, figures)
         self.weights_ = path[int(front.rows[self.best_index_])]
         self.support_ = np.flatnonzero(self.weights_)
-        equal = np.full(len(pool), 1.0 / len(pool))
-        self.all_auc_ = float(np.mean(_held_out(equal, columns, codes, folds)))
+        self.all_auc_ = said.mean_area(np.full(len(pool), 1.0 / len(pool)), codes)
         self.random_auc_ = np.array([
-            np.mean(_held_out(_random_weights(len(pool), len(self.support_), rng),
-                              columns, codes, folds))
+            said.mean_area(_random_weights(len(pool), len(self.support_), rng), codes)
             for _ in range(self.n_random)
         ])  # fmt: skip
         return self
@@ -324,11 +358,11 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Makes the fitted ensemble of a row of the path."""
+    """Makes the fitted ensemble of a row of the path; outside (n,): votes of the folds' paths."""
 
     path: tuple[Array, ...]
     pool: Members
-    columns: Array
+    outside: tuple[Array, ...]
     codes: Indices
     classes: AnyArray
 
@@ -337,25 +371,26 @@ class _Votes:
         chosen = np.flatnonzero(weights)
         vote = WeightedVote(self.pool.subset(chosen), weights[chosen])
         vote.classes_ = self.classes
-        # Votes of members that had not seen the rows, where there are such.
-        scores = weighted_scores(self.columns, weights)
-        vote.calibration_ = fitted_vote_calibration(scores, self.codes)
+        vote.calibration_ = fitted_vote_calibration(self.outside[row], self.codes)
         return vote
 
 
 def _gathered(
     given: Any, X: Array, y: AnyArray, codes: Indices, folds: Indices
-) -> tuple[Members, Array]:
+) -> tuple[Members, _Said]:
     """Return the members, and what they say of the training rows."""
     classes = np.unique(y)
     if given is None:
         columns = GivenColumns.of(X, codes)
-        return columns, columns.columns(X, classes)
+        # Which columns fall with yes is learnt too, in each fold from its own rows.
+        own = [GivenColumns.of(X[folds != k], codes[folds != k]) for k in range(folds.max() + 1)]
+        turned = tuple(one.columns(X, classes) for one in own)
+        return columns, _Said(columns.columns(X, classes), turned, folds)
     if hasattr(given, "member_labels"):
         check_is_fitted(given)
         theta = given.samples_.reshape(-1, given.samples_.shape[2])
         rules = RuleMembers(given.rule_, theta)
-        return rules, rules.columns(X, classes)
+        return rules, _Said.alike(rules.columns(X, classes), folds)
     models = list(given)
     if not models:
         raise InvalidInputError("members is empty; give classifiers, or None for columns of X.")
@@ -377,7 +412,7 @@ def _gathered(
             own = clone(model).fit(X[~held], y[~held])
             said[held, place] = np.asarray(own.predict(X[held])) == classes[1]
         fitted.append(clone(model).fit(X, y))
-    return FittedMembers(tuple(fitted)), said
+    return FittedMembers(tuple(fitted)), _Said.alike(said, folds)
 
 
 def _is_fitted(model: Any) -> bool:
@@ -388,42 +423,18 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
-def _area(columns: Array, codes: Indices, weights: Array) -> float:
-    """Return the area of a weighted vote; one half where a class is missing."""
+def _area(votes: Array, codes: Indices) -> float:
+    """Return the area under the ROC curve of votes; one half where a class is missing."""
     if len(np.unique(codes)) < 2:
         return 0.5
-    return float(pair_areas(weighted_scores(columns, weights)[:, None], codes)[0])
+    return float(pair_areas(votes[:, None], codes)[0])
 
 
-def _held_out(weights: Array, columns: Array, codes: Indices, folds: Indices) -> list[float]:
-    return [_area(columns[folds == k], codes[folds == k], weights) for k in range(folds.max() + 1)]
-
-
-def _fold_areas(
-    sizes: Indices,
-    path: Path,
-    paths: list[Path],
-    columns: Array,
-    codes: Indices,
-    folds: Indices,
-) -> Array:
-    """Return the area of every size in every fold, shape (n_sizes, n_folds).
-
-    A fold that did not reach a size has that of the nearest one below, or the whole path's.
-    """
-    areas = np.empty((len(sizes), len(paths)))
-    for k, own in enumerate(paths):
-        held = folds == k
-        reached = np.array([np.count_nonzero(weights) for weights in own])
-        found = [_area(columns[held], codes[held], weights) for weights in own]
-        for row, size in enumerate(sizes):
-            below = np.flatnonzero(reached <= size)
-            areas[row, k] = (
-                found[below[reached[below].argmax()]]
-                if len(below)
-                else _area(columns[held], codes[held], path[row])
-            )
-    return areas
+def _of_size(path: Path, size: int) -> Array:
+    """Return the weights of the greatest size that is not above this one, or of the least."""
+    sizes = np.array([np.count_nonzero(weights) for weights in path])
+    below = np.flatnonzero(sizes <= size)
+    return path[below[sizes[below].argmax()] if len(below) else sizes.argmin()]
 
 
 def _random_weights(n: int, size: int, rng: np.random.Generator) -> Array:

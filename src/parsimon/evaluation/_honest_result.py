@@ -172,8 +172,8 @@ class HonestScore:
         than two folds were finished.
     interval_method : {"rows", "corrected_t", "bootstrap"}
     confidence : float
-    stopped : str
-        Why the run ended early, or empty.
+    stopped_by : {"", "time_limit", "interrupt"}
+        What ended the run early, if anything.
     comparable : bool
         Whether the search's own score is of the same kind, so that their difference is optimism.
     """
@@ -185,7 +185,7 @@ class HonestScore:
     interval: tuple[float, float] | None
     interval_method: str = "rows"
     confidence: float = 0.95
-    stopped: str = ""
+    stopped_by: str = ""
     comparable: bool = True
 
     @property
@@ -302,7 +302,7 @@ class HonestScore:
         if self.complete:
             return ""
         text = f"Only {len(self.folds)} of {self.n_planned} folds are in"
-        text += f" ({self.stopped})." if self.stopped else "."
+        text += f" ({self.stopped_by.replace('_', ' ')})." if self.stopped_by else "."
         return " ".join([text, *self.failures])
 
     def _belief(self) -> str:

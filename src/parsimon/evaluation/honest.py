@@ -29,6 +29,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 
 from parsimon._checks import check_choice, check_count
+from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._partition import complete_vector
 from parsimon._progress import Progress
@@ -245,6 +246,7 @@ def _best_score(fitted: Any) -> float | None:
 IntervalMethod = Literal["rows", "corrected_t", "bootstrap"]
 
 
+@stoppable
 def honest_score(
     search: Any,
     X: Any,
@@ -349,7 +351,7 @@ def honest_score(
     measure = Measurement(search, rows, y, groups, metric, guide)
     calls = zip(parts, search_seed.spawn(len(parts)), strict=True)
     with Progress("honest score", total=len(parts), verbose=verbose) as progress:
-        outcomes, stopped = _run(
+        outcomes, stopped_by = _run(
             measure, calls, n_jobs=n_jobs, time_limit=time_limit, progress=progress
         )
     folds = tuple(outcome for outcome in outcomes if isinstance(outcome, Fold))
@@ -365,7 +367,7 @@ def honest_score(
         interval=_interval(folds, metric, method, confidence, groups, interval_seed),
         interval_method=method,
         confidence=confidence,
-        stopped=stopped,
+        stopped_by=stopped_by,
         comparable=guide is not None or metric_of(search).name == metric.name,
     )
 
@@ -391,17 +393,19 @@ def _run(
                 return
             yield call
 
-    try:
-        # One thread in all: the same bits whatever n_jobs, and no fight over cores.
-        with Workers(n_jobs, ahead=1) as workers:
-            for outcome in workers.map(measure, due()):
-                outcomes.append(outcome)
-                progress.update(len(outcomes))
-    except KeyboardInterrupt:
-        if not any(isinstance(outcome, Fold) for outcome in outcomes):
-            raise
-        return outcomes, "interrupted"
-    return outcomes, "time limit" if late else ""
+    with as_one_piece() as interrupt:
+        try:
+            # One thread in all: the same bits whatever n_jobs, and no fight over cores.
+            with Workers(n_jobs, ahead=1) as workers:
+                for outcome in workers.map(measure, due()):
+                    outcomes.append(outcome)
+                    progress.update(len(outcomes))
+        except KeyboardInterrupt as error:
+            if not any(isinstance(outcome, Fold) for outcome in outcomes):
+                raise
+            interrupt.answer(error)
+            return outcomes, "interrupt"
+    return outcomes, "time_limit" if late else ""
 
 
 def _interval(

@@ -5,7 +5,6 @@ is, and columns with the same code above 0 become one, the greatest of them. `Cl
 clusters candidates, each once; `ClusteringSearch` is the estimator without its candidates.
 """
 
-import os
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, shorten, warn_of_units
 from parsimon._data import validate_data
+from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon._writing import warn_if_unwritten, whole_file
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.features._clusterings import CLUSTERERS, Clusterer, Groups, clustered, judged
 from parsimon.pareto import Figures, Front, nsga2
@@ -169,6 +170,11 @@ class ClusteringValues:
                     self.save()
         return np.array([self._known[key] for key in keys]).reshape(-1, 2)
 
+    @property
+    def n_evaluated(self) -> int:
+        """How many candidates have been clustered."""
+        return len(self._known)
+
     def all_evaluated(self) -> tuple[Indices, Indices, Array]:
         """Return codes (N, m), numbers of groups (N,) and values (N, 2), in a fixed order."""
         width = self.setting.X.shape[1] + 1
@@ -180,19 +186,14 @@ class ClusteringValues:
         return rows[order, :-1].astype(np.intp), rows[order, -1].astype(np.intp), values[order]
 
     def save(self) -> None:
-        """Write all values so far to the file, if there is one, all or nothing."""
+        """Write all values so far to the file, if there is one, all or nothing; else warn."""
         self._saved = time.monotonic()
         if self.file is None or not self._known:
             return
-        beside = self.file.with_name(f".{self.file.name}.{os.getpid()}.part")
         codes, ks, values = self.all_evaluated()
-        try:
-            with beside.open("wb") as file:
-                digest = np.array(self.setting.digest())
-                np.savez(file, digest=digest, codes=np.column_stack((codes, ks)), values=values)
-            os.replace(beside, self.file)
-        finally:
-            beside.unlink(missing_ok=True)
+        digest = np.array(self.setting.digest())
+        with warn_if_unwritten(), whole_file(self.file) as file:
+            np.savez(file, digest=digest, codes=np.column_stack((codes, ks)), values=values)
 
 
 def _batches(rows: AnyArray) -> Iterator[AnyArray]:
@@ -240,6 +241,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
     random_state: Seed
     objectives: Objectives = "information"
 
+    @stoppable
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Search for the front, and cluster the rows by the columns that `choose` picks.
 
@@ -253,10 +255,16 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         drawing, searching = seed_sequence(self.random_state).spawn(2)
         setting = ClusteringSetting.of(self._prepared(X), self.clusterer, ks, self.n_init, drawing)
         values = ClusteringValues(setting, self.n_jobs, self.checkpoint)
-        try:
-            self._search(values, ks, searching)
-        finally:
-            values.save()
+        with as_one_piece() as interrupt:
+            try:
+                self._search(values, ks, searching)
+            except KeyboardInterrupt as error:
+                if not values.n_evaluated:
+                    raise
+                interrupt.answer(error)
+                self.exact_, self.n_iter_, self.stopped_by_ = False, 0, "interrupt"
+            finally:
+                values.save()
         more = ClusteringSetting.of(
             setting.X, self.clusterer, ks, self.n_init * _MORE_STARTS, drawing
         )
@@ -422,7 +430,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
                 f"{ks[-1]} groups need more rows than n_samples={len(table)}; give fewer "
                 "n_clusters or more rows."
             )
-        warn_of_units(self._prepared(table), stacklevel=4)
+        warn_of_units(self._prepared(table), stacklevel=5)
         return table
 
     def _search(self, values: ClusteringValues, ks: list[int], seed: Any) -> None:
@@ -430,14 +438,14 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         m = values.setting.X.shape[1]
         self.exact_ = self._n_candidates(m) * len(ks) <= self._most_candidates
         if not self.exact_:
-            self.n_iter_ = self._evolve(values, ks, seed)
+            self.n_iter_, self.stopped_by_ = self._evolve(values, ks, seed)
             return
-        self.n_iter_ = 1
+        self.n_iter_, self.stopped_by_ = 1, "exhausted"
         codes = self._every_candidate(m)
         values(np.tile(codes, (len(ks), 1)), np.repeat(ks, len(codes)))
 
-    def _evolve(self, values: ClusteringValues, ks: list[int], seed: Any) -> int:
-        """Search with NSGA-II; return its generations."""
+    def _evolve(self, values: ClusteringValues, ks: list[int], seed: Any) -> tuple[int, str]:
+        """Search with NSGA-II; return its generations, and why it ended."""
         m = values.setting.X.shape[1]
         choices, (space, mutation) = np.array(ks), self._space(m, len(ks))
         size = self._n_solutions(m)
@@ -460,7 +468,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
             chunk_size=size,
             random_state=seed,
         )
-        return result.n_iter
+        return result.n_iter, result.stopped_by
 
     def _n_solutions(self, m: int) -> int:
         """Return the size of the population."""

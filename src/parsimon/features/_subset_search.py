@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from parsimon._checks import check_probability
+from parsimon._interrupts import as_one_piece
 from parsimon._progress import Progress
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.features._filters import FILTERS
@@ -118,18 +119,24 @@ def search_subsets(
     total = n_subsets if exact else None
     with Progress("Selecting columns", total=total, verbose=limits.verbose) as progress:
         problem.errors.watch = _Watch(problem, limits, progress)
-        try:
-            if not exact:
-                return _evolved(problem, limits, seed)
-            if limits.time_limit is not None:
-                # If time ends the list, there is something of every size.
-                _walked(problem, limits)
-            for masks in _listed(problem, least):
-                problem.errors(masks)
-        except Stopped as reason:
-            return SearchEnd(exact=False, n_iter=0, stopped_by=str(reason))
-        finally:
-            problem.errors.watch = None
+        with as_one_piece() as interrupt:
+            try:
+                if not exact:
+                    return _evolved(problem, limits, seed)
+                if limits.time_limit is not None:
+                    # If time ends the list, there is something of every size.
+                    _walked(problem, limits)
+                for masks in _listed(problem, least):
+                    problem.errors(masks)
+            except Stopped as reason:
+                return SearchEnd(exact=False, n_iter=0, stopped_by=str(reason))
+            except KeyboardInterrupt as error:
+                if not problem.errors.n_evaluated:
+                    raise
+                interrupt.answer(error)
+                return SearchEnd(exact=False, n_iter=0, stopped_by="interrupt")
+            finally:
+                problem.errors.watch = None
     return SearchEnd(exact=True, n_iter=1, stopped_by="exhausted")
 
 

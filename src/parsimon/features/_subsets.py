@@ -4,7 +4,6 @@ Read `SubsetErrors` first: called with masks it returns errors. `Columns` says w
 together, as units. `_subset_search` walks among them.
 """
 
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from sklearn.metrics import get_scorer
 from parsimon._checks import shorten
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon._writing import warn_if_unwritten, whole_file
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
 
@@ -289,24 +289,18 @@ class SubsetErrors:
         return np.array([self._known[key] for key in keys])
 
     def save(self) -> None:
-        """Write all errors so far to the file, if there is one, all or nothing."""
+        """Write all errors so far to the file, if there is one, all or nothing; else warn."""
         self._saved = time.monotonic()
         if self.checkpoint is None or not self._known:
             return
-        place = Path(self.checkpoint)
-        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
         packed = np.frombuffer(b"".join(self._known), dtype=np.uint8)
-        try:
-            with beside.open("wb") as file:
-                np.savez(
-                    file,
-                    digest=np.array(self._digest()),
-                    subsets=packed.reshape(len(self._known), -1),
-                    errors=np.array(list(self._known.values())),
-                )
-            os.replace(beside, place)
-        finally:
-            beside.unlink(missing_ok=True)
+        with warn_if_unwritten(), whole_file(self.checkpoint) as file:
+            np.savez(
+                file,
+                digest=np.array(self._digest()),
+                subsets=packed.reshape(len(self._known), -1),
+                errors=np.array(list(self._known.values())),
+            )
 
     def _digest(self) -> str:
         """Return a text that tells tables, folds, learners and scores apart."""

@@ -41,6 +41,16 @@ class AreaModel(NamedTuple):
     weights: Mapping[int, float]
 
 
+class WeightedColumns(LogisticRegression):
+    """A logistic regression whose sums do not depend on how a table lies in memory."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the weighted sum of each row, shape (m,)."""
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        sums: Array = rows @ self.coef_[0] + self.intercept_[0]
+        return sums
+
+
 class AucFrontSelector(ClassifierMixin, SelectorMixin, FrontEstimator):
     """Search for the front of AUC against complexity over the columns themselves.
 
@@ -193,7 +203,7 @@ class AucFrontSelector(ClassifierMixin, SelectorMixin, FrontEstimator):
 
     def _solution(self, index: int) -> LogisticRegression:
         """Return the model at a place of the front, for columns in their own units."""
-        model = LogisticRegression()
+        model = WeightedColumns()
         coef = np.zeros((1, self.n_features_in_))
         intercept = 0.0
         for column, weight in self._weights[index].items():

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-import uuid
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -18,9 +18,11 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from parsimon._checks import check_choice, check_count, check_positive
+from parsimon._checks import check_choice, check_count, check_positive, shorten
+from parsimon._received import read_json
 from parsimon._typing import Array
-from parsimon.exceptions import InvalidInputError
+from parsimon._writing import write_file
+from parsimon.exceptions import InvalidInputError, SkippedCaseWarning
 from parsimon.features.learning_tasks import (
     Case,
     feature_set_distance,
@@ -83,6 +85,7 @@ class CaseBase:
         self._cases: list[Case] = []
         self._known: set[Case] = set()
         self._read: set[str] = set()
+        self._faulty: set[str] = set()
         self._read_at = -1
         self._by_terms: dict[_Terms, _Points] = {}
         self._by_rank = _Points(ranked=True)
@@ -138,7 +141,8 @@ class CaseBase:
         """
         if self.path is None or len(self) == 0:
             return
-        replaced = set(self._read)
+        # What could not be read here may be read by others.
+        replaced = self._read - self._faulty
         kept = write_cases(self.path, self._cases)
         for name in replaced - {kept}:
             (self.path / name).unlink(missing_ok=True)
@@ -277,11 +281,19 @@ class CaseBase:
         names = {entry.name for entry in os.scandir(self.path) if entry.name.endswith(".json")}
         for name in sorted(names - self._read):
             try:
-                self._take(read_cases(self.path / name))
+                cases, skipped = read_cases(self.path / name, self.functions)
             except FileNotFoundError:
                 # Replaced by a file of all cases, which the next look sees.
                 continue
+            self._take(cases)
             self._read.add(name)
+            if skipped:
+                self._faulty.add(name)
+                warnings.warn(
+                    f"{self.path / name}: {shorten(skipped, 3)}. The others are used.",
+                    SkippedCaseWarning,
+                    stacklevel=3,
+                )
         settled = time.time_ns() - changed > _COARSE * 1e9 and names <= self._read
         self._read_at = changed if settled else -1
 
@@ -305,31 +317,32 @@ def write_cases(folder: Path, cases: Sequence[Case]) -> str:
     text = json.dumps({"format": _FORMAT, "cases": [case.to_dict() for case in cases]})
     name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
     folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / f".{name}.{uuid.uuid4().hex}.part"
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, folder / name)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_file(folder / name, text)
     return name
 
 
-def read_cases(path: Path) -> list[Case]:
-    """Return the cases of a file."""
+def read_cases(path: Path, functions: Sequence[OwnFunction] = ()) -> tuple[list[Case], list[str]]:
+    """Return the cases of a file, and what is wrong with those that are skipped."""
     text = path.read_text("utf-8", errors="replace")
     try:
-        content = json.loads(text)
-        cases = [Case(**fields) for fields in content["cases"] if content["format"] == _FORMAT]
-    except (KeyError, TypeError, json.JSONDecodeError):
-        cases = []
-    if not cases:
-        raise InvalidInputError(
-            f"{path} does not hold cases of Parsimon; remove it or name another folder."
-        )
-    return cases
+        content = read_json(text)
+        listed = list(content["cases"]) if content["format"] == _FORMAT else []
+    except (KeyError, TypeError, ValueError):
+        listed = []
+    if not listed:
+        return [], ["it does not hold cases of Parsimon and is skipped"]
+    cases, skipped = [], []
+    for place, fields in enumerate(listed):
+        try:
+            case = Case(**fields)
+            case.expressions(functions)
+        except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+            title = fields.get("title") if isinstance(fields, dict) else None
+            called = f"case {place}" + (f" ({title!s:.40})" if title else "")
+            skipped.append(f"{called} is skipped: {str(error)[:200].rstrip('.')}")
+        else:
+            cases.append(case)
+    return cases, skipped
 
 
 class _Points:

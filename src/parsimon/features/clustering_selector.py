@@ -85,6 +85,8 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
         Subsets clustered.
     n_iter_ : int
         Generations of NSGA-II; 1 if all subsets were clustered.
+    stopped_by_ : {"exhausted", "max_iter", "stall", "interrupt"}
+        Why the search ended; "exhausted" if all were tried.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Where X has names.

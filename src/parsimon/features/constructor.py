@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_positive, check_probability
 from parsimon._data import validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
@@ -259,6 +260,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any) -> Self:
         """Search for the front, and choose the default formula.
 

@@ -199,6 +199,8 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         Whether all candidates were tried.
     n_evaluations_, n_iter_ : int
         Candidates clustered, and generations; 1 if all were tried.
+    stopped_by_ : {"exhausted", "max_iter", "stall", "interrupt"}
+        Why the search ended; "exhausted" if all were tried.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Where X has names.

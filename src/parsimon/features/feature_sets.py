@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from parsimon._received import read_json
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
@@ -304,7 +305,7 @@ def written_sets(sets: Sequence[FeatureSet]) -> AnyArray:
 
 def read_sets(written: AnyArray, own: Sequence[OwnFunction]) -> tuple[FeatureSet, ...]:
     """Return the sets that `written_sets` wrote."""
-    texts = json.loads(written.tobytes().decode())
+    texts = read_json(written.tobytes())
     return tuple(tuple(parse(text, own) for text in features) for features in texts)
 
 

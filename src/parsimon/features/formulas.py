@@ -35,6 +35,10 @@ _TOKEN = re.compile(
 )
 
 
+# Brackets inside each other; each level is five calls inside each other while it is read.
+_DEEPEST = 60
+
+
 class _Token(NamedTuple):
     """A piece of a formula: "number", "name", "quoted", "sign" or "end", and its text."""
 
@@ -74,7 +78,7 @@ class _Reader:
     """Reads a formula from left to right, one method for each level of binding."""
 
     def __init__(self, text: str, functions: Mapping[str, OwnFunction]) -> None:
-        self.text, self.functions, self.position = text, functions, 0
+        self.text, self.functions, self.position, self.depth = text, functions, 0, 0
         self.next = _Token("end", "")
         self.advance()
 
@@ -109,9 +113,16 @@ class _Reader:
             self.refuse(repr(sign))
 
     def sum(self) -> Expression:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise InvalidInputError(
+                f"The formula {self.text[:40]!r}... has brackets inside each other more than "
+                f"{_DEEPEST} levels deep; write it in parts."
+            )
         terms = [self.product(negative=bool(self.takes("-")))]
         while sign := self.takes("+", "-"):
             terms.append(self.product(negative=sign == "-"))
+        self.depth -= 1
         return add(*terms)
 
     def product(self, *, negative: bool) -> Expression:
@@ -123,9 +134,11 @@ class _Reader:
         return multiply(*factors)
 
     def signed(self) -> Expression:
-        if self.takes("-"):
-            return -self.signed()
-        return self.signed() if self.takes("+") else self.raised()
+        negative = False
+        while sign := self.takes("-", "+"):
+            negative ^= sign == "-"
+        found = self.raised()
+        return -found if negative else found
 
     def raised(self) -> Expression:
         base = self.atom()

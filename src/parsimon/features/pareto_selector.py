@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds, shorten
 from parsimon._data import check_classes, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -65,6 +66,11 @@ class ColumnSubset(SelectorMixin, BaseEstimator):
         mask = np.zeros(self.n_features_in_, dtype=np.bool_)
         mask[list(self.columns)] = True
         return mask
+
+    def _transform(self, X: Any) -> Any:
+        found = super()._transform(X)
+        # A learner's sums would differ in their last bits with the order of a table in memory.
+        return np.ascontiguousarray(found) if isinstance(found, np.ndarray) else found
 
 
 class ParetoSelector(SelectorMixin, FrontEstimator):
@@ -254,6 +260,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             tags.regressor_tags = RegressorTags()
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any) -> Self:
         """Search for the front, and fit the learner to the columns that `choose` picks.
 

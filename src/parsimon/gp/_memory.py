@@ -8,7 +8,6 @@ back without running code.
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -18,6 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from parsimon import kernels
+from parsimon._received import read_json
+from parsimon._writing import warn_if_unwritten, write_file
 from parsimon.exceptions import CheckpointError
 from parsimon.gp._kernel_evaluation import FailedFit, FoldFits, KernelProblem, WholeFit
 from parsimon.kernels import Kernel, Product, Sum
@@ -117,23 +118,17 @@ class SearchMemory:
             self.save()
 
     def save(self) -> None:
-        """Write the file if something is new: beside its place first, then moved there."""
+        """Write the file if something is new, all or nothing; warn if it cannot be written."""
         if self._path is None or self._is_saved:
             return
         content = {"format": FORMAT, "settings": self._settings, "records": self._records}
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
-        try:
-            with beside.open("w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self._path)
-        finally:
-            beside.unlink(missing_ok=True)
-        self._saved_at, self._is_saved = time.monotonic(), True
+        with warn_if_unwritten():
+            write_file(self._path, json.dumps(content))
+            self._is_saved = True
+        self._saved_at = time.monotonic()
 
     def _read(self, path: Path) -> dict[str, dict[str, Any]]:
-        stored, records = read_settings(path), json.loads(path.read_text("utf-8"))["records"]
+        stored, records = read_settings(path), read_json(path.read_text("utf-8"))["records"]
         for name in sorted({*stored, *self._settings}):
             if stored.get(name) != self._settings.get(name):
                 raise CheckpointError(
@@ -147,9 +142,9 @@ class SearchMemory:
 def read_settings(path: str | Path) -> dict[str, str]:
     """Return the settings that a file was written with, refusing other files."""
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        content = read_json(Path(path).read_text("utf-8"))
         found, settings = content["format"], dict(content["settings"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(
             f"{path} is not a checkpoint of a kernel search; remove it or name another file."
         ) from error

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import binary_labels, check_choice, check_count, check_positive
 from parsimon._data import validate_data
+from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
@@ -144,6 +145,8 @@ class KernelSearch(FrontEstimator):
         All that was measured of it.
     history_ : SearchHistory
         Every kernel of every level.
+    stopped_by_ : {"depth", "no_improvement", "exhausted", "time_limit", "interrupt"}
+        Why the search ended.
     first_layer_ : tuple of Candidate
         The one-kernel models, the best first.
     baseline_ : Candidate
@@ -246,6 +249,7 @@ class KernelSearch(FrontEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @stoppable
     def fit(self, X: Any, y: Any) -> Self:
         """Search for a kernel and fit a model with it.
 
@@ -290,7 +294,12 @@ class KernelSearch(FrontEstimator):
         history = beam_search(self.problem_, grammar, options)
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._evaluate.end_by(deadline)
-        history = self._with_supported(history, grammar.base)
+        with as_one_piece() as interrupt:
+            try:
+                history = self._with_supported(history, grammar.base)
+            except KeyboardInterrupt as error:
+                interrupt.answer(error)
+                history = replace(history, stopped_by="interrupt")
         self._evaluate.end_by(None)
         self._store(history, X, y)
         return self
@@ -512,7 +521,7 @@ class KernelSearch(FrontEstimator):
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)
         self._model = CandidateModel(self.task_, X, y, self.inference, names)
-        self.history_ = history
+        self.history_, self.stopped_by_ = history, history.stopped_by
         self.first_layer_ = history.first_layer
         self.baseline_ = history.baseline
         self.best_candidate_ = history.chosen(self.choose)

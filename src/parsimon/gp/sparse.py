@@ -19,7 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, finite_matrix, shorten
-from parsimon._data import checked_weights, validate_data
+from parsimon._data import LEAST_WEIGHT, MOST_WEIGHT, checked_weights, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
@@ -147,14 +148,23 @@ def class_factors(class_weight: Any, classes: AnyArray, codes: Indices, weights:
             f"class_weight names {shorten(unknown)}, but the classes are "
             f"{shorten(classes.tolist())}."
         )
-    factors = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
-    if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise InvalidInputError(f"Class weights must be positive, got {shorten(factors.tolist())}.")
+    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
+    if not all(
+        isinstance(one, Real) and LEAST_WEIGHT <= float(one) <= MOST_WEIGHT for one in given
+    ):
+        raise InvalidInputError(
+            f"Class weights must be positive, and at most {MOST_WEIGHT:g}, got {shorten(given)}."
+        )
+    factors = np.array(given, dtype=np.float64)
     return factors[codes]
 
 
 # A search without noise may look for smaller gains than one by mini-batches.
 FINER = 1e-3
+
+
+# Whatever ends one of several fits in this way ends the others.
+_CUT = ("time_limit", "interrupt")
 
 
 class SparseGPClassifier(ClassifierMixin, BaseEstimator):
@@ -222,7 +232,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         Passes, or evaluations for a table fitted as a whole.
     converged_ : bool
         Whether `tol` was met.
-    stopping_reason_ : {"converged", "max_iter", "time_limit", "interrupted"}
+    stopped_by_ : {"converged", "max_iter", "time_limit", "interrupt"}
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -238,7 +248,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
     >>> from parsimon.gp.sparse import SparseGPClassifier
     >>> X, y = make_moons(3000, noise=0.2, random_state=0)
     >>> model = SparseGPClassifier(n_inducing=20, batch_size=300, random_state=0).fit(X, y)
-    >>> model.stopping_reason_, model.score(X, y) > 0.96
+    >>> model.stopped_by_, model.score(X, y) > 0.96
     ('converged', True)
     """
 
@@ -275,6 +285,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.verbose = verbose
 
+    @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the latent functions and the kernel's hyperparameters.
 
@@ -400,7 +411,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         distinct = np.unique(table.X, axis=0)
         for kernel in constant_and_smooth(distinct):
             left = deadline - time.monotonic()
-            if found[-1].reason == "interrupted" or left <= 0:
+            if found[-1].reason in _CUT or left <= 0:
                 break
             fit = self._search(
                 InducingPrior(kernel, table.standard(prior.Z)),
@@ -414,7 +425,8 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             restated = InducingPrior(table.restated(again), prior.Z)
             found.append(fit._replace(posterior=replace(fit.posterior, prior=restated)))
             merits.append(fit.bound - kernel.n_theta)
-        return found[int(np.argmax(merits))]
+        best, last = found[int(np.argmax(merits))], found[-1].reason
+        return best._replace(reason=last) if last in _CUT else best
 
     def _search(
         self,
@@ -461,13 +473,13 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         self.elbo_ = fit.bound
         self.elbo_history_ = fit.history
         self.n_iter_ = fit.n_iterations
-        self.stopping_reason_ = fit.reason
+        self.stopped_by_ = fit.reason
         self.converged_ = fit.reason == "converged"
         if fit.reason == "max_iter":
             warnings.warn(
                 f"The bound was still rising after max_iter={self.max_iter} passes. "
                 "Raise max_iter, or tol if the model is good enough.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from parsimon._interrupts import as_one_piece
 from parsimon._typing import Array, Indices
 from parsimon.inference.variational import (
     InducingPrior,
@@ -21,9 +22,9 @@ from parsimon.inference.variational import (
     bound_gradient,
     bound_statistics,
 )
-from parsimon.optimise import minimise
+from parsimon.optimise import Minimum, minimise
 
-Reason: TypeAlias = Literal["converged", "max_iter", "time_limit", "interrupted"]
+Reason: TypeAlias = Literal["converged", "max_iter", "time_limit", "interrupt"]
 Report: TypeAlias = Callable[[int, float], Any]
 
 # A step of q(v) that is halved this often without a gain ends a climb.
@@ -141,27 +142,35 @@ def maximise_bound(
     """
     search = _Search(prior, rows, tol, report)
     reason: Reason = "converged"
-    try:
-        if len(bounds):
-            found = minimise(
-                search,
-                prior.kernel.theta,
-                bounds,
-                max_iterations=max_iter,
-                value_tolerance=tol,
-                time_limit=time_limit,
-            )
-            if not found.converged:
-                timed_out = "time limit" in found.message
-                # L-BFGS also gives up when rounding hides any further gain: nothing is left to do.
-                stuck = "nothing lower" in found.message
-                reason = "time_limit" if timed_out else "converged" if stuck else "max_iter"
-        else:
-            search(prior.kernel.theta)
-    except KeyboardInterrupt:
-        reason = "interrupted"
+    with as_one_piece() as interrupt:
+        try:
+            if len(bounds):
+                found = minimise(
+                    search,
+                    prior.kernel.theta,
+                    bounds,
+                    max_iterations=max_iter,
+                    value_tolerance=tol,
+                    time_limit=time_limit,
+                )
+                reason = _reason(found)
+            else:
+                search(prior.kernel.theta)
+        except KeyboardInterrupt as error:
+            if not search.history:
+                raise
+            interrupt.answer(error)
+            reason = "interrupt"
     history = np.array(search.history)
     return BoundFit(search.best, search.bound, history, max(1, len(history)), reason)
+
+
+def _reason(found: Minimum) -> Reason:
+    """Return why a descent ended."""
+    # L-BFGS also gives up when rounding hides any further gain: nothing is left to do.
+    if found.converged or "nothing lower" in found.message:
+        return "converged"
+    return "time_limit" if "time limit" in found.message else "max_iter"
 
 
 class _Search:
@@ -235,32 +244,34 @@ def stochastic_bound(
     steps = _BatchSteps(bounds, natural_step, learning_rate)
     history: list[float] = []
     reason: Reason = "max_iter"
-    try:
-        while reason == "max_iter" and len(history) < max_iter:
-            values = []
-            for which in _batches(len(rows.X), batch_size, rng):
-                batch = rows.taken(which, len(rows.X) / len(which))
-                state, value = state.stepped(batch, steps)
-                values.append(value)
-                if is_past(deadline):
-                    reason = "time_limit"
-                    break
-            history.append(float(np.mean(values)))
-            if report is not None:
-                report(len(history), history[-1])
-            if reason == "max_iter" and _has_settled(history, tol):
-                reason = "converged"
-        top = climb(
-            state.prior,
-            state.gaussians,
-            rows,
-            tol=POLISHED,
-            max_passes=MOST_POLISH,
-            deadline=deadline,
-        )
-    except KeyboardInterrupt:
-        reason = "interrupted"
-        top = BoundClimb(state.gaussians, history[-1] if history else -np.inf, False, 0)
+    with as_one_piece() as interrupt:
+        try:
+            while reason == "max_iter" and len(history) < max_iter:
+                values = []
+                for which in _batches(len(rows.X), batch_size, rng):
+                    batch = rows.taken(which, len(rows.X) / len(which))
+                    state, value = state.stepped(batch, steps)
+                    values.append(value)
+                    if is_past(deadline):
+                        reason = "time_limit"
+                        break
+                history.append(float(np.mean(values)))
+                if report is not None:
+                    report(len(history), history[-1])
+                if reason == "max_iter" and _has_settled(history, tol):
+                    reason = "converged"
+            top = climb(
+                state.prior,
+                state.gaussians,
+                rows,
+                tol=POLISHED,
+                max_passes=MOST_POLISH,
+                deadline=deadline,
+            )
+        except KeyboardInterrupt as error:
+            interrupt.answer(error)
+            reason = "interrupt"
+            top = BoundClimb(state.gaussians, history[-1] if history else -np.inf, False, 0)
     posterior = VariationalPosterior(state.prior, top.gaussians)
     return BoundFit(posterior, top.bound, np.array(history), max(1, len(history)), reason)
 

@@ -6,7 +6,6 @@ never half of either.
 """
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
@@ -17,7 +16,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from parsimon._checks import check_count, check_positive
+from parsimon._received import check_sizes, read_json
 from parsimon._typing import AnyArray
+from parsimon._writing import warn_if_unwritten, whole_file
 from parsimon.exceptions import CheckpointError
 
 FORMAT = "parsimon search 1"
@@ -79,18 +80,10 @@ def as_checkpoint(given: "Checkpoint | str | Path | None") -> Checkpoint | None:
 def write_checkpoint(
     path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]
 ) -> None:
-    """Write header and arrays to `path`, all or nothing."""
-    place = Path(path)
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    """Write header and arrays to `path`, all or nothing; what cannot be written is a warning."""
     text = json.dumps({"format": FORMAT, **header})
-    try:
-        with beside.open("wb") as file:
-            np.savez(file, header=np.array(text), **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, place)
-    finally:
-        beside.unlink(missing_ok=True)
+    with warn_if_unwritten(), whole_file(path) as file:
+        np.savez(file, header=np.array(text), **arrays)  # type: ignore[arg-type]
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
@@ -98,8 +91,9 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArra
     try:
         # Opened here, because NumPy leaves a broken archive open.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            check_sizes(stored.zip)
             arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(str(arrays.pop("header")))
+        header = read_json(str(arrays.pop("header")))
         found = header.pop("format")
     except (
         OSError,
@@ -108,6 +102,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArra
         EOFError,
         AttributeError,
         TypeError,
+        RecursionError,
         BadZipFile,
     ) as error:
         raise CheckpointError(

@@ -159,7 +159,7 @@ _COMPARISONS: Mapping[str, Callable[[Array, float], AnyArray]] = {
     "gt": np.greater,
 }
 _ENDINGS = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}
-_WRITTEN = re.compile(r"(?P<name>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
+_WRITTEN = re.compile(r"(?P<name>[^<>]+)(?P<sign><=|>=|<|>)\s*+(?P<bound>\S+)")
 # After a number only: a name may hold the word.
 _JOINT = re.compile(r"(?<=[0-9.])\s+and\s+")
 
@@ -188,7 +188,7 @@ def written_conditions(text: str, example: str = "fpr<=0.05") -> dict[str, float
                 f"A condition looks like {example} (or <, >, >=), several are joined by 'and'; got "
                 f"{part!r}."
             )
-        found[f"{match['name']}__{_ENDINGS[match['sign']]}"] = bound
+        found[f"{match['name'].rstrip()}__{_ENDINGS[match['sign']]}"] = bound
     return found
 
 

@@ -68,7 +68,7 @@ class FrontEstimator(BaseEstimator):
             warnings.warn(
                 f"{type(self).__name__} predicts {kept or self._figures.constant}: {error}",
                 ConstantPredictionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.best_estimator_ = self._solution(self.best_index_)
         return self

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from parsimon._checks import check_choice, finite_matrix
+from parsimon._received import read_json
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto import criteria as choice
@@ -522,7 +523,7 @@ def front_to_json(front: Front, *, solutions: bool | None = None) -> str:
 def front_from_json(text: str) -> Front:
     """Return the front that `front_to_json` wrote."""
     try:
-        content = json.loads(text)
+        content = read_json(text)
         if content["parsimon"] != "front" or content["version"] != _VERSION:
             raise InvalidInputError("another kind or version of file")
         names = [objective["name"] for objective in content["objectives"]]
@@ -533,7 +534,7 @@ def front_from_json(text: str) -> Front:
         kept = None if solutions is None else dict(zip(rows.tolist(), solutions, strict=True))
         if len(rows) != len(values):
             raise InvalidInputError("rows and values differ in length")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"This is not a front written by Front.to_json ({error})."
         ) from error

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from parsimon._checks import check_choice, check_count
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.pareto._checkpoint import Checkpoint, describe
@@ -45,6 +46,7 @@ from parsimon.pareto.variation import (
 )
 
 
+@stoppable
 def nsga2(
     evaluate: Evaluate,
     space: Space,

@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from parsimon._checks import check_count, check_seconds
+from parsimon._interrupts import as_one_piece
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -208,21 +209,23 @@ class _Run(Generic[S, R_co]):
     def loop(self) -> str:
         """Advance until there is a reason to stop, and return it."""
         whole = self.process.keeps_states
-        try:
-            stopped_by = self.stop_reason()
-            while stopped_by is None:
-                self.moment = self.advanced()
-                stopped_by = self.reported(self.moment) or self.stop_reason()
-            whole = True
-        except KeyboardInterrupt:
-            if self.moment is None:
-                raise
-            stopped_by = "interrupt"
-        except OutOfTime:
-            stopped_by = "time_limit"
-        finally:
-            if whole:
-                self.save()
+        with as_one_piece() as self.interrupt:
+            try:
+                stopped_by = self.stop_reason()
+                while stopped_by is None:
+                    self.moment = self.advanced()
+                    stopped_by = self.reported(self.moment) or self.stop_reason()
+                whole = True
+            except KeyboardInterrupt as error:
+                if self.moment is None:
+                    raise
+                self.interrupt.answer(error)
+                stopped_by = "interrupt"
+            except OutOfTime:
+                stopped_by = "time_limit"
+            finally:
+                if whole:
+                    self.save()
         return stopped_by
 
     def advanced(self) -> _Moment[S]:
@@ -257,6 +260,8 @@ class _Run(Generic[S, R_co]):
             most = options.max_evaluations
             if most is not None and standing.n_evaluations >= most:
                 return "max_evaluations"
+        if self.interrupt.came:
+            return "interrupt"
         late = self.deadline is not None and time.monotonic() >= self.deadline
         return "time_limit" if late else None
 

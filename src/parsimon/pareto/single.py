@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -84,6 +85,7 @@ def best_mark(best: Best) -> Array:
     return np.column_stack((best.values, best.violation))
 
 
+@stoppable
 def evolution_strategy(
     evaluate: Evaluate,
     space: Space,
@@ -310,6 +312,7 @@ class EvolutionStrategy:
         return State.from_arrays(arrays)
 
 
+@stoppable
 def particle_swarm(
     evaluate: Evaluate,
     space: Box,

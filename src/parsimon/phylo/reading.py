@@ -187,7 +187,7 @@ def _digits(length: float) -> str:
 
 _STATEMENT = re.compile(r"(?:'(?:[^']++|'')*+'|[^';]++)*+;")
 _WORD = re.compile(r"'(?:[^']++|'')*+'|[^\s,]+")
-_TREE_NAME = re.compile(r"\s*\*?\s*('(?:[^']++|'')*+'|[^\s=]+)\s*=")
+_TREE_NAME = re.compile(r"\s*+\*?\s*+('(?:[^']++|'')*+'|[^\s=]++)\s*+=")
 # A tree of one node: a name and perhaps a length.
 _ONE_NODE = re.compile(r"(?:'(?:[^']++|'')*+'|[^\s()\[\]',:;]++)\s*+(?::\s*+[^\s(),:;]++)?\s*+;")
 _GZIP = b"\x1f\x8b"

@@ -5,11 +5,11 @@ tree of blocks) and its setters `html`, `typst` and `markdown`; `data` writes fi
 """
 
 import os
-import tempfile
 from functools import cached_property
 from pathlib import Path
 
 from parsimon._checks import shorten
+from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Document
 from parsimon.report.findings import Picture, ReportFindings
@@ -56,28 +56,26 @@ class Readable:
         """Write the report as one page that needs nothing else, and return its path."""
         from parsimon.report.html import to_html
 
-        return _written(path, to_html(self.document, self.findings).encode())
+        return write_file(path, to_html(self.document, self.findings))
 
     def to_pdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as PDF (extra ``pdf``), and return its path."""
         from parsimon.report.typst import to_pdf
 
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "report.pdf"
-            to_pdf(self.document, made, date=self.findings.run.date)
-            return _written(path, made.read_bytes())
+        to_pdf(self.document, path, date=self.findings.run.date)
+        return Path(path)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the findings as data, and return the path."""
         from parsimon.report.data import to_json
 
-        return _written(path, to_json(self.findings).encode())
+        return write_file(path, to_json(self.findings))
 
     def to_markdown(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as Markdown without pictures, and return its path."""
         from parsimon.report.markdown import to_markdown
 
-        return _written(path, to_markdown(self.document).encode())
+        return write_file(path, to_markdown(self.document))
 
 
 def check_pdf() -> None:
@@ -85,13 +83,3 @@ def check_pdf() -> None:
     from parsimon.report.typst import check_typst
 
     check_typst()
-
-
-def _written(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write a file as a whole or not at all."""
-    target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder:
-        staged = Path(folder) / target.name
-        staged.write_bytes(content)
-        staged.replace(target)
-    return target

@@ -2,8 +2,7 @@
 
 `Findings` at the end is the whole: a table, a `Study` for each question asked of it, and how the
 run was made. A study holds models (`ModelFinding`, each with a size and an error), what they say
-about variables and their parts, and how far to trust them. `ReportFindings` is what the writer, the
-page and the data need of findings of any class, such as those about a trait and its tree.
+about variables and their parts, and how far to trust them.
 """
 
 from dataclasses import dataclass, field
@@ -56,6 +55,12 @@ class ModelFinding:
 Task: TypeAlias = Literal["classification", "regression"]
 
 TreatmentKind: TypeAlias = Literal[
+    "columns_unnamed",  # of a file: `count` columns without a name and a value, left out
+    "column_renamed",  # of a file: was called `value`, as an earlier column is; empty for no name
+    "row_names",  # of a file: names of rows that the header has no cell for, left out
+    "rows_short",  # of a file: `count` rows with too few cells; `value`: their lines
+    "formulas_uncomputed",  # of a workbook: `count` formulas without a result, taken as missing
+    "column_target",  # left out: equal to the target, `value`, and called after it
     "rows_without_target",  # rows left out, `count`
     "rows_of_rare_class",  # rows left out because their class is too small, `value`: the class
     "rows_duplicated",  # equal rows that stay, `count`
@@ -64,6 +69,7 @@ TreatmentKind: TypeAlias = Literal[
     "missing_level",  # missing cells of a category are a level of their own
     "missing_as_level",  # too few missing cells for a level of their own, taken as `value`
     "infinite_cells",  # infinite cells taken as missing
+    "cells_unread",  # cells of a number that hold something else, `value`, taken as missing
     "text_numbers",  # numbers that were written as text, such as "1,200"
     "column_boolean",  # 0/1; `value`: what 1 means
     "column_category",  # one 0/1 variable for each level; `value`: the level without one
@@ -439,6 +445,7 @@ class RunFindings:
     too_few_rows: Whether outer folds were asked for but the table is too small for them.
     fingerprint: SHA-256 of the table's cells.
     libraries: Names and versions.
+    reading: What was done to the table of a file when it was read.
     """
 
     version: str
@@ -451,6 +458,7 @@ class RunFindings:
     fingerprint: str
     libraries: tuple[tuple[str, str], ...]
     too_few_rows: bool = False
+    reading: tuple[Treatment, ...] = ()
 
 
 class ReportFindings:

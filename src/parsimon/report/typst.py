@@ -8,8 +8,6 @@ in `report.typ` beside this file; drawings get letters that are at hand, and tab
 import importlib.util
 import os
 import re
-import shutil
-import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from xml.etree import ElementTree
 
 from parsimon import __version__
 from parsimon._style import GREY
+from parsimon._writing import scratch_folder, write_file
 from parsimon.exceptions import MissingDependencyError
 from parsimon.report.document import (
     FACTS,
@@ -121,16 +120,16 @@ def fitting(table: Table, width: float) -> TypstSetting:
     return TypstSetting(letters, headings, n_lines > _MOST_LINES)
 
 
-def put_fonts(folder: Path) -> None:
-    """Copy the font of the drawings into a folder.
+def font_files() -> dict[str, bytes]:
+    """Return the files of the font of the drawings, by their names.
 
     matplotlib's own folder cannot be used: it also holds a font of placeholders for every letter
     there is, which would be taken before a font of the reader's machine that has the letter.
     """
     import matplotlib as mpl
 
-    for name in _FONT_FILES:
-        shutil.copy(Path(mpl.get_data_path()) / "fonts" / "ttf" / name, folder)
+    folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
+    return {name: (folder / name).read_bytes() for name in _FONT_FILES}
 
 
 def _darken(element: ElementTree.Element) -> None:
@@ -187,20 +186,14 @@ def to_pdf(document: Document, path: str | os.PathLike[str], *, date: str = "") 
     check_typst()
     import typst
 
-    place = Path(path)
-    with tempfile.TemporaryDirectory(prefix="parsimon-") as name:
-        folder = Path(name)
-        (folder / "report.typ").write_text(to_typst(document, date=date), encoding="utf-8")
-        for number, figure in enumerate(_figures(document), start=1):
-            (folder / _file(number)).write_text(drawing(figure.picture.svg).svg, encoding="utf-8")
-        put_fonts(folder)
+    drawings = {
+        _file(number): drawing(figure.picture.svg).svg.encode()
+        for number, figure in enumerate(_figures(document), start=1)
+    }
+    text = to_typst(document, date=date).encode()
+    with scratch_folder({"report.typ": text, **drawings, **font_files()}) as folder:
         data = typst.compile(folder / "report.typ", root=folder, font_paths=[folder], format="pdf")
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        os.replace(beside, place)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_file(path, data)
 
 
 def check_typst() -> None:

@@ -28,6 +28,7 @@ from parsimon._checks import (
     warn_of_units,
 )
 from parsimon._data import Rows, check_classes, row_weights, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices
@@ -227,6 +228,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Search, and fit the default solution.
 
@@ -252,7 +254,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         weights = row_weights(sample_weight, len(X))
         check_classes(labels, codes, weights)
         if isinstance(self.kernel, str) and not is_precomputed(self):
-            warn_of_units(X)
+            warn_of_units(X, stacklevel=4)
         options = _single_machine(self)
         rows = prepared_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)

@@ -15,6 +15,7 @@ import numpy as np
 from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._parallel import Workers, is_done_alone, n_workers
 from parsimon._progress import Progress
+from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
@@ -253,8 +254,9 @@ def analyse(
         numbers and class codes from 0 on.
     checkpoint : str or Path, optional
         A folder of your own that keeps what is finished: if the run is killed, the same call goes
-        on from there to the same findings. Its files are pickles, which can run code; one that is
-        damaged or belongs to another table or other options is ignored with a `CheckpointWarning`.
+        on from there to the same findings. One of its files that is damaged, is not
+        signed with your key or belongs to another table or other options is ignored with a
+        `CheckpointWarning`.
 
     Returns
     -------
@@ -311,7 +313,7 @@ def _analysed(
     if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
         options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    seeds = np.random.SeedSequence(options.seed).spawn(5)
+    seeds = seed_sequence(options.seed).spawn(5)
     folding, searching, describing, comparing, kernels = seeds
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
     family, share = options.family, _SEARCHING if parts else 1.0

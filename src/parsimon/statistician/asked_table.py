@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._checks import shorten
+from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import TableFindings, Treatment, Variable
 from parsimon.statistician.families import Question
-from parsimon.statistician.prepare import TargetColumn, read_outcome
-from parsimon.statistician.prepare.cells import count_missing
+from parsimon.statistician.prepare import Preparer, TargetColumn, read_outcome
+from parsimon.statistician.prepare.cells import count_missing, target_copies
 from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
 
 if TYPE_CHECKING:
@@ -21,13 +23,22 @@ if TYPE_CHECKING:
 class ReadTable:
     """A table as it was read, its target, and what is asked of it.
 
-    `frame` has all columns, `columns` all but the target, with cleaned names.
+    `frame` has all columns, `columns` all but the target and copies of it, with cleaned names.
     """
 
     frame: "pd.DataFrame"
     columns: "pd.DataFrame"
     target: str
     outcome: TargetColumn
+    copies: tuple[str, ...] = ()
+
+    @property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """What was done to rows, the target and copies of it."""
+        copies = (
+            Treatment(kind="column_target", column=one, value=self.target) for one in self.copies
+        )
+        return (*copies, *self.outcome.treatments)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -88,13 +99,13 @@ class ReadTable:
             name=name,
             n_rows=len(self.columns),
             n_rows_used=int(outcome.kept.sum()),
-            n_columns=self.columns.shape[1] + 1,
+            n_columns=self.columns.shape[1] + len(self.copies) + 1,
             n_missing=count_missing(self.columns),
             target=self.target,
             task=outcome.task,
             classes=classes,
             variables=variables,
-            treatments=(*outcome.treatments, *treatments),
+            treatments=(*self.treatments, *treatments),
             picture=picture,
         )
 
@@ -105,4 +116,23 @@ def read_question(table: Any, target: str, *, positive: str | None, task: Any) -
     frame = as_frame(table).reset_index(drop=True)
     column, target = find_column(frame, target)
     columns = named_frame(frame.drop(columns=column.name))
-    return ReadTable(frame=frame, columns=columns, target=target, outcome=outcome)
+    copies = target_copies(columns, column, target)
+    columns = columns.drop(columns=copies)
+    if not columns.shape[1]:
+        why = f" beside what repeats it, {shorten(copies)}" if copies else ""
+        raise InvalidInputError(
+            f"The table has one column{why}, {target!r}: there is nothing to predict it from. Give "
+            "a table with more columns, cut at commas, semicolons, tabs or bars."
+        )
+    return ReadTable(
+        frame=frame, columns=columns, target=target, outcome=outcome, copies=tuple(copies)
+    )
+
+
+def table_treatments(
+    table: Any, target: str, *, positive: str | None = None, task: Any = "auto"
+) -> tuple[Treatment, ...]:
+    """Return what is done to a table before any model sees it, as a page says it."""
+    asked = read_question(table, target, positive=positive, task=task)
+    preparer = Preparer().fit(asked.questions[0].table)
+    return (*asked.treatments, *preparer.treatments_)

@@ -9,6 +9,7 @@ import numpy as np
 
 from parsimon._checks import check_count, check_seconds
 from parsimon._progress import Progress
+from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
@@ -134,7 +135,7 @@ def compare_models(
     contenders = chosen_contenders(names, rivals)
     asked = read_question(table, target, positive=positive, task=task)
     kept = options.kept(checkpoint, asked, (target, positive, task))
-    folding, searching, _, comparing = np.random.SeedSequence(seed).spawn(4)
+    folding, searching, _, comparing = seed_sequence(seed).spawn(4)
     parts = _folds(asked, outer, folding)
     searched: dict[Contender, Sequence[FoldResult]] = {}
     if SEARCH in names:
@@ -216,7 +217,7 @@ def fit_model(
     budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     asked = read_question(table, target, positive=positive, task=task)
     kept = options.kept(checkpoint, asked, (target, positive, task))
-    folding, searching, _, comparing = np.random.SeedSequence(seed).spawn(4)
+    folding, searching, _, comparing = seed_sequence(seed).spawn(4)
     parts = [] if outer == 0 else _folds(asked, outer, folding)
     answers: Sequence[Answer] = ()
     searched: dict[Contender, Sequence[FoldResult]] = {}

@@ -16,7 +16,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -27,9 +27,12 @@ from sklearn.base import BaseEstimator
 
 from parsimon import __version__
 from parsimon._checks import shorten
+from parsimon._received import check_sizes, read_json
+from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
+from parsimon.statistician._loaded_models import check_estimator, check_range, check_schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ def _stand_in(value: Any) -> Any:
 
 def _original(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
-        _check_trees(value)
+        check_estimator(value)
     if isinstance(value, StoredFit):
         return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
@@ -104,37 +107,8 @@ def _original(value: Any) -> Any:
     if isinstance(value, StoredMapping):
         return dict(zip(value.keys, value.values, strict=True))
     if isinstance(value, StoredRange):
-        return range(value.start, value.stop, value.step)
+        return check_range(value.start, value.stop, value.step)
     return value
-
-
-def _check_trees(estimator: Any) -> None:
-    """Refuse trees of scikit-learn's that lead out of memory, which it does not check itself."""
-    attributes = vars(estimator)
-    inside = np.ravel(np.asarray(attributes.get("estimators_", ()), dtype=object)).tolist()
-    trees = [vars(one).get("tree_") for one in (estimator, *inside) if hasattr(one, "__dict__")]
-    steps = attributes.get("_predictors", ())
-    for tree in (*trees, *(one for step in steps for one in step)):
-        if tree is not None:
-            _check_tree(tree, int(attributes["n_features_in_"]))
-
-
-def _check_tree(tree: Any, n_features: int) -> None:
-    """Refuse a tree with nodes or columns that are not there."""
-    if type(tree).__name__ == "Tree":
-        inner = tree.children_left != -1
-        named = (tree.children_left, tree.children_right, tree.feature)
-    else:
-        inner = tree.nodes["is_leaf"] == 0
-        named = tuple(tree.nodes[name] for name in ("left", "right", "feature_idx"))
-        if tree.nodes["is_categorical"].any():
-            raise ValueError("a tree of categories, which no model here has")
-    left, right, features = (np.asarray(one[inner], dtype=np.int64) for one in named)
-    # Children come after their parents, so that no way through a tree is endless.
-    places = np.flatnonzero(inner)
-    ends = (left > places) & (left < len(inner)) & (right > places) & (right < len(inner))
-    if not (ends & (features >= 0) & (features < n_features)).all():
-        raise ValueError("a tree leads to nodes or columns that it has not")
 
 
 def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any, Any]]) -> Any:
@@ -180,7 +154,7 @@ _HARMLESS = frozenset(
         "sklearn.model_selection._split.StratifiedKFold",
     }
 )
-# Trees are looked through by `_check_trees` before anything asks them.
+# Trees are looked through by `check_estimator` before anything asks them.
 _TREES = frozenset(
     {
         "sklearn.tree._tree.Tree",
@@ -205,6 +179,7 @@ _DAMAGED = (
     ImportError,
     LookupError,
     NotImplementedError,
+    MemoryError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -259,13 +234,7 @@ def save_model(
     place = Path(path)
     if not place.parent.is_dir():
         raise InvalidInputError(f"The folder {place.parent} does not exist; make it first.")
-    data = _archive(model, _full_names(trusted))
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        os.replace(beside, place)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_file(place, _archive(model, _full_names(trusted)))
 
 
 def load_model(path: str | os.PathLike[str], *, trusted: Sequence[type | str] = ()) -> Any:
@@ -305,11 +274,11 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[type | str] = 
         what = "is a folder" if place.is_dir() else "does not exist"
         raise InvalidInputError(f"The model {place} {what}.")
     data = place.read_bytes()
+    _check_sizes(place, data)
     about = _read_about(place, data)
     own = _full_names(trusted)
     try:
-        types = skops.io.get_untrusted_types(data=data)
-        refused = [name for name in types if name not in own and not _is_allowed(name)]
+        types, refused = _unknown_types(data, own)
         ours = about.version != _UNKNOWN or any(name.startswith("parsimon.") for name in types)
         if ours and not refused:
             return restored(skops.io.loads(data, trusted=types))
@@ -326,6 +295,17 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[type | str] = 
     )
 
 
+def _unknown_types(data: bytes, own: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Return the types of a file that skops asks about, and all that are to be refused."""
+    import skops.io
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unchecked = check_schema(archive)
+    types = skops.io.get_untrusted_types(data=data)
+    refused = [name for name in types if name not in own and not _is_allowed(name)]
+    return types, [*refused, *(name for name in unchecked if name not in {*own, *refused})]
+
+
 def _full_names(trusted: Sequence[type | str]) -> frozenset[str]:
     """Return the full names of types and functions, as skops writes them."""
     return frozenset(
@@ -339,12 +319,11 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
 
     kind = type(model).__name__
     try:
-        data = skops.io.dumps(stored(copy.deepcopy(model)), compression=zipfile.ZIP_DEFLATED)
-        refused = [
-            name
-            for name in skops.io.get_untrusted_types(data=data)
-            if name not in own and not _is_allowed(name)
-        ]
+        plain = stored(copy.deepcopy(model))
+        data = skops.io.dumps(plain, compression=zipfile.ZIP_DEFLATED)
+        if not _is_of_plausible_size(data):
+            data = skops.io.dumps(plain, compression=zipfile.ZIP_STORED)
+        _, refused = _unknown_types(data, own)
     except (*_DAMAGED, UnsupportedTypeException) as error:
         raise InvalidInputError(f"This {kind} cannot be saved: {error}") from error
     if refused:
@@ -352,16 +331,72 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
             f"This {kind} cannot be saved: it holds {shorten(refused)}, which loading would "
             "refuse; what is your own goes into trusted=[...] of both calls."
         )
+    members = _repeatable(data)
     about = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "version": __version__,
-        "digest": _digest(data),
+        "digest": _digest(_packed(members, zipfile.ZIP_STORED)),
     }
-    buffer = io.BytesIO(data)
-    with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_ABOUT, json.dumps(about))
+    return _packed({**members, _ABOUT: json.dumps(about).encode()})
+
+
+def _repeatable(data: bytes) -> dict[str, bytes]:
+    """Return the members of an archive of skops, the same for equal models in every process.
+
+    skops numbers objects, and files of arrays, by where they lie in memory; here they are numbered
+    in the order in which they occur.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        old = {name: archive.read(name) for name in archive.namelist()}
+    numbers: dict[int, int] = {}
+    names: dict[str, str] = {}
+
+    def renumber(node: dict[str, Any]) -> dict[str, Any]:
+        number, name = node.get("__id__"), node.get("file")
+        if isinstance(number, int):
+            node["__id__"] = numbers.setdefault(number, len(numbers) + 1)
+        if isinstance(name, str):
+            node["file"] = names.setdefault(name, f"{len(names) + 1}{Path(name).suffix}")
+        return node
+
+    schema = json.loads(old.pop(_PLAIN), object_hook=renumber)
+    found = {new: old[name] for name, new in names.items()}
+    return {**found, _PLAIN: json.dumps(schema, indent=2).encode()}
+
+
+def _packed(members: Mapping[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return an archive that says neither when nor on which system it was made."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            entry = zipfile.ZipInfo(name)
+            entry.create_system, entry.external_attr = 3, 0o600 << 16
+            archive.writestr(entry, content, how)
     return buffer.getvalue()
+
+
+def _is_of_plausible_size(data: bytes) -> bool:
+    """Return whether loading will believe an archive: zeros shrink to nearly nothing."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_sizes(archive)
+    except InvalidInputError:
+        return False
+    return True
+
+
+def _check_sizes(place: Path, data: bytes) -> None:
+    """Refuse an archive that takes far more memory than it seems to; others are not looked at."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_sizes(archive)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"The model {place} was not loaded: {error}, which no model of Parsimon does."
+        ) from error
+    except _DAMAGED as error:
+        raise InvalidInputError(f"{place} is not a model that Parsimon saved.") from error
 
 
 def _read_about(place: Path, data: bytes) -> _About:
@@ -370,7 +405,7 @@ def _read_about(place: Path, data: bytes) -> _About:
             if _ABOUT not in archive.namelist() and _PLAIN in archive.namelist():
                 # What skops wrote by itself says neither who made it nor its digest.
                 return _About(FORMAT_VERSION, _UNKNOWN, None)
-            content = json.loads(archive.read(_ABOUT))
+            content = read_json(archive.read(_ABOUT))
         about = _About(
             int(content["format_version"]), str(content["version"]), content.get("digest")
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from parsimon._checks import check_count, check_seconds, shorten
 from parsimon._parallel import n_workers
+from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
 from parsimon.report.findings import RunFindings, TableFindings
@@ -107,7 +108,7 @@ def select_columns(
     _check(max_features, outer, seed, time_limit, construct=construct, fixed=fixed)
     asked = read_question(frame, target, positive=None, task="auto")
     question = asked.questions[0]
-    folding, comparing, fitting = np.random.SeedSequence(seed).spawn(3)
+    folding, comparing, fitting = seed_sequence(seed).spawn(3)
     parts = plan_folds(question, outer, folding)
     budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     table = PreparedTable.of(question)

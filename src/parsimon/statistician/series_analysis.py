@@ -13,6 +13,8 @@ import numpy as np
 
 from parsimon._checks import check_count, check_seconds
 from parsimon._parallel import n_workers
+from parsimon._random import seed_sequence
+from parsimon._writing import whole_file
 from parsimon.features.series import (
     SeriesExtractor,
     SeriesTable,
@@ -87,7 +89,8 @@ class SeriesAnalysis(Readable):
         """Write the values of the chosen features, one row a series, and return the path."""
         place = Path(path)
         mark = "\t" if place.suffix.lower() in (".tsv", ".tab") else ","
-        self.features.to_csv(place, sep=mark, index=False)
+        with whole_file(place) as file:
+            self.features.to_csv(file, sep=mark, index=False)
         return place
 
 
@@ -230,7 +233,7 @@ def _searched(
 ) -> _Searched:
     """Search all series, then again in each fold, beside the plain methods."""
     question = given.asked.questions[0]
-    folding, comparing, fitting = np.random.SeedSequence(seed).spawn(3)
+    folding, comparing, fitting = seed_sequence(seed).spawn(3)
     parts = plan_folds(question, outer, folding)
     # The table itself, and each fold, some of them at once.
     rounds = 1 + math.ceil(len(parts) / max(1, n_workers(n_jobs)))

@@ -29,8 +29,9 @@ from parsimon.statistician.prepare.cells import (
     read_cells,
     read_dates,
     read_numbers,
+    target_copies,
 )
-from parsimon.statistician.prepare.frames import clean_text, find_column
+from parsimon.statistician.prepare.frames import clean_text, find_column, named_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,9 +117,11 @@ def series_columns(
             "In a table of one row a measurement say with --id which column tells the series "
             f"apart; the columns are {shorten(list(frame), 12)}."
         )
-    others = [str(name) for name in frame.columns if str(name) not in named]
+    rest = frame[[one for one in frame.columns if str(one) not in named]]
+    copies = target_copies(named_frame(rest), frame[target], target)
+    others = [str(name) for name in rest.columns if str(name) not in copies]
     numbers = [name for name in others if _holds_numbers(frame[name])]
-    left_out = tuple(name for name in others if name not in numbers)
+    left_out = (*copies, *(name for name in others if name not in numbers))
     is_long = bool(time or value) or (id is not None and bool(frame[id].duplicated().any()))
     values = tuple(value) or tuple(numbers)
     if not values:
@@ -236,7 +239,13 @@ def _times(frame: "pd.DataFrame", name: str) -> Array:
     missing = int(np.isnan(times).sum())
     if missing:
         rows = "1 row has" if missing == 1 else f"{missing:,} rows have"
-        raise InvalidInputError(f"{rows} no time in {name!r}; complete or remove them.")
+        first = int(np.flatnonzero(np.isnan(times))[0])
+        cell = label(column.iloc[first]) if column.notna().iloc[first] else ""
+        seen = f"holds {cell!r}" if cell else "is empty"
+        raise InvalidInputError(
+            f"{rows} no time in {name!r} (first: data row {first + 1}, which {seen}); complete or "
+            "remove them."
+        )
     return times
 
 

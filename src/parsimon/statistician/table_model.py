@@ -1,6 +1,5 @@
 """A fitted model that takes tables as they are: text, dates and empty cells included."""
 
-import difflib
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from parsimon._checks import shorten
+from parsimon._checks import nearest_name, shorten
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
@@ -255,8 +254,8 @@ class TableModel(BaseEstimator):
         there = set(frame.columns)
         lacking = [column for column in used if column not in there]
         if lacking:
-            near = difflib.get_close_matches(lacking[0], sorted(there), n=1)
-            hint = f" Did you mean {lacking[0]!r} by {near[0]!r}?" if near else ""
+            near = nearest_name(lacking[0], sorted(there))
+            hint = f" Did you mean {lacking[0]!r} by {near!r}?" if near else ""
             raise InvalidInputError(
                 f"The table lacks {len(lacking)} of the {len(used)} columns that are used: "
                 f"{shorten(list(map(repr, lacking)), 12)}.{hint} Add them; cells may be empty."

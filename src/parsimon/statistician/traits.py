@@ -16,6 +16,7 @@ import numpy as np
 
 from parsimon._checks import check_choice
 from parsimon._progress import Progress
+from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PGLS, Tree, phylogenetic_signal, read_tree
 from parsimon.phylo.ancestors import AncestralStates
@@ -432,7 +433,7 @@ def _found(
     kept: FinishedWork,
 ) -> dict[str, Any]:
     """Return the findings about signal, errors, all models and both regressions."""
-    permuting, folding, comparing = np.random.SeedSequence(options.seed).spawn(3)
+    permuting, folding, comparing = seed_sequence(options.seed).spawn(3)
     signal, curve = _signal(traits, permuting)
     step("signal")
     judged, comparison = Judgement(None, "", {}), None

@@ -273,14 +273,9 @@ class MemeticEvolution:
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
         return np.random.default_rng(seed)
 
-    def begin(self, rng: np.random.Generator) -> Generation:
+    def begin(self, rng: np.random.Generator) -> Generation:  # noqa: ARG002 - the first step draws
         first = self.climbed(DualPoints.of(self.dual, self.origin()))
-        if self.concave:
-            return first._replace(ended="concave")
-        try:
-            return self.joined(first, self.others(rng))
-        except KeyboardInterrupt:
-            return first._replace(ended="interrupt")
+        return first._replace(ended="concave") if self.concave else first
 
     def step(
         self,
@@ -288,6 +283,8 @@ class MemeticEvolution:
         rng: np.random.Generator,
         deadline: float | None,  # noqa: ARG002 - its own counts from before the first climb
     ) -> Generation:
+        if state.n_evaluations == 1:
+            state = self.joined(state, self.others(rng))
         after = self.joined(state, self.children(state, rng))
         before, now = float(state.points.values[0]), float(after.points.values[0])
         improved = now > before + _SAME * abs(before)

@@ -52,27 +52,36 @@ def loss_weights(rows: Rows, class_weight: Any, classes: AnyArray) -> Array:
     return np.multiply(rows.weights, share)
 
 
-def stratified_holdout(
-    codes: Indices, fraction: float, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
-    """Return the rows to train on and those to hold out, both increasing.
+def held_weights(rows: Rows, fraction: float, rng: np.random.Generator) -> Array:
+    """Return how much of the weight of each row is held out, shape (n,).
 
     Of each class the same share is held out, at least one row and never all. If a class has only
-    one row, nothing is held out.
-
-    Shapes: codes (n,).
+    one row, nothing is held out. Equal rows stay together, since they may be copies, unless most
+    weight lies on inputs that both classes have: then rows are equal because columns have few
+    values, and some of those that were merged are drawn.
     """
-    every = np.arange(len(codes))
-    sizes = np.bincount(codes)
-    if fraction == 0 or sizes[sizes > 0].min() < 2:
-        return every, every[:0]
-    held = []
-    for code in np.flatnonzero(sizes):
-        rows = np.flatnonzero(codes == code)
-        n_held = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
-        held.append(rng.permutation(rows)[:n_held])
-    chosen = np.sort(np.concatenate(held))
-    return np.setdiff1d(every, chosen), chosen
+    held = np.zeros(len(rows))
+    drawn = _have_few_inputs(rows)
+    counts = np.floor(rows.weights).astype(np.int64) if drawn else np.ones(len(rows), np.int64)
+    classes = [np.flatnonzero(rows.y == code) for code in np.unique(rows.y)]
+    if fraction == 0 or min(counts[members].sum() for members in classes) < 2:
+        return held
+    for members in classes:
+        n = int(counts[members].sum())
+        n_held = min(max(round(fraction * n), 1), n - 1)
+        if drawn:
+            held[members] = rng.multivariate_hypergeometric(counts[members], n_held)
+        else:
+            chosen = rng.permutation(members)[:n_held]
+            held[chosen] = rows.weights[chosen]
+    return held
+
+
+def _have_few_inputs(rows: Rows) -> bool:
+    """Return whether most weight lies on inputs that occur with several classes."""
+    run = np.cumsum(rows.is_new) - 1
+    mixed = np.bincount(run)[run] > 1
+    return bool(rows.weights[mixed].sum() > rows.weights.sum() / 2)
 
 
 # Share of the largest dual variable below which one is rounding.

@@ -332,7 +332,7 @@ def warn_unless_converged(fits: list[FittedDual]) -> None:
             f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
             f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -343,5 +343,5 @@ def warn_if_inverted(inverted: bool) -> None:
             "On this indefinite kernel matrix, taken as it is, the machine predicts worse than "
             'guessing on its own training rows; use indefinite="flip" or "clip".',
             InvertedPredictionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, is_precomputed
 from parsimon._data import check_classes, class_weights, merged_rows, row_weights, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
@@ -206,6 +207,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the dual of every pair of classes.
 

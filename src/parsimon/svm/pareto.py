@@ -7,6 +7,7 @@ comes after, from choosing to pictures, is that of every `FrontEstimator`.
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,6 +25,7 @@ from parsimon._checks import (
     shorten,
 )
 from parsimon._data import Rows, merged_rows, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
@@ -39,11 +41,11 @@ from parsimon.svm._front_machine import (
     figures_of,
     fitted_gram,
     front_of,
+    held_weights,
     loss_weights,
     machines_found,
     margin_problem,
     rule_names,
-    stratified_holdout,
     two_classes,
 )
 from parsimon.svm.indefinite import REPAIRS, kernel_spectrum
@@ -214,6 +216,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
+    @stoppable
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
     ) -> Self:
@@ -241,13 +244,13 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         self.classes_, codes, weights = two_classes(y, sample_weight)
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
         gram = fitted_gram(self, X, rows)
-        seed, chosen, held = split_rows(self, rows, X_val)
+        seed, chosen, trained, held = split_rows(self, rows, X_val)
         with one_thread():
-            trained, gram_trained = rows.of(chosen), gram.subset(chosen)
+            gram_trained = gram.subset(chosen)
             problem, repair = margin_problem(self, gram_trained, trained, self.classes_)
             basis = TrainedRows(gram_trained, repair, trained, self.classes_, X)
             # Before the search, so that rows that cannot be used are refused at once.
-            holdout = holdout_of(self, basis, rows.of(held), X_val, y_val)
+            holdout = holdout_of(self, basis, held, X_val, y_val)
             if isinstance(self.choose, str):
                 plain_rule(self.choose, has_holdout=holdout is not None)
             result = search(self, problem, seed, deadline)
@@ -468,16 +471,18 @@ def _template(options: ParetoSVC) -> FrontSVC:
     )
 
 
-def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Indices]:
-    """Return the seed of the search, the rows to train on and those to hold out."""
+def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Rows, Rows]:
+    """Return the seed of the search, which rows train, those rows, and those to hold out."""
     search: Seed
     search, split = seed_sequence(options.random_state).spawn(2)
     if options.random_state is None and options.checkpoint is not None:
         # The file has the seed of the search; the rows must be the same when it resumes.
         search, split = None, np.random.SeedSequence(0)
     fraction = float(options.validation_fraction) if X_val is None else 0.0
-    chosen, held = stratified_holdout(rows.y, fraction, np.random.default_rng(split))
-    return search, chosen, held
+    held = held_weights(rows, fraction, np.random.default_rng(split))
+    chosen, outside = np.flatnonzero(rows.weights > held), np.flatnonzero(held)
+    trained = replace(rows.of(chosen), weights=(rows.weights - held)[chosen])
+    return search, chosen, trained, replace(rows.of(outside), weights=held[outside])
 
 
 def holdout_of(

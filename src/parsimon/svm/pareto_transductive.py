@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed, shorten
 from parsimon._data import validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Mask
@@ -195,6 +196,7 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Search for the front, and choose the default machine.
 

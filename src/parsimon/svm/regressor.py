@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_positive, is_precomputed
 from parsimon._data import merged_rows, row_weights, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
@@ -135,6 +136,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the dual.
 
@@ -263,7 +265,7 @@ def _warn_of_target(y: Array, fitted: Array, epsilon: float, reach: float) -> No
     warnings.warn(
         f"{seen}, so that the function is nearly a constant; set normalise_y=True.",
         ScalingWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

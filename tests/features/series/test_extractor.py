@@ -210,6 +210,7 @@ def test_missing_values_are_filled_from_their_neighbours():
 def test_time_is_kept():
     search = small(max_iter=1000, time_limit=0.5).fit(X, BUMP)
     assert search.n_iter_ < 1000
+    assert search.stopped_by_ == "time_limit"
     assert search.seconds_ < 20
 
 

@@ -448,3 +448,19 @@ def test_channels_are_called_by_their_names():
     tree = parse_tree("channel(1) > difference > mean")
     assert tree_words(tree) == "the mean of the steps of channel 1"
     assert tree_words(tree, ["warmth", "rain"]) == "the mean of the steps of rain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "windows{" * 900 + "mean" + "}" * 900,
+        "mean(" + "[" * 5000,
+        '[{"method": "windows", "inside": ' * 300 + "[]" + "}]" * 300,
+        "[" * 10**5,
+        '<operator class="OperatorChain">' * 2000 + "</operator>" * 2000,
+    ],
+    ids=["text", "a list in text", "JSON", "open JSON", "XML"],
+)
+def test_what_is_nested_too_deep_is_refused_in_a_sentence(text):
+    with pytest.raises(InvalidInputError, match=r"nested \d+ levels deep, and 100 are read"):
+        read_tree(text)

@@ -255,6 +255,7 @@ def test_infinite_cells_and_text_are_said():
     found = recognise(pd.Series(["1,200", "inf", "3", "4", "5", "6"] * 5 + ["none yet"]), "x")
     assert {one.kind: (one.count, one.value) for one in found.treatments} == {
         "text_numbers": (30, "1,200"),
+        "cells_unread": (1, "none yet"),
         "infinite_cells": (5, ""),
         "cells_filled": (6, "5"),
         "missing_indicated": (6, ""),

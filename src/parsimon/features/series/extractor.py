@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._data import check_classes, validate_data
+from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -136,6 +137,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         Trees that were computed.
     n_iter_ : int
         Generations.
+    stopped_by_ : {"max_iter", "time_limit", "interrupt"}
+        Why the search ended.
     seconds_ : float
         That the search took.
     constant_error_ : float
@@ -216,6 +219,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         tags.target_tags.required = task in ("classification", "regression", "forecast")
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any = None) -> Self:
         """Search for the front, and fit a model to the features that `choose` picks.
 
@@ -257,12 +261,18 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         if self.checkpoint is not None:
             names = ("max_features", "population_size", "excerpt", "random_state", "task")
             key = search_key(table, targets, {name: getattr(self, name) for name in names})
-        self.n_iter_ = search.evolve(self._generations(len(rows)), deadline, self.checkpoint, key)
+        generations = self._generations(len(rows))
+        self.n_iter_, self.stopped_by_ = search.evolve(generations, deadline, self.checkpoint, key)
         self.n_evaluations_ = search.n_evaluations
         if self._is_linear:
             places = unlike(quick_fitness(search.Z, search.targets), search.Z, _POOL)
         else:
             places = rank_features(search.Z, search.targets, _POOL)
+        if not len(places):
+            raise InvalidInputError(
+                "No feature of these series can be told from chance or has a finite worth; give "
+                "more series, or series that differ more."
+            )
         self.pool_ = [search.trees[place] for place in places]
         self._given = table, targets
         self._read(search.Z[:, places], search.targets, subsets, begin)
@@ -387,7 +397,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         )
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
         if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
-            search_subsets(errors, ranked, generations, time_limit=limit, random_state=evolving)
+            ended = search_subsets(
+                errors, ranked, generations, time_limit=limit, random_state=evolving
+            )
+            if ended in ("time_limit", "interrupt"):
+                self.stopped_by_ = ended
         self._keep(
             errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
         )

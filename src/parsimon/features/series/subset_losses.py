@@ -117,8 +117,11 @@ def search_subsets(
     *,
     time_limit: float | None,
     random_state: Seed,
-) -> None:
-    """Evaluate good subsets; `ranked` (most, d) has the first feature, the first two, and so on."""
+) -> str:
+    """Evaluate good subsets, and return why that ended.
+
+    ranked (most, d): The first feature, the first two, and so on.
+    """
     most, n_trees = ranked.shape
     space = Bits(n_trees, share=min(0.5, most / n_trees))
     limits: dict[str, Any] = {"time_limit": time_limit, "random_state": random_state}
@@ -128,7 +131,7 @@ def search_subsets(
         return found
 
     if losses.is_linear:
-        evolution_strategy(
+        return evolution_strategy(
             lambda bits: (losses(bits, most)[:, 0], beyond(bits)),
             space,
             start=ranked[[most // 2]],
@@ -138,13 +141,12 @@ def search_subsets(
             n_children=1,
             crossover=None,
             **limits,
-        )
-    else:
-        nsga2(
-            lambda bits: (losses(bits, most), beyond(bits)),
-            space,
-            start=ranked,
-            population_size=40,
-            max_iter=generations,
-            **limits,
-        )
+        ).stopped_by
+    return nsga2(
+        lambda bits: (losses(bits, most), beyond(bits)),
+        space,
+        start=ranked,
+        population_size=40,
+        max_iter=generations,
+        **limits,
+    ).stopped_by

@@ -18,8 +18,11 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
+from parsimon._interrupts import as_one_piece
 from parsimon._parallel import Workers, n_workers
+from parsimon._received import read_json
 from parsimon._typing import Array, Indices
+from parsimon._writing import warn_if_unwritten, write_file
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.candidates import cross_trees, mutate_tree
 from parsimon.features.series.evaluate import SeriesTable, tree_values
@@ -192,27 +195,38 @@ class TreeSearch:
         self.n_evaluations += len(new)
         Z = standardised(many_values(new, self.table, self.n_jobs))[0]
         varies = (Z != 0).any(axis=0)
-        self.trees += [tree for tree, kept in zip(new, varies, strict=True) if kept]
-        Z = Z[:, varies]
-        self.Z = np.concatenate((self.Z, Z), axis=1) if self.Z.size else Z
+        trees = self.trees + [tree for tree, kept in zip(new, varies, strict=True) if kept]
+        Z = np.concatenate((self.Z, Z[:, varies]), axis=1) if self.Z.size else Z[:, varies]
+        # Both at once, since Ctrl-C may come between two calls.
+        self.trees, self.Z = trees, Z
 
     def evolve(
         self, max_iter: int, deadline: float | None, checkpoint: str | Path | None, key: str
-    ) -> int:
-        """Breed for some generations; return how many there were."""
-        start = self._resume(checkpoint, key)
+    ) -> tuple[int, str]:
+        """Breed for some generations; return how many there were, and why they ended."""
+        generation = self._resume(checkpoint, key)
         fitness = quick_fitness(self.Z, self.targets)
-        for generation in range(start, max_iter):
-            if deadline is not None and time.monotonic() > deadline:
-                return generation
-            parents = unlike(fitness, self.Z, self.population_size, 0.95)
-            before = self.Z.shape[1]
-            self.add(self._children(parents, fitness))
-            if self.Z.shape[1] > before:
-                new = quick_fitness(self.Z[:, before:], self.targets)
-                fitness = np.concatenate((fitness, new))
-            self._save(checkpoint, key, generation + 1)
-        return max_iter
+        with as_one_piece() as interrupt:
+            try:
+                while generation < max_iter:
+                    if deadline is not None and time.monotonic() > deadline:
+                        return generation, "time_limit"
+                    fitness = self._bred(fitness)
+                    generation += 1
+                    self._save(checkpoint, key, generation)
+            except KeyboardInterrupt as error:
+                interrupt.answer(error)
+                return generation, "interrupt"
+        return max_iter, "max_iter"
+
+    def _bred(self, fitness: Array) -> Array:
+        """Add a generation of children; return the fitness of all trees."""
+        parents = unlike(fitness, self.Z, self.population_size, 0.95)
+        before = self.Z.shape[1]
+        self.add(self._children(parents, fitness))
+        if self.Z.shape[1] == before:
+            return fitness
+        return np.concatenate((fitness, quick_fitness(self.Z[:, before:], self.targets)))
 
     def _children(self, parents: Indices, fitness: Array) -> list[MethodTree]:
         """Return as many children as there are parents; both parents of a child by tournament."""
@@ -237,18 +251,17 @@ class TreeSearch:
             "state": state,
             "trees": [str(tree) for tree in self.trees],
         }
-        part = Path(checkpoint).with_suffix(".part")
-        part.write_text(json.dumps(stored), encoding="utf-8")
-        part.replace(checkpoint)
+        with warn_if_unwritten():
+            write_file(checkpoint, json.dumps(stored))
 
     def _resume(self, checkpoint: str | Path | None, key: str) -> int:
         """Go on from a file, if it is there; return the generation."""
         if checkpoint is None or not Path(checkpoint).exists():
             return 0
         try:
-            stored = json.loads(Path(checkpoint).read_text(encoding="utf-8"))
+            stored = read_json(Path(checkpoint).read_text(encoding="utf-8"))
             trees, generation = stored["trees"], stored["generation"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InvalidInputError(
                 f"{checkpoint} is no checkpoint of a search; remove it."
             ) from error

@@ -10,9 +10,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from parsimon._checks import did_you_mean
+from parsimon._received import DEEPEST, read_json
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.tree_methods import METHODS, Method
 
@@ -302,6 +304,8 @@ def parse_tree(text: str) -> MethodTree:
     'the mean of the steps from 25 % to 50 % of the series'
     """
     tokens = _tokens(text)
+    opened = ((sign in ("{", "[")) - (sign in ("}", "]")) for _, sign in reversed(tokens))
+    _check_depth(max(accumulate(opened), default=0))
     steps = _read_chain(tokens)
     if tokens:
         raise InvalidInputError(
@@ -320,6 +324,13 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         found.append((str(match.lastgroup), match[str(match.lastgroup)]))
         at = match.end()
     return found[::-1]
+
+
+def _check_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        raise InvalidInputError(
+            f"This tree is nested {depth} levels deep, and {DEEPEST} are read; write less into it."
+        )
 
 
 def _read_chain(tokens: list[tuple[str, str]]) -> list[TreeStep]:
@@ -465,6 +476,14 @@ def _of_xml(operator: ElementTree.Element) -> list[TreeStep]:
     return [step(method.name, inside=[s for child in children for s in _of_xml(child)], **given)]
 
 
+def _xml_depth(root: ElementTree.Element) -> int:
+    """Return how deep elements are nested, counted without recursion."""
+    depth, level = 0, [root]
+    while level:
+        depth, level = depth + 1, [child for element in level for child in element]
+    return depth
+
+
 def read_tree(text: str) -> MethodTree:
     """Return the tree that a text in any of the three forms means: plain, JSON or XML.
 
@@ -477,12 +496,14 @@ def read_tree(text: str) -> MethodTree:
     begin = text.lstrip()[:1]
     if begin == "[":
         try:
-            return MethodTree([_of_data(one) for one in json.loads(text)])
-        except json.JSONDecodeError as error:
+            return MethodTree([_of_data(one) for one in read_json(text)])
+        except (ValueError, TypeError) as error:
             raise InvalidInputError(f"This JSON cannot be read: {error}.") from error
     if begin == "<":
         try:
-            return MethodTree(_of_xml(ElementTree.fromstring(text)))
-        except ElementTree.ParseError as error:
+            root = ElementTree.fromstring(text)
+            _check_depth(_xml_depth(root))
+            return MethodTree(_of_xml(root))
+        except (ElementTree.ParseError, OverflowError) as error:
             raise InvalidInputError(f"This XML cannot be read: {error}.") from error
     return parse_tree(text)

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array, Indices, Mask
+from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link
 from parsimon.report.figures.latent_grid import (
@@ -257,8 +258,7 @@ def rotate(
         loop=0,
         optimize=True,
     )
-    target.write_bytes(buffer.getvalue())
-    return target
+    return write_file(target, buffer.getvalue())
 
 
 def _palette(frame: Any, n_colours: int, background: str) -> Any:

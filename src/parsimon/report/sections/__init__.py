@@ -13,8 +13,9 @@ from typing import Any, Protocol, cast
 
 from parsimon.report.document import Block, Document, Explorer, Figure, Section
 from parsimon.report.findings import ReportFindings
+from parsimon.report.sections._phrases import duration
 
-__all__ = ["Outline", "summary_lines", "write"]
+__all__ = ["Outline", "duration", "summary_lines", "write"]
 
 
 class Outline(Protocol):
@@ -50,10 +51,20 @@ def write(findings: ReportFindings) -> Document:
         title=outline.title(findings),
         subtitle=outline.subtitle(findings),
         facts=outline.facts(findings),
-        lead=_once(outline.lead(findings), seen),
+        lead=_once((*outline.lead(findings), *_reading(findings)), seen),
         sections=tuple(_section_once(one, seen) for one in outline.sections(findings)),
         references=outline.references(findings),
     )
+
+
+def _reading(findings: ReportFindings) -> tuple[Block, ...]:
+    """Return what was done to a file when it was read; nothing for most."""
+    if not findings.run.reading:
+        return ()
+    from parsimon.report.sections._blocks import bullets
+    from parsimon.report.sections.table.treatments import treatment_sentences
+
+    return (bullets(*treatment_sentences(findings.run.reading)),)
 
 
 def summary_lines(findings: ReportFindings) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from parsimon.report.document import Block, Code
 from parsimon.report.findings import RunFindings
 from parsimon.report.sections._blocks import paragraph
-from parsimon.report.sections._phrases import clean, duration, joined
+from parsimon.report.sections._phrases import clean, joined
 
 _FINGERPRINT = 16
 
@@ -14,7 +14,6 @@ def run_facts(run: RunFindings) -> tuple[tuple[str, str], ...]:
         ("Seed", str(run.seed)),
         ("Version", f"Parsimon {run.version}"),
         ("Date", run.date),
-        ("Time taken", duration(run.seconds)),
     ]
     if run.command:
         lines.append(("Command", run.command))

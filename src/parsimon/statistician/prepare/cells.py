@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon.statistician.prepare.frames import clean_text, named_frame
+from parsimon.report.findings import Treatment
+from parsimon.statistician.prepare.frames import clean_text, is_copy_name, named_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,6 @@ _LARGEST = 1e100
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?[iI]nf(?:inity)?")
 _FIRST = "+-\u2212.iI$€£¥"
-_AROUND = re.compile(r"^([+-]?)\s*[$€£¥]?\s*(.*?)\s*[%€]?$")
 _GROUPS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'](?=\d{3}(?!\d))")
 _POINT_COMMAS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 _COMMA_POINTS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-]?\d+)?")
@@ -108,7 +108,7 @@ class ReadNumbers:
     n_infinite, n_text, n_unread: How many cells were infinite; were text and could be read;
         could not be read.
     decimal: What stands before decimal places.
-    example: A cell that was text, as the table has it.
+    example, unread: A cell that was text, as the table has it; one that could not be read.
     """
 
     values: Array
@@ -117,11 +117,22 @@ class ReadNumbers:
     n_unread: int = 0
     decimal: Decimal = "."
     example: str = ""
+    unread: str = ""
 
     @property
     def n_missing(self) -> int:
         """How many cells have no number."""
         return int(np.isnan(self.values).sum())
+
+
+def number_treatments(name: str, numbers: ReadNumbers) -> list[Treatment]:
+    """Return what is to be said of how the cells of a column were read as numbers."""
+    found = (
+        Treatment(kind="text_numbers", column=name, count=numbers.n_text, value=numbers.example),
+        Treatment(kind="cells_unread", column=name, count=numbers.n_unread, value=numbers.unread),
+        Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),
+    )
+    return [one for one in found if one.count]
 
 
 def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> ReadNumbers:
@@ -156,6 +167,7 @@ def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> ReadNumbers:
         n_unread=n_unread,
         decimal=chosen,
         example=example,
+        unread=next((text for text, bad in zip(cells.labels, unread, strict=True) if bad), ""),
     )
 
 
@@ -166,8 +178,7 @@ def parse_number(text: str, decimal: Decimal = ".") -> float:
         return np.nan
     if decimal == "." and _NUMBER.fullmatch(text):
         return float(text)
-    match = _AROUND.match(text.replace("\u2212", "-"))
-    bare = _GROUPS.sub("", "".join(match.groups())) if match else text
+    bare = _GROUPS.sub("", _without_units(text.replace("\u2212", "-")))
     if decimal == "," and _COMMA_POINTS.fullmatch(bare):
         bare = bare.replace(".", "").replace(",", ".")
     elif decimal == "." and _POINT_COMMAS.fullmatch(bare):
@@ -175,6 +186,15 @@ def parse_number(text: str, decimal: Decimal = ".") -> float:
     elif decimal == ",":
         return np.nan
     return float(bare) if _NUMBER.fullmatch(bare) else np.nan
+
+
+def _without_units(text: str) -> str:
+    """Return what is left of "- € 1 200 %" without spaces and signs around the number."""
+    sign = text[:1] if text[:1] in ("+", "-") else ""
+    rest = text[len(sign) :].lstrip()
+    rest = rest[1:].lstrip() if rest.startswith(tuple("$€£¥")) else rest
+    rest = rest[:-1] if rest.endswith(("%", "€")) else rest
+    return sign + rest.rstrip()
 
 
 def is_number(column: "pd.Series[Any]") -> bool:
@@ -199,6 +219,26 @@ def _finite(values: Array, **rest: Any) -> ReadNumbers:
     infinite = np.abs(values) > _LARGEST
     values[infinite] = np.nan
     return ReadNumbers(values, n_infinite=int(infinite.sum()), **rest)
+
+
+def target_copies(columns: "pd.DataFrame", target: "pd.Series[Any]", name: str) -> list[str]:
+    """Return columns that are called after the target and equal it wherever it is known.
+
+    A header that has the target twice makes such a column; it would predict the target perfectly.
+
+    Shapes: columns (n, d), target (n,).
+    """
+    called = [str(one) for one in columns.columns if is_copy_name(str(one), name)]
+    if not called:
+        return []
+    known, labels = _labels(target)
+    return [one for one in called if np.array_equal(_labels(columns[one])[1][known], labels[known])]
+
+
+def _labels(column: "pd.Series[Any]") -> tuple[AnyArray, AnyArray]:
+    """Return which cells are not missing, and all as labels."""
+    cells = read_cells(column)
+    return cells.codes >= 0, cells.spread(cells.labels, "", object)
 
 
 def count_missing(table: Any) -> int:

@@ -1,18 +1,20 @@
 """A table as it comes: any frame becomes a pandas one, with names that can be told apart."""
 
-import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._checks import shorten
+from parsimon._checks import did_you_mean, shorten
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# What pandas, R and spreadsheets put after a name that is taken: "y.1", "y_x", "y (2)".
+_COPY = re.compile(r"(?:[._ ]\(?\d{1,4}\)?|_[xy])$")
 # Marks that turn the direction of all text after them, also outside the name.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -126,8 +128,12 @@ def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str
             raise InvalidInputError(
                 f"The table has {len(places)} columns called {wanted!r}; rename all but one."
             )
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InvalidInputError(
-        f"The table has no column {str(name)!r}; its columns are {shorten(names, 12)}.{hint}"
+        f"The table has no column {str(name)!r}; its columns are {shorten(names, 12)}."
+        f"{did_you_mean(name, names)}"
     )
+
+
+def is_copy_name(name: str, target: str) -> bool:
+    """Return whether a column is called as the target is, but for a number after it."""
+    return _COPY.sub("", name) == _COPY.sub("", target)

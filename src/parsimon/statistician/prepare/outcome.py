@@ -21,6 +21,7 @@ from parsimon.statistician.prepare.cells import (
     affirmative,
     is_number,
     label,
+    number_treatments,
     numbers_of,
     read_cells,
     read_numbers,
@@ -202,14 +203,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) ->
             "there is nothing to predict."
         )
     refuse_scale(values[:, None], f"The target {name!r}")
-    if numbers.n_text:
-        treatments += (
-            Treatment(
-                kind="text_numbers", column=name, count=numbers.n_text, value=numbers.example
-            ),
-        )
-    if numbers.n_infinite:
-        treatments += (Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),)
+    treatments += tuple(number_treatments(name, numbers))
     return TargetColumn(
         task="regression",
         values=values,

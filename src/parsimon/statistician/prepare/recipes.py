@@ -22,6 +22,7 @@ from parsimon.statistician.prepare.cells import (
     Cells,
     Decimal,
     iso_day,
+    number_treatments,
     read_cells,
     read_dates,
     read_numbers,
@@ -74,12 +75,13 @@ def describe_variables(
 class Encoded(NamedTuple):
     """A column as numbers, of shape (n, k); cells that were missing, and of unknown level.
 
-    Missing numbers and dates are NaN.
+    Missing numbers and dates are NaN. `said` is how cells were read as numbers.
     """
 
     values: Array
     n_missing: int
     n_unknown: int
+    said: tuple[Treatment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +107,14 @@ class NumberColumn:
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
         """Return the numbers of these cells, NaN where there is none."""
         numbers = read_numbers(cells, decimal=self.decimal)
-        return Encoded(self.encode_values(numbers.values), numbers.n_missing, 0)
+        said = tuple(number_treatments(self.column, numbers))
+        return Encoded(self.encode_values(numbers.values), numbers.n_missing, 0, said)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
-        """Say how many cells were filled."""
-        return _said("cells_filled", self.column, encoded.n_missing, number(self.fill))
+        """Say how cells were read, and how many were filled."""
+        return encoded.said + _said(
+            "cells_filled", self.column, encoded.n_missing, number(self.fill)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

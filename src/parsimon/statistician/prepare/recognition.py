@@ -23,6 +23,7 @@ from parsimon.statistician.prepare.cells import (
     is_number,
     is_yes_or_no,
     iso_day,
+    number_treatments,
     numbers_of,
     read_cells,
     read_dates,
@@ -175,11 +176,7 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     recipe = NumberColumn(
         column=name, fill=fill, decimal=numbers.decimal, indicated=indicated, binary=binary
     )
-    treatments = []
-    if numbers.n_text:
-        treatments.append(_said("text_numbers", name, numbers.n_text, numbers.example))
-    if numbers.n_infinite:
-        treatments.append(_said("infinite_cells", name, numbers.n_infinite))
+    treatments = number_treatments(name, numbers)
     treatments += _gaps(name, numbers.n_missing, number(fill), indicated)
     suspicious = suspicious_value(present)
     if suspicious is not None:

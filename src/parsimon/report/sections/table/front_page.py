@@ -37,7 +37,7 @@ def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
 
 def the_table(scope: Scope) -> Section:
     """Return the section about the table: its size, and what was done to it."""
-    table = scope.findings.table
+    table, reading = scope.findings.table, scope.findings.run.reading
     n = table.n_missing
     missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
     done = treatment_sentences([one for one in table.treatments if one.kind not in DOUBTFUL])
@@ -46,7 +46,7 @@ def the_table(scope: Scope) -> Section:
             _size(table),
             _question(scope),
             missing if n else "No cell is missing.",
-            "" if n or table.treatments else "Nothing had to be done to the table.",
+            "" if n or table.treatments or reading else "Nothing had to be done to the table.",
         ),
         *((bullets(*done),) if done else ()),
         *scope.figures(table.picture),

@@ -10,7 +10,6 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     decimal,
-    duration,
     joined,
     spelled,
 )
@@ -219,8 +218,8 @@ def _course(scope: Scope) -> tuple[Sentence, ...]:
 
 
 def _made(run: RunFindings) -> str:
-    """Return the seed, the versions and the time."""
-    return f"Seed {run.seed}; {software(run).removesuffix('.')}; {duration(run.seconds)}."
+    """Return the seed and the versions."""
+    return f"Seed {run.seed}; {software(run)}"
 
 
 def _skipped(findings: Findings) -> str:

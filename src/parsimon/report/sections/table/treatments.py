@@ -42,6 +42,58 @@ def _are(n: int, verb: str = "were") -> str:
     return {"were": "was", "are": "is", "have": "has", "hold": "holds"}[verb] if n == 1 else verb
 
 
+def _columns_unnamed(group: Group) -> str:
+    n = _total(group)
+    has = "has neither a name nor a value" if n == 1 else "have neither a name nor a value"
+    return (
+        f"{spelled(n, 'column')} {has} and {_are(n)} left out, as separators at the ends of rows "
+        "make them."
+    )
+
+
+def _column_renamed(group: Group) -> str:
+    n = len(group)
+    whose = "has no name, or that of an earlier column," if n == 1 else ""
+    whose = whose or "have no name, or that of an earlier column,"
+    names = _listed(group, lambda one: f"was {quoted(one.value)}" if one.value else "had none")
+    return f"{spelled(n, 'column')} {whose} and got one: {names}."
+
+
+def _row_names(group: Group) -> str:
+    n = _total(group)
+    return (
+        f"{count(n, 'row')} {'begins' if n == 1 else 'begin'} with a name that the header has no "
+        "cell for, as R writes them; these names were left out."
+    )
+
+
+def _rows_short(group: Group) -> str:
+    n = _total(group)
+    lines = clean(group[0].value)
+    where = f"line {lines}" if n == 1 else f"lines {lines}"
+    return (
+        f"{count(n, 'row')} {_are(n, 'have')} fewer cells than the header; those at the end were "
+        f"taken as missing: {where}."
+    )
+
+
+def _formulas_uncomputed(group: Group) -> str:
+    n = _total(group)
+    columns = [one.column for one in group if one.column]
+    where = f" in {named(columns, _MOST)}" if columns else ""
+    return (
+        f"{count(n, 'formula')}{where} {_are(n)} never computed and {_are(n)} taken as missing; "
+        "open the workbook in Excel and save it to have the results."
+    )
+
+
+def _column_target(group: Group) -> str:
+    n = len(group)
+    pairs = _listed(group, lambda one: f"equal to {clean(one.value)}")
+    repeats = "repeats the target" if n == 1 else "repeat the target"
+    return f"{spelled(n, 'column')} {repeats} and {_are(n)} left out: {pairs}."
+
+
 def _rows_without_target(group: Group) -> str:
     n = _total(group)
     target = clean(group[0].column) if group[0].column else "the target"
@@ -115,6 +167,12 @@ def _missing_as_level(group: Group) -> str:
 def _infinite_cells(group: Group) -> str:
     n = _total(group)
     return f"{count(n, 'infinite cell')} in {_columns(group)} {_are(n)} taken as missing."
+
+
+def _cells_unread(group: Group) -> str:
+    n = _total(group)
+    such = _listed(group, lambda one: f"such as {quoted(one.value)}")
+    return f"{count(n, 'cell')} {_are(n, 'hold')} no number and {_are(n)} taken as missing: {such}."
 
 
 def _text_numbers(group: Group) -> str:
@@ -273,6 +331,12 @@ def _suspicious_value(group: Group) -> str:
 
 
 _TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
+    "columns_unnamed": _columns_unnamed,
+    "column_renamed": _column_renamed,
+    "row_names": _row_names,
+    "rows_short": _rows_short,
+    "formulas_uncomputed": _formulas_uncomputed,
+    "column_target": _column_target,
     "rows_without_target": _rows_without_target,
     "rows_of_rare_class": _rows_of_rare_class,
     "rows_duplicated": _rows_duplicated,
@@ -281,6 +345,7 @@ _TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
     "missing_level": _missing_level,
     "missing_as_level": _missing_as_level,
     "infinite_cells": _infinite_cells,
+    "cells_unread": _cells_unread,
     "text_numbers": _text_numbers,
     "column_boolean": _column_boolean,
     "column_category": _column_category,

@@ -83,7 +83,7 @@ def lead(findings: TraitFindings) -> tuple[Block, ...]:
     blocks: list[Block] = [paragraph(*filter(None, said))]
     if done:
         blocks += [paragraph((Strong("What was left out."),)), bullets(*done)]
-    else:
+    elif not findings.run.reading:
         blocks.append(paragraph("Every row, every column and every tip was used."))
     return tuple(blocks)
 

@@ -1,0 +1,120 @@
+"""Who answers Ctrl-C: what a user called, and nothing inside it.
+
+A fit or a search that is `stoppable` ends with the best so far, and says so, if a user called it.
+Done for something else (a fold, an analysis, a command, a worker, scikit-learn's cross-validation)
+it lets Ctrl-C pass, so that nothing that was cut is taken for finished. Whatever measures others is
+done `as_one_piece`: nothing inside answers for it.
+"""
+
+import inspect
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+from parsimon.exceptions import InterruptWarning
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Those who fit for a purpose of their own, and what of them only hands a call on.
+_OTHERS = ("parsimon", "joblib", "sklearn", "distributed")
+_HANDING_ON = ("sklearn.base", "sklearn.pipeline", "sklearn.utils")
+
+
+class _Call:
+    """A call that a user made."""
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+
+
+_call: ContextVar[_Call | None] = ContextVar("call", default=None)
+
+
+def stoppable(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a call that a user makes end with the best so far on Ctrl-C.
+
+    The first loop that is cut ends; those that follow in the same call stop after their first step.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not _is_users(inspect.currentframe()):
+            return function(*args, **kwargs)
+        call = _Call()
+        token = _call.set(call)
+        try:
+            found = function(*args, **kwargs)
+        finally:
+            _call.reset(token)
+        if call.is_stopped:
+            warnings.warn(
+                "Stopped by Ctrl-C: this is the best so far.", InterruptWarning, stacklevel=2
+            )
+        return found
+
+    return called
+
+
+def _is_users(frame: FrameType | None) -> bool:
+    """Return whether nobody but a user's own code is behind the call of a frame."""
+    while frame is not None and (frame := frame.f_back) is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if _is_one_of(module, _OTHERS) and not _is_one_of(module, _HANDING_ON):
+            return False
+    return True
+
+
+def _is_one_of(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in packages)
+
+
+class Interrupt:
+    """The right to answer Ctrl-C, which only what a user called has."""
+
+    def __init__(self, call: _Call | None) -> None:
+        self._call = call
+
+    @property
+    def came(self) -> bool:
+        """Whether Ctrl-C came, here or earlier in the same call."""
+        return self._call is not None and self._call.is_stopped
+
+    def answer(self, error: KeyboardInterrupt) -> None:
+        """Take note of Ctrl-C, so that its loop ends with what it has; or raise it on."""
+        if self._call is None:
+            raise error
+        self._call.is_stopped = True
+
+
+@contextmanager
+def as_one_piece() -> Iterator[Interrupt]:
+    """Let nothing inside answer Ctrl-C but who holds what this gives."""
+    call = _call.get()
+    token = _call.set(None)
+    try:
+        yield Interrupt(call)
+    finally:
+        _call.reset(token)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait until something short is done that must not be cut."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[Any] = []
+    usual = signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        raise KeyboardInterrupt
