@@ -18,7 +18,9 @@ def table(tmp_path):
     dose = rng.uniform(0, 10, 60)
     ill = np.where(dose + rng.normal(size=60) > 5, "ill", "[red]well[/red]")
     path = tmp_path / "ward.csv"
-    pd.DataFrame({"dose": dose, "noise": rng.normal(size=60), "state": ill}).to_csv(path)
+    pd.DataFrame({"dose": dose, "noise": rng.normal(size=60), "state": ill}).to_csv(
+        path, index=False
+    )
     return path
 
 

@@ -335,7 +335,7 @@ def test_a_small_table_from_end_to_end(tmp_path, monkeypatch):
     frame.to_csv("new.csv", index=False)
     predicted = CliRunner().invoke(main, ["predict", "rows-model.skops", "new.csv"])
     assert predicted.exit_code == 0, predicted.output
-    assert "1 missing cell of dose <mg> was filled with " in predicted.stderr
+    assert "dose <mg> (1 with " in predicted.stderr
     rows = pd.read_csv(io.StringIO(predicted.stdout))
     assert (rows["predicted state"] == rows["state"]).mean() > 0.8
     called = rows["probability of ill"] > rows["probability of well"]

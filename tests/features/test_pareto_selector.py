@@ -86,14 +86,14 @@ def test_any_small_table_has_the_front_of_brute_force(seed, d, n):
 def test_it_predicts_with_the_learner_on_the_chosen_columns(y):
     search = ParetoSelector(random_state=0).fit(X, y)
     last = Ridge() if y is NUMBER else LogisticRegression()
-    chosen = search.get_support()
+    columns = np.ascontiguousarray(X[:, search.get_support()])
     assert is_regressor(search) == (y is NUMBER)
     assert is_classifier(search) == (y is not NUMBER)
-    model = make_pipeline(StandardScaler(), last).fit(X[:, chosen], y)
-    np.testing.assert_array_equal(search.predict(X), model.predict(X[:, chosen]))
-    assert search.score(X, y) == model.score(X[:, chosen], y)
+    model = make_pipeline(StandardScaler(), last).fit(columns, y)
+    np.testing.assert_array_equal(search.predict(X), model.predict(columns))
+    assert search.score(X, y) == model.score(columns, y)
     if y is not NUMBER:
-        np.testing.assert_array_equal(search.predict_proba(X), model.predict_proba(X[:, chosen]))
+        np.testing.assert_array_equal(search.predict_proba(X), model.predict_proba(columns))
 
 
 def test_the_target_or_the_learner_or_the_option_says_what_the_task_is():

@@ -319,10 +319,7 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
 
     kind = type(model).__name__
     try:
-        plain = stored(copy.deepcopy(model))
-        data = skops.io.dumps(plain, compression=zipfile.ZIP_DEFLATED)
-        if not _is_of_plausible_size(data):
-            data = skops.io.dumps(plain, compression=zipfile.ZIP_STORED)
+        data = skops.io.dumps(stored(copy.deepcopy(model)))
         _, refused = _unknown_types(data, own)
     except (*_DAMAGED, UnsupportedTypeException) as error:
         raise InvalidInputError(f"This {kind} cannot be saved: {error}") from error
@@ -338,7 +335,9 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
         "version": __version__,
         "digest": _digest(_packed(members, zipfile.ZIP_STORED)),
     }
-    return _packed({**members, _ABOUT: json.dumps(about).encode()})
+    whole = {**members, _ABOUT: json.dumps(about).encode()}
+    packed = _packed(whole)
+    return packed if _is_of_plausible_size(packed) else _packed(whole, zipfile.ZIP_STORED)
 
 
 def _repeatable(data: bytes) -> dict[str, bytes]:
