@@ -50,6 +50,7 @@ from benchmarks.reproduce._mierswa_10_cases import (
     run_jobs,
 )
 from benchmarks.reproduce._mierswa_10_tasks import NAMES, OPERATIONS, RandomTask, random_task
+from benchmarks.reproduce._mierswa_axioms import weighting_violations
 from benchmarks.rivals import allowed_above, clearly_below, standard_error
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
@@ -59,7 +60,6 @@ from parsimon.features import (
     CaseRecall,
     ParetoConstructor,
     task_weights,
-    weighting_violations,
 )
 from parsimon.features._filters import FILTERS
 

@@ -16,3 +16,8 @@ def table(n=200, seed=0):
     X = np.random.default_rng(seed).normal(size=(n, 3))
     X.flags.writeable = False
     return X
+
+
+def relevant_task(n=3000):
+    X = np.random.default_rng(1).normal(size=(n, 3))
+    return X, 2 * X[:, 0] + np.sin(X[:, 1]) + 0.5 * X[:, 2]

@@ -1,4 +1,4 @@
-"""Joining columns without a target: axioms, candidates, exact fronts."""
+"""Joining columns without a target: candidates, exact fronts."""
 
 import numpy as np
 import pandas as pd
@@ -9,47 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.features import ColumnMaxima, FeatureAggregator, aggregation_axioms
+from parsimon.features import ColumnMaxima, FeatureAggregator
 from parsimon.features._clustering_search import n_columns, tables_of
 from parsimon.features.feature_aggregator import partial_partitions, without_gaps
 from tests.features.unsupervised_tables import IRIS, in_halves
 
-JOINS = {
-    "maximum": np.maximum,
-    "probabilistic sum": lambda x, y: x + y - x * y,
-    "bounded sum": lambda x, y: np.minimum(1, x + y),
-    "drastic sum": lambda x, y: np.where(x == 0, y, np.where(y == 0, x, 1.0)),
-    "mean": lambda x, y: (x + y) / 2,
-    "sum": np.add,
-    "Einstein sum": lambda x, y: (x + y) / (1 + x * y),
-    "minimum": np.minimum,
-    "weighted": lambda x, y: (2 * x + y) / 3,
-}
-
 
 def fitted(X, n_clusters=3, **options):
     return FeatureAggregator(n_clusters, random_state=0, **options).fit(X)
-
-
-def test_only_the_maximum_keeps_all_axioms():
-    assert [name for name, join in JOINS.items() if all(aggregation_axioms(join).values())] == [
-        "maximum"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "broken"),
-    [
-        ("probabilistic sum", {"idempotent", "between", "preserving"}),
-        ("drastic sum", {"idempotent", "between", "preserving"}),
-        ("mean", {"neutral", "associative"}),
-        ("minimum", {"neutral"}),
-        ("weighted", {"neutral", "commutative"}),
-    ],
-)
-def test_each_other_breaks_its_own(name, broken):
-    found = aggregation_axioms(JOINS[name])
-    assert broken <= {axiom for axiom, holds in found.items() if not holds}
 
 
 @given(st.integers(1, 6))

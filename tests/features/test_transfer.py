@@ -1,4 +1,4 @@
-"""Features between tasks: axioms, transfer and the search that asks."""
+"""Features between tasks: weights, transfer and the search that asks."""
 
 from dataclasses import replace
 
@@ -19,56 +19,12 @@ from parsimon.features import (
     OwnFunction,
     ParetoConstructor,
     describe_task,
-    distance_violations,
     product_weights,
     task_weights,
     taxonomy_tasks,
-    weighting_violations,
 )
-from parsimon.features._filters import FILTERS
 from parsimon.features.case_recall import forward_order
-from tests.features.cases import NAMES, case_of, table
-
-# Axioms
-
-
-def relevant_task(n=3000):
-    X = np.random.default_rng(1).normal(size=(n, 3))
-    return X, 2 * X[:, 0] + np.sin(X[:, 1]) + 0.5 * X[:, 2]
-
-
-def test_weights_of_the_machine_fulfil_the_axioms_for_numbers_and_for_classes():
-    X, y = relevant_task()
-    noisy = y + 0.5 * np.random.default_rng(2).normal(size=len(y))
-    for target in (y, np.where(noisy > 0, "high", "low"), np.digitize(noisy, [-1.0, 1.0]) + 0.0):
-        task = "classification" if len(np.unique(target)) < 4 else "regression"
-        found = weighting_violations(lambda X, y, t=task: task_weights(X, y, task=t), X, target)
-        assert set(found) == {"W1", "W2", "W3", "W4"}
-        assert max(found.values()) < 0.05, (task, found)
-
-
-@pytest.mark.parametrize("kind", ["Relief", "information gain", "selection"])
-def test_weights_of_single_columns_and_selection_break_the_axioms(kind):
-    X, y = relevant_task(500)
-
-    def weigh(X, y):
-        if kind == "selection":
-            return (np.abs(task_weights(X, y)) > 0.1).astype(float)
-        return FILTERS[kind](X, y, "regression")
-
-    found = weighting_violations(weigh, X, y)
-    # Twice what the machine's weights are allowed.
-    assert max(found.values()) > 0.1
-
-
-def test_copies_shrink_the_penalty_so_that_the_second_axiom_needs_a_large_C():
-    X, y = relevant_task(300)
-    broken = [
-        weighting_violations(lambda X, y, C=C: task_weights(X, y, C=C), X, y)["W2"]
-        for C in (1e-4, 1e-3, 1e-2, 10.0)
-    ]
-    assert broken == sorted(broken, reverse=True)
-    assert broken[0] > 0.2 > 1e-3 > broken[-1]
+from tests.features.cases import NAMES, case_of, relevant_task, table
 
 
 def test_weights_are_a_ridge_for_numbers_and_point_where_libsvm_does_for_classes():
@@ -83,17 +39,6 @@ def test_weights_are_a_ridge_for_numbers_and_point_where_libsvm_does_for_classes
     for C in (0.01, 10.0):
         peer = Ridge(alpha=1 / (2 * C)).fit(scaled, number).coef_
         np.testing.assert_allclose(task_weights(X, y, C=C), peer, atol=1e-4)
-
-
-def test_manhattan_fulfils_the_axioms_of_distances_and_euclid_does_not():
-    manhattan = distance_violations(lambda u, v: float(np.abs(u - v).sum()))
-    assert max(manhattan.values()) < 1e-12
-    euclid = distance_violations(lambda u, v: float(np.linalg.norm(u - v)))
-    assert euclid["D5"] > 0.01
-    assert max(euclid[axiom] for axiom in ("D1", "D2", "D3", "D4")) < 1e-12
-    squared = distance_violations(lambda u, v: float(((u - v) ** 2).sum()), n_tasks=200)
-    assert squared["D3"] > 0
-    assert distance_violations(lambda *_: 0.0)["D1"] == np.inf
 
 
 def test_the_counter_example_of_theorem_10_1():

@@ -16,12 +16,10 @@ them, `latex`, `python_source` and `in_words` write them, `bounds` tells how lar
 and `ColumnCache` computes each once.
 
 Without a target, `ClusteringSelector` keeps the columns that form clear groups of rows, as a front
-of clearness against the number of columns, and `FeatureAggregator` joins columns as well, by the
-one function that keeps all of `aggregation_axioms`.
+of clearness against the number of columns, and `FeatureAggregator` joins columns as well.
 
 `FeatureTransfer` takes features from earlier tasks, which a `CaseBase` keeps as weights of columns
-and formulas, never rows; `describe_task` makes such a `Case`. `weighting_violations` and
-`distance_violations` check what weights and distances must fulfil.
+and formulas, never rows; `describe_task` makes such a `Case`.
 """
 
 from parsimon.features._subset_search import CommonalityCrossover
@@ -44,7 +42,6 @@ from parsimon.features.expressions import Expression, apply
 from parsimon.features.feature_aggregator import (
     ColumnMaxima,
     FeatureAggregator,
-    aggregation_axioms,
 )
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.fixed import FixedModels, fixed_models
@@ -73,7 +70,6 @@ from parsimon.features.screen import RegressionScreen, regression_screen
 from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
 from parsimon.features.transfer import FeatureTransfer
-from parsimon.features.transfer_axioms import distance_violations, weighting_violations
 
 __all__ = [
     "AucFrontSelector",
@@ -106,13 +102,11 @@ __all__ = [
     "Stability",
     "StableSelector",
     "ValueRange",
-    "aggregation_axioms",
     "apply",
     "bounds",
     "coincidence_chance",
     "count_chance",
     "describe_task",
-    "distance_violations",
     "false_selection_bound",
     "feature_set_distance",
     "fixed_models",
@@ -129,5 +123,4 @@ __all__ = [
     "stability_index",
     "task_weights",
     "taxonomy_tasks",
-    "weighting_violations",
 ]

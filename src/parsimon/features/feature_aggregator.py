@@ -1,10 +1,11 @@
 """`FeatureAggregator`: fewer columns by joining some, so that the groups of rows stay clear.
 
-Columns are joined by their greatest value, the one way of joining that loses least:
-`aggregation_axioms` says why.
+Columns are joined by their greatest value. By its neutral element 0 and monotony a t-conorm is
+nowhere below it, and above it would lie further from both columns: it loses least (Mierswa 2009,
+section 9.2).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -25,66 +26,6 @@ from parsimon.pareto import Integers
 from parsimon.pareto.choose import Rule
 from parsimon.pareto.space import Space
 from parsimon.pareto.variation import IntegerReset
-
-# Where the axioms are tried: 0 and 1, and what lies between.
-_TRIED = np.linspace(0.0, 1.0, 21)
-_TOLERANCE = 1e-9
-
-
-def aggregation_axioms(join: Callable[[Array, Array], Any]) -> dict[str, bool]:
-    """Tell which axioms of joining two columns a function keeps, on a lattice of [0, 1].
-
-    A t-conorm has 0 as neutral element, is commutative, associative and monotone. It preserves
-    information if no other value is nearer to both arguments, ``|f - x| + |f - y|`` being least,
-    which makes it idempotent and puts it between the arguments. Only the maximum keeps all of
-    them: by the neutral element and monotony a t-conorm is nowhere below it, and to preserve
-    information it must be nowhere above it [1]_.
-
-    Parameters
-    ----------
-    join : callable
-        Maps two arrays of numbers from 0 to 1 to an array.
-
-    Returns
-    -------
-    dict of str to bool
-        "neutral", "commutative", "associative", "monotone", "idempotent", "between" and
-        "preserving".
-
-    References
-    ----------
-    .. [1] Mierswa (2009), dissertation, TU Dortmund, section 9.2.
-
-    Examples
-    --------
-    >>> all(aggregation_axioms(np.maximum).values())
-    True
-    >>> sums = aggregation_axioms(lambda x, y: x + y - x * y)
-    >>> [axiom for axiom, holds in sums.items() if not holds]
-    ['idempotent', 'between', 'preserving']
-    """
-
-    def joined(x: Array, y: Array) -> Array:
-        return np.broadcast_to(np.asarray(join(x, y), dtype=np.float64), np.shape(x))
-
-    x, y, z = (part.ravel() for part in np.meshgrid(_TRIED, _TRIED, _TRIED))
-    found = joined(x, y)
-    least, most = np.minimum(x, y), np.maximum(x, y)
-    higher = joined(x, np.maximum(y, z))
-    cost = np.abs(found - x) + np.abs(found - y)
-    return {
-        "neutral": _equal(joined(x, np.zeros_like(x)), x),
-        "commutative": _equal(found, joined(y, x)),
-        "associative": _equal(joined(found, z), joined(x, joined(y, z))),
-        "monotone": bool((higher >= found - _TOLERANCE).all()),
-        "idempotent": _equal(joined(x, x), x),
-        "between": bool(((found >= least - _TOLERANCE) & (found <= most + _TOLERANCE)).all()),
-        "preserving": bool((cost <= most - least + _TOLERANCE).all()),
-    }
-
-
-def _equal(a: Array, b: Array) -> bool:
-    return bool((np.abs(a - b) <= _TOLERANCE).all())
 
 
 class ColumnMaxima(TransformerMixin, BaseEstimator):
