@@ -383,6 +383,21 @@ def read_dates(column: "pd.Series[Any]", format: str = ISO) -> Array:
     return cells.spread(days.tolist(), np.nan)
 
 
+def date_treatments(name: str, column: "pd.Series[Any]", days: Array) -> tuple[Treatment, ...]:
+    """Return what is to be said of cells that hold something, but no date.
+
+    Shapes: column (n,), days (n,) as from `read_dates`.
+    """
+    if is_date(column) or not np.isnan(days).any():
+        return ()
+    cells = read_cells(column)
+    unread = np.flatnonzero(np.isnan(days) & (cells.codes >= 0))
+    if not len(unread):
+        return ()
+    first = cells.labels[cells.codes[unread[0]]]
+    return (Treatment(kind="cells_unread", column=name, count=len(unread), value=first),)
+
+
 def _days(labels: Sequence[str], format: str) -> Array:
     import pandas as pd
 
