@@ -91,7 +91,7 @@ def _is_short_whole(value: float) -> bool:
 Decimal = Literal[".", ","]
 
 # Beyond this nothing was measured, and squares would overflow.
-_LARGEST = 1e100
+LARGEST = 1e100
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?[iI]nf(?:inity)?")
 _FIRST = "+-\u2212.iI$€£¥"
@@ -216,7 +216,7 @@ def _plain_numbers(column: "pd.Series[Any]") -> Array:
 
 
 def _finite(values: Array, **rest: Any) -> ReadNumbers:
-    infinite = np.abs(values) > _LARGEST
+    infinite = np.abs(values) > LARGEST
     values[infinite] = np.nan
     return ReadNumbers(values, n_infinite=int(infinite.sum()), **rest)
 
