@@ -136,6 +136,14 @@ def test_a_quotation_mark_without_a_partner_is_named_with_its_line(tmp_path, quo
         read_table(path)
 
 
+def test_marks_that_pair_up_by_accident_shift_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text('a,b,c\n"open,level,">x\n1,2,3\n')
+    with pytest.raises(InvalidInputError, match=r"quotation mark in line 2 .* no partner \(\"open"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('a,b,c\n"Acme" Ltd,2,3\n')
+    assert read_table(tmp_path / "t.csv")["a"].tolist() == ["Acme Ltd"]
+
+
 def test_cells_of_several_lines_and_marks_inside_of_cells_are_read(tmp_path):
     (tmp_path / "t.csv").write_text('a,b\n"x\ny","say ""hi"""\n5" pipe,2\n')
     assert read_table(tmp_path / "t.csv")["a"].tolist() == ["x\ny", '5" pipe']

@@ -170,7 +170,8 @@ TWO = {
     "missing_level": "8 missing cells count as a level of their own in a (4) and b (4).",
     "missing_as_level": "8 missing cells are too few for a level of their own and count as the "
     "commonest level: a (4 as “v”) and b (4 as “v”).",
-    "infinite_cells": "8 cells in a and b are infinite, or beyond 1e100, and were taken as missing.",
+    "infinite_cells": "8 cells in a and b are infinite, or beyond 1e100, and were taken as "
+    "missing.",
     "text_numbers": "Two columns hold numbers that are written as text, such as “v”, and were "
     "read as numbers: a and b.",
     "column_boolean": "Two columns with two values became 0 and 1: a (1 is “v”) and b (1 is “v”).",

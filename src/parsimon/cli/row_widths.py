@@ -128,7 +128,7 @@ def _scan(text: Iterator[str], path: Path, encoding: str, usual: str, has_header
     for number, line in lines:
         if '"' in line:
             rest = itertools.chain([line], (one for _, one in lines))
-            for row in _quoted_rows(rest, number, mark, path):
+            for row in _quoted_rows(rest, number, path, layout):
                 width = _count(layout, row, has_header)
         elif width > 1 and line.count(mark) + 1 == width and line[0] != "#":
             layout.n_rows += 1
@@ -158,9 +158,10 @@ def separator(line: str, usual: str, *, fixed: bool = False) -> str:
     return best if counts[best] else usual
 
 
-def _quoted_rows(lines: Iterator[str], number: int, mark: str, path: Path) -> Iterator[_Row]:
+def _quoted_rows(lines: Iterator[str], number: int, path: Path, layout: Layout) -> Iterator[_Row]:
     """Yield the rows of lines that may have quotation marks; those without anything are skipped."""
     taken: list[str] = []
+    mark = layout.mark
 
     def take() -> Iterator[str]:
         for line in lines:
@@ -171,7 +172,8 @@ def _quoted_rows(lines: Iterator[str], number: int, mark: str, path: Path) -> It
 
     with _any_length():
         for cells in csv.reader(take(), delimiter=mark):
-            if len(taken) > 1 or taken[0].count('"') % 2:
+            is_odd = layout.header is not None and len(cells) != layout.width
+            if is_odd or len(taken) > 1 or taken[0].count('"') % 2:
                 _check_quotes(taken, number, mark, path)
             if any(map(str.strip, taken)):
                 yield _Row(number, cells, taken[0].startswith('"'))

@@ -160,7 +160,9 @@ def read_series(frame: "pd.DataFrame", columns: SeriesColumns) -> TakenSeries:
 def series_treatments(frame: "pd.DataFrame", columns: SeriesColumns) -> tuple[Treatment, ...]:
     """Return how the values of series were read as numbers, where that is to be said."""
     return tuple(
-        said for name in columns.values for said in number_treatments(name, read_numbers(frame[name]))
+        said
+        for name in columns.values
+        for said in number_treatments(name, read_numbers(frame[name]))
     )
 
 
