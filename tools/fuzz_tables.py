@@ -18,14 +18,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tools import fuzz_writes
+from tools import damaged_files, fuzz_writes
+from tools.damaged_files import DAMAGES, Damage, written
 
 # Seconds of processor time, so that other work on the machine is no fault of a table.
 LIMIT = 120.0
@@ -60,12 +61,17 @@ Column = list[Any]
 
 
 class HostileTable(NamedTuple):
-    """The bytes of a file, its name, and the column to ask for."""
+    """The bytes of a file, its name, and the column to ask for.
+
+    sound: The bytes of the same table before the file was damaged.
+    """
 
     name: str
     data: bytes
     target: str
     kinds: tuple[str, ...]
+    sound: bytes
+    damage: Damage
 
 
 def hostile_table(number: int) -> HostileTable:
@@ -78,13 +84,19 @@ def hostile_table(number: int) -> HostileTable:
     names = _names(rng, len(kinds) + 1)
     columns.append(TARGETS[wanted](rng, n, columns))
     mark = str(rng.choice([",", ";", "\t"], p=[0.7, 0.2, 0.1]))
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=mark, quoting=int(rng.choice([csv.QUOTE_MINIMAL, 1])))
-    writer.writerow(names)
-    writer.writerows(zip(*columns, strict=True))
+    quoting = int(rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
     encoding = str(rng.choice(_ENCODINGS, p=[0.6, 0.1, 0.1, 0.1, 0.1]))
-    data = text.getvalue().encode(encoding, "replace")
-    return HostileTable(f"table{number}.csv", data, names[-1].strip(), (*kinds, wanted, encoding))
+    rows = [names, *([str(cell) for cell in row] for row in zip(*columns, strict=True))]
+    # Half of the files arrive as they were sent.
+    harm = list(DAMAGES)[max(0, int(rng.integers(1 - len(DAMAGES), len(DAMAGES))))]
+    damage = DAMAGES[harm]
+    plain = encoding if damage.encoding is None else "utf-8"
+    sound = written(rows, mark, quoting).encode(plain, "replace")
+    made = damage.make(rng, rows, mark, quoting)
+    data = made.encode(damage.encoding or encoding, "replace") if isinstance(made, str) else made
+    about = (*kinds, wanted, encoding, harm)
+    name = f"table{number}{damage.ending}"
+    return HostileTable(name, data, names[-1].strip(), about, sound, damage)
 
 
 def _names(rng: np.random.Generator, n: int) -> list[str]:
@@ -234,13 +246,17 @@ def complaints(table: HostileTable, folder: Path, limit: float = LIMIT) -> list[
     from parsimon.cli import main
 
     path, out = folder / table.name, folder / "out"
+    (folder / "sound.csv").write_bytes(table.sound)
     path.write_bytes(table.data)
     out.mkdir()
+    found = _misread(table, path, folder / "sound.csv")
+    if found:
+        return found
     options = ["--target", table.target, "--fast", "--depth", "1", "--jobs", "1", "--json"]
     try:
         with within(limit):
             result = CliRunner().invoke(main, ["report", str(path), "--out", str(out), *options])
-            found = _wrong_exit(result, "report")
+            found += _wrong_exit(result, "report")
             if result.exit_code == 0 and not found:
                 found += _wrong_files(out)
                 model = next(out.glob("*.skops"))
@@ -251,6 +267,38 @@ def complaints(table: HostileTable, folder: Path, limit: float = LIMIT) -> list[
     except TooLong:
         return [f"it took more than {limit:g} s"]
     return found
+
+
+def _misread(table: HostileTable, path: Path, sound: Path) -> list[str]:
+    """Return what is wrong with how a file is read, beside the same one without its damage."""
+    from parsimon.cli.tables import read_file
+    from parsimon.exceptions import InvalidInputError
+    from parsimon.statistician.prepare.cells import label
+
+    damage = table.damage
+    try:
+        with redirect_stderr(io.StringIO()):
+            before = read_file(sound)
+    except InvalidInputError:
+        return []
+    try:
+        with redirect_stderr(io.StringIO()):
+            after = read_file(path)
+    except InvalidInputError as error:
+        ok = damage.refused and damage.refused in str(error)
+        return [] if ok else [f"a file was refused: {str(error)[:300]}"]
+    if damage.refused and not damage.said:
+        return ["a damaged file was read without a word"]
+    kinds = {one.kind for one in after.treatments}
+    if damage.said and damage.said not in kinds:
+        return [f"nothing was said of {damage.said}, only of {sorted(kinds)}"]
+    was, became = before.frame.iloc[:, -1], after.frame.iloc[:, damage.place]
+    if damage.said == "row_names":
+        return []
+    # A short row has no target any more.
+    known = became.notna() if damage.said == "rows_short" else slice(None)
+    same = list(map(label, was[known])) == list(map(label, became[known]))
+    return [] if same and len(was) == len(became) else ["the target was read as something else"]
 
 
 def _wrong_exit(result: Any, command: str, *, may_fail: bool = True) -> list[str]:
@@ -299,12 +347,12 @@ class Results:
 
 
 def _code() -> str:
-    """Return a digest of the package and of this file."""
+    """Return a digest of the package and of these files."""
     import parsimon
 
     package = Path(parsimon.__file__).parent
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for file in sorted(package.rglob("*.py")):
+    digest = hashlib.sha256(Path(damaged_files.__file__).read_bytes())
+    for file in (Path(__file__), *sorted(package.rglob("*.py"))):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,8 +57,13 @@ class Run(NamedTuple):
     def kept(self) -> Path:
         return self.folder / COMMANDS[self.command][2]
 
-    def start(self, *more: str, settings: str = "", **process: Any) -> "subprocess.Popen[str]":
-        """Start the command in its folder, with a configuration folder of its own."""
+    def start(
+        self, *more: str, settings: str = "", most: int | None = None
+    ) -> "subprocess.Popen[str]":
+        """Start the command in its folder, with a configuration folder of its own.
+
+        most: Bytes that a file may have.
+        """
         options = COMMANDS[self.command][0]
         words = [sys.executable, "-c", _COMMAND, self.command, "t.csv", *_QUICK, *options, *more]
         place = settings or str(self.folder / "settings")
@@ -68,8 +74,15 @@ class Run(NamedTuple):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **process,
+            preexec_fn=partial(_ready, most),
         )
+
+
+def _ready(most: int | None) -> None:
+    """Let a process hear Ctrl-C, which what runs in the background does not, and limit files."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if most is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def interrupt(run: Run) -> list[str]:
@@ -108,16 +121,12 @@ def fill_disk(run: Run) -> list[str]:
     run.out.write_bytes(_OLD)
     most = int(2 ** run.rng.uniform(0, 20))
     more = ("--resume",) if run.rng.random() < 0.5 else ()
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
     # The key of --resume is short, but must not be what fails.
     (run.folder / "settings" / "parsimon").mkdir(parents=True, mode=0o700)
     key = run.folder / "settings" / "parsimon" / "resume.key"
     key.write_bytes(bytes(32))
     key.chmod(0o600)
-    process = run.start(*more, preexec_fn=limit)
+    process = run.start(*more, most=most)
     _, said = process.communicate()
     found = _wrong_end(run, process.returncode, said, allowed=(0, 1))
     last = said.strip().splitlines()[-1:] or [""]

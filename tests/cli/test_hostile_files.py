@@ -121,7 +121,7 @@ def test_commands_without_a_page_say_what_a_page_says(tmp_path, command):
     result = run(command, path, "--target", "price", "--jobs", "1", *own.get(command, rivals))
     assert result.exit_code == 0
     for sentence in (
-        "1 infinite cell in age was taken as missing.",
+        "1 cell in age is infinite, or beyond 1e100, and was taken as missing.",
         "numbers that are written as text, such as “€ 0”, and was read as numbers: paid.",
         "One column holds one value only and was left out: kind (“same”).",
     ):
@@ -134,6 +134,14 @@ def test_a_quotation_mark_without_a_partner_is_named_with_its_line(tmp_path, quo
     path = write(tmp_path / "t.csv", ["price", "size", "name"], rows)
     with pytest.raises(InvalidInputError, match=r"quotation mark in line 9 of .* has no partner"):
         read_table(path)
+
+
+def test_marks_that_pair_up_by_accident_shift_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text('a,b,c\n"open,level,">x\n1,2,3\n')
+    with pytest.raises(InvalidInputError, match=r"quotation mark in line 2 .* no partner \(\"open"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('a,b,c\n"Acme" Ltd,2,3\n')
+    assert read_table(tmp_path / "t.csv")["a"].tolist() == ["Acme Ltd"]
 
 
 def test_cells_of_several_lines_and_marks_inside_of_cells_are_read(tmp_path):
@@ -154,6 +162,20 @@ def test_comment_lines_are_named(tmp_path):
     path = write(tmp_path / "t.csv", ["a", "b", "c"], [*ROWS[:3], ("# later",), *ROWS[3:]])
     with pytest.raises(InvalidInputError, match=r"Line 5 of .* looks like a comment"):
         read_table(path)
+    path = write(tmp_path / "t.csv", ["a", "b", "c"], [*ROWS[:3], ("# x", "y", "z"), *ROWS[3:]])
+    with pytest.raises(InvalidInputError, match=r"Line 5 of .* looks like a comment"):
+        read_table(path)
+
+
+def test_a_comment_as_wide_as_the_header_is_no_header(tmp_path):
+    path = write(tmp_path / "t.csv", ["# from lab 3", "Monday", "Ann"], [("a", "b", "c"), *ROWS])
+    result = run("fit", path, "--target", "a", "--out", tmp_path / "m.skops")
+    assert (result.exit_code, "Line 1 looks like a comment" in result.stderr) == (1, True)
+
+
+def test_colours_and_names_that_begin_with_a_hash_are_cells(tmp_path):
+    (tmp_path / "t.csv").write_text("#colour,b\n#00ff00,1\nred,2\n")
+    assert read_table(tmp_path / "t.csv")["#colour"].tolist() == ["#00ff00", "red"]
 
 
 @pytest.mark.parametrize(
@@ -240,6 +262,16 @@ def test_missing_values_of_a_ts_file_stay_missing(tmp_path):
     (tmp_path / "t.ts").write_text("# about\n@data\n1,?,3:a\n4,5:b\n")
     frame = read_archive(tmp_path / "t.ts")
     assert frame.isna().sum().tolist() == [0, 0, 1, 1]
+
+
+def test_a_date_that_does_not_exist_is_said(tmp_path):
+    days = [f"2020-{1 + k // 28:02}-{1 + k % 28:02}" for k in range(30)]
+    rows = [(*row[:2], "2020-13-45" if k == 12 else days[k]) for k, row in enumerate(ROWS)]
+    path = write(tmp_path / "t.csv", ["price", "size", "day"], rows)
+    options = ("--target", "price", "--family", "linear", "--outer", "0", "--jobs", "1")
+    said = "1 cell could not be read and was taken as missing: day (such as “2020-13-45”)."
+    assert said in run("fit", path, *options, "--out", tmp_path / "m.skops").stderr
+    assert said in run("predict", tmp_path / "m.skops", path).stderr
 
 
 def test_a_bad_time_is_named_with_its_row(tmp_path):

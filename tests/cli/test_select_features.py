@@ -138,8 +138,15 @@ def test_splits_are_asked_of_any_table(patients, tmp_path):
     result = run("select-features", patients, "--target", "ill", *words)
     assert result.exit_code == 0, result.output
     assert "fits to halves of the rows" in result.stdout
-    result = run("select-features", patients, "--target", "ill", *words, "--time-limit", "3")
-    assert "give fewer --splits" in result.stderr
+
+
+def test_a_time_limit_leaves_splits_out(patients, tmp_path):
+    words = ["--splits", "100000", "--out", tmp_path / "page.html", "--json", "--jobs", "1"]
+    result = run("select-features", patients, "--target", "ill", *words, "--time-limit", "1")
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "page.json").read_text())
+    assert 1 <= found["n_splits"] < 100_000
+    assert f"{2 * found['n_splits']} fits to halves of the rows" in result.stdout
 
 
 def test_a_formula_of_few_rows_is_short_and_says_how_it_was_chosen(tmp_path):

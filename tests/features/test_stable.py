@@ -338,3 +338,14 @@ def test_weights_are_those_of_penalised_logistic_regression():
     alpha = np.full(3, 0.5)
     model = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10).fit(design, t)
     np.testing.assert_allclose(logistic_weights(design, t, alpha), model.coef_[0], atol=1e-4)
+
+
+def test_a_time_limit_changes_nothing_where_there_is_time_and_leaves_splits_out_where_not():
+    free = StableSelector(n_splits=4, n_permutations=2, random_state=0).fit(X, Y)
+    timely = clone(free).set_params(time_limit=600).fit(X, Y)
+    np.testing.assert_array_equal(free.totals_, timely.totals_)
+    assert (timely.n_splits_, timely.n_permutations_) == (4, 2)
+    short = clone(free).set_params(n_splits=10_000, time_limit=0.001).fit(X, Y)
+    assert (short.n_splits_, short.n_permutations_) == (1, 0)
+    assert len(short.test_auc_) == 2
+    assert np.isnan(short.expected_false_["permuted"])

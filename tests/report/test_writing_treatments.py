@@ -39,7 +39,7 @@ ONE = {
     ),
     "cells_unread": (
         {"column": "age", "count": 1, "value": "old"},
-        "1 cell holds no number and was taken as missing: age (such as “old”).",
+        "1 cell could not be read and was taken as missing: age (such as “old”).",
     ),
     "rows_without_target": (
         {"column": "state", "count": 1},
@@ -74,7 +74,7 @@ ONE = {
     ),
     "infinite_cells": (
         {"column": "age", "count": 1},
-        "1 infinite cell in age was taken as missing.",
+        "1 cell in age is infinite, or beyond 1e100, and was taken as missing.",
     ),
     "text_numbers": (
         {"column": "pay", "count": 8, "value": "1,200"},
@@ -170,7 +170,8 @@ TWO = {
     "missing_level": "8 missing cells count as a level of their own in a (4) and b (4).",
     "missing_as_level": "8 missing cells are too few for a level of their own and count as the "
     "commonest level: a (4 as “v”) and b (4 as “v”).",
-    "infinite_cells": "8 infinite cells in a and b were taken as missing.",
+    "infinite_cells": "8 cells in a and b are infinite, or beyond 1e100, and were taken as "
+    "missing.",
     "text_numbers": "Two columns hold numbers that are written as text, such as “v”, and were "
     "read as numbers: a and b.",
     "column_boolean": "Two columns with two values became 0 and 1: a (1 is “v”) and b (1 is “v”).",

@@ -95,7 +95,8 @@ def write_files(
     reading: What was done to the table when it was read, for the page to say.
     """
     if reading:
-        run = replace(analysis.findings.run, reading=tuple(reading))
+        run = analysis.findings.run
+        run = replace(run, reading=(*reading, *run.reading))
         analysis = replace(analysis, findings=replace(analysis.findings, run=run))
     with all_or_none():
         for kind, path in places.items():

@@ -142,7 +142,8 @@ def report(
     source = find_source(table, target)
     if _is_sent_on(context, source):
         given = {name: context.params[name] for name in _OF_COLUMNS}
-        select_and_report(context, source, **given)
+        left = seconds_left(time_limit, started)
+        select_and_report(context, source, time_limit=left, **given)
         return
     places = find_places(source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown)
     model = f"{places['Report'].stem.removesuffix('-report')}-model.skops"

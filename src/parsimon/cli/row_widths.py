@@ -34,6 +34,11 @@ class _Row(NamedTuple):
         """Whether it begins as comments do."""
         return self.cells[0].lstrip().startswith("#")
 
+    @property
+    def is_remark(self) -> bool:
+        """Whether it is a comment even where it has the right width: a colour is "#00ff00"."""
+        return not self.quoted and self.cells[0].lstrip().startswith("# ")
+
 
 @dataclass
 class Layout:
@@ -47,7 +52,7 @@ class Layout:
     n_overfull, overfull: Rows with values beyond the header, and the first of them.
     n_named: Of these, those that are one cell too wide and begin with a quotation mark, as rows do
         whose names R has written.
-    comment: The first row that is too short because it is a comment.
+    comment: The first row that is a comment.
     """
 
     encoding: str
@@ -78,7 +83,10 @@ class Layout:
         width = len(row.cells)
         self.n_rows += 1
         self.widest = max(width, self.widest)
-        if self.header is None or width == self.width:
+        if self.header is None:
+            return
+        if width == self.width:
+            self.comment = self.comment or (row if row.is_remark else None)
             return
         if width < self.width:
             self.n_short += 1
@@ -120,9 +128,9 @@ def _scan(text: Iterator[str], path: Path, encoding: str, usual: str, has_header
     for number, line in lines:
         if '"' in line:
             rest = itertools.chain([line], (one for _, one in lines))
-            for row in _quoted_rows(rest, number, mark, path):
+            for row in _quoted_rows(rest, number, path, layout):
                 width = _count(layout, row, has_header)
-        elif width > 1 and line.count(mark) + 1 == width:
+        elif width > 1 and line.count(mark) + 1 == width and line[0] != "#":
             layout.n_rows += 1
         elif line.strip(blanks):
             row = _Row(number, line.rstrip("\r\n").split(mark))
@@ -150,9 +158,10 @@ def separator(line: str, usual: str, *, fixed: bool = False) -> str:
     return best if counts[best] else usual
 
 
-def _quoted_rows(lines: Iterator[str], number: int, mark: str, path: Path) -> Iterator[_Row]:
+def _quoted_rows(lines: Iterator[str], number: int, path: Path, layout: Layout) -> Iterator[_Row]:
     """Yield the rows of lines that may have quotation marks; those without anything are skipped."""
     taken: list[str] = []
+    mark = layout.mark
 
     def take() -> Iterator[str]:
         for line in lines:
@@ -163,7 +172,8 @@ def _quoted_rows(lines: Iterator[str], number: int, mark: str, path: Path) -> It
 
     with _any_length():
         for cells in csv.reader(take(), delimiter=mark):
-            if len(taken) > 1 or taken[0].count('"') % 2:
+            is_odd = layout.header is not None and len(cells) != layout.width
+            if is_odd or len(taken) > 1 or taken[0].count('"') % 2:
                 _check_quotes(taken, number, mark, path)
             if any(map(str.strip, taken)):
                 yield _Row(number, cells, taken[0].startswith('"'))
@@ -218,7 +228,7 @@ def check_widths(path: Path, layout: Layout) -> None:
             f"Line {header.line} of {path} names {_columns(layout)}, but no row has more than "
             f"{layout.widest} {'cell' if layout.widest == 1 else 'cells'}; {advice}."
         )
-    if layout.comment is not None:
+    if layout.comment is not None and not header.is_comment:
         raise InvalidInputError(
             f"Line {layout.comment.line} of {path} looks like a comment; remove such lines."
         )

@@ -5,9 +5,12 @@ such as a column that got another name, is said at once, and kept for the page.
 """
 
 import re
-from collections.abc import Iterator
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 from parsimon._checks import did_you_mean, shorten
 from parsimon.cli.headers import FileTable, with_header
@@ -21,20 +24,12 @@ if TYPE_CHECKING:
 
     from parsimon.report.findings import Treatment
 
-import zipfile
-from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from xml.parsers import expat
-
-if TYPE_CHECKING:
-    from parsimon.report.findings import Treatment
-
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _EXCEL = (".xlsx", ".xlsm")
 _OTHER_SHEETS = (".xls", ".xlsb", ".ods")
 TABLE_ENDINGS = frozenset({*SEPARATORS, *_PARQUET, *_EXCEL, *_OTHER_SHEETS})
+_ABOVE_HEADER = " Line 1 looks like a comment: remove what stands above the header."
 _NAMES = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})?\s*")
@@ -69,9 +64,10 @@ def column(table: "pd.DataFrame", name: str) -> "pd.Series":
             "cut at commas, semicolons, tabs or bars."
         )
     if name not in table.columns:
+        remark = str(table.columns[0]).startswith("#")
         raise InvalidInputError(
             f"The table has no column {name!r}; its columns are {shorten(list(table), 12)}."
-            f"{did_you_mean(name, list(table))}"
+            f"{_ABOVE_HEADER if remark else did_you_mean(name, list(table))}"
         )
     found = table[name]
     if found.ndim > 1:

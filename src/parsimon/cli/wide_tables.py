@@ -1,5 +1,6 @@
 """From a table to a page about its columns: `select-features`, and `report` of wide tables."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
+from parsimon.cli.running import seconds_left
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
@@ -38,7 +40,8 @@ def sent_on(context: click.Context, frame: "pd.DataFrame") -> bool:
         for name in context.params
         if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
     ]
-    own = {"table", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"}
+    own = {"table", "target", "seed", "n_jobs", "time_limit", "quiet"}
+    own |= {"out", "pdf", "as_json", "markdown"}
     if not is_wide(frame) or set(asked) - own:
         return False
     say(
@@ -63,6 +66,7 @@ def columns_and_report(
     **given: Any,
 ) -> None:
     """Search for the front of columns or formulas; of a wide table, for columns that come back."""
+    started = time.monotonic()
     source = find_source(table, target)
     searched = construct or max_features is not None
     wide = source.frame.shape[1] - 1 > len(source.frame)
@@ -72,16 +76,15 @@ def columns_and_report(
             "max_features": max_features,
             "outer": outer,
         }
-        _search_and_report(context, source, time_limit=time_limit, **front, **given)
+        left = seconds_left(time_limit, started)
+        _search_and_report(context, source, time_limit=left, **front, **given)
         return
     for option, asked in (("--construct", construct), ("--max-features", max_features is not None)):
         if asked:
             raise InvalidInputError(f"{option} does not go with --splits; leave one out.")
-    if time_limit is not None:
-        raise InvalidInputError(
-            "--time-limit does not go with splits into halves; give fewer --splits."
-        )
-    select_and_report(context, source, splits=100 if splits is None else splits, **given)
+    splits = 100 if splits is None else splits
+    left = seconds_left(time_limit, started)
+    select_and_report(context, source, splits=splits, time_limit=left, **given)
 
 
 def _search_and_report(
@@ -131,6 +134,7 @@ def select_and_report(
     markdown: bool,
     seed: int = 0,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
     quiet: bool = False,
 ) -> None:
     """Ask which columns of a table come back from other rows, and write the page."""
@@ -149,6 +153,7 @@ def select_and_report(
         name=source.name,
         seed=seed,
         n_jobs=n_jobs,
+        time_limit=time_limit,
         command=command_line(context, target, _SHOWING),
     )
     write_files(analysis, places, source.treatments)

@@ -1,5 +1,7 @@
 """Fits to both halves of a split: what each selects, and how its models do on the other half."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 from scipy.stats import kendalltau
 from sklearn.base import clone
 
+from parsimon._parallel import Workers
 from parsimon._random import generator
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -62,6 +65,51 @@ class HalfFit:
     columns: Indices
     train: Array
     test: Array
+
+
+class Splits:
+    """Runs of fits to both halves of random splits, as many splits in each as time allows.
+
+    n_runs: How many runs are to follow each other, of which the first finds out how many splits
+        there is time for; all others make as many.
+    started: When the time limit began, by the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        n_splits: int,
+        n_runs: int,
+        started: float,
+        time_limit: float | None,
+    ) -> None:
+        self._workers, self._n_splits = workers, n_splits
+        self._end = None if time_limit is None else started + time_limit
+        # Models of the true target are judged too, which takes longer than to select.
+        self._n_shares = n_runs + 2
+        self._longest = 0.0
+
+    def fits(
+        self, table: WideTable, seed: Any, fit: Callable[..., Any] | None = None
+    ) -> list[HalfFit]:
+        """Make a run; at least one split is fitted."""
+        began = time.monotonic()
+        share = None
+        if self._end is not None and not self._longest:
+            share = began + (self._end - began) / self._n_shares
+        calls = (
+            (table, one)
+            for place, one in enumerate(seed.spawn(self._n_splits))
+            if share is None or place == 0 or time.monotonic() < share
+        )
+        found = [half for pair in self._workers.map(fit or fit_halves, calls) for half in pair]
+        self._n_splits = len(found) // 2
+        self._longest = max(self._longest, time.monotonic() - began)
+        return found
+
+    def has_time(self) -> bool:
+        """Return whether another run is likely to end in time."""
+        return self._end is None or time.monotonic() + self._longest < self._end
 
 
 def random_halves(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Indices, Indices]:

@@ -5,8 +5,9 @@
 `_halves`.
 """
 
+import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,14 +17,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_count
+from parsimon._checks import check_count, check_seconds
 from parsimon._data import validate_data
 from parsimon._parallel import Workers
 from parsimon._partition import class_rows
 from parsimon._random import Seed, generator, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._halves import HalfFit, WideTable, fit_halves, fit_permuted
+from parsimon.features._halves import HalfFit, Splits, WideTable, fit_permuted
 from parsimon.features._screen import (
     Levels,
     best_first,
@@ -102,9 +103,14 @@ class StableSelector(SelectorMixin, BaseEstimator):
         0 leaves them out.
     shared_unit : {"auto", True, False}
         As in `FewColumnsClassifier`.
+    time_limit : float, optional
+        Seconds for `fit`. In a short time fewer splits are made, and fewer runs with a permuted
+        target; what is found depends on how fast the machine is.
 
     Attributes
     ----------
+    n_splits_, n_permutations_ : int
+        Splits and runs with a permuted target that were made.
     frequencies_ : ndarray of shape (d,)
         Share of the fits that select each column.
     totals_, coincidences_ : ndarray of shape (d,)
@@ -184,6 +190,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         fixed: Sequence[int | str] | None = None,
         n_permutations: int = 19,
         shared_unit: Literal["auto"] | bool = "auto",
+        time_limit: float | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_splits = n_splits
@@ -194,6 +201,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self.fixed = fixed
         self.n_permutations = n_permutations
         self.shared_unit = shared_unit
+        self.time_limit = time_limit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -206,23 +214,27 @@ class StableSelector(SelectorMixin, BaseEstimator):
         Shapes: X (n, d), y (n,) classes or a number.
         """
         self._check_options()
+        started = time.monotonic()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         table = self._table(X, y)
         seeds = seed_sequence(self.random_state).spawn(2 + self.n_permutations)
-        with Workers(self.n_jobs) as workers:
+        with Workers(self.n_jobs, ahead=1 if self.time_limit else 2) as workers:
+            splits = Splits(workers, self.n_splits, len(seeds), started, self.time_limit)
             chance: list[HalfFit] = []
             if self.n_permutations:
-                chance = self._fits(workers, replace(table, judged=False), seeds[-1], fit_permuted)
+                chance = splits.fits(replace(table, judged=False), seeds[-1], fit_permuted)
             if chance and self.estimator is None:
                 table = replace(table, n_selected=self._size_by_chance(table, chance))
                 chance = [replace(one, columns=one.columns[: table.n_selected]) for one in chance]
-            fits = self._fits(workers, table, seeds[0])
+            fits = splits.fits(table, seeds[0])
             permuted = []
             for seed in seeds[1:-1]:
-                order, splits = seed.spawn(2)
+                order, halves = seed.spawn(2)
                 y_permuted = generator(order).permutation(table.y)
                 shuffled = replace(table, y=y_permuted, judged=False)
-                permuted.append(self._fits(workers, shuffled, splits))
+                if splits.has_time():
+                    permuted.append(splits.fits(shuffled, halves))
+        self.n_splits_, self.n_permutations_ = len(fits) // 2, len(permuted)
         masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
         self._count(table, fits, masks)
         self._bound(table, masks)
@@ -232,6 +244,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
     def _check_options(self) -> None:
         check_count("n_splits", self.n_splits)
         check_count("n_permutations", self.n_permutations, least=0)
+        check_seconds("time_limit", self.time_limit)
         if self.max_features is not None:
             check_count("max_features", self.max_features)
         if not 0.5 < self.threshold <= 1:
@@ -275,12 +288,6 @@ class StableSelector(SelectorMixin, BaseEstimator):
             raise InvalidInputError("fixed leaves no column to select; name fewer.")
         return np.unique(np.array(places, dtype=np.intp))
 
-    def _fits(
-        self, workers: Workers, table: WideTable, seed: Any, fit: Callable[..., Any] = fit_halves
-    ) -> list[HalfFit]:
-        calls = ((table, one) for one in seed.spawn(self.n_splits))
-        return [half for pair in workers.map(fit, calls) for half in pair]
-
     def _size_by_chance(self, table: WideTable, chance: list[HalfFit]) -> int:
         """Return the most columns a fit that keep the bound on false selections as allowed."""
         ranked = np.array([fit.columns for fit in chance])
@@ -288,7 +295,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         while size > 1:
             counts = np.bincount(ranked[:, :size].ravel(), minlength=table.X.shape[1])
             bound = measured_bound(
-                counts, len(chance), self.threshold, self.n_splits, unimodal=False
+                counts, len(chance), self.threshold, len(chance) // 2, unimodal=False
             )
             if bound <= _ALLOWED:
                 break
@@ -309,12 +316,14 @@ class StableSelector(SelectorMixin, BaseEstimator):
             total_p_value=_spread(levels.total_p_value, free, table.X.shape[1]),
             coincident_p_value=_spread(levels.coincident_p_value, free, table.X.shape[1]),
         )
-        if self.n_permutations:
+        if len(masks[0]):
             self.chance_ = replace(
                 self.chance_,
                 permuted_coincidences=float((masks[0][0::2] & masks[0][1::2]).sum(axis=1).mean()),
-                permuted_p_value=self._permuted_p_value(masks[1:], free),
             )
+        if self.n_permutations_:
+            p_value = self._permuted_p_value(masks[1:], free)
+            self.chance_ = replace(self.chance_, permuted_p_value=p_value)
         self.stability_ = stability_index(counted)
         self.ranking_ = np.lexsort((-self._scores(table), -self.totals_))
         self.groups_ = self._groups(table, selected)
@@ -350,7 +359,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         by_chance = chance.sum() / max(1, len(chance))
         self.expected_false_ = {}
         for name, unimodal in (("meinshausen_buhlmann", False), ("shah_samworth", True)):
-            options = (self.threshold, self.n_splits)
+            options = (self.threshold, self.n_splits_)
             bound = false_selection_bound(d, mean_size, *options, unimodal=unimodal)
             if by_chance > 0:
                 found = measured_bound(chance.sum(axis=0), len(chance), *options, unimodal=unimodal)

@@ -19,7 +19,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
-from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study
+from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study, Treatment
 from parsimon.statistician.final_fits import FinalFits
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
@@ -205,6 +205,7 @@ def run_findings(
     skipped: Sequence[str],
     cells: str,
     too_few_rows: bool = False,
+    reading: Sequence[Treatment] = (),
 ) -> RunFindings:
     """Return what is needed to get the same report again; `cells` is all that was read."""
     return RunFindings(
@@ -220,6 +221,7 @@ def run_findings(
             (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")
         ),
         too_few_rows=too_few_rows,
+        reading=tuple(reading),
     )
 
 

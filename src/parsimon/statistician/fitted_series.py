@@ -10,10 +10,17 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesModel, SeriesTable
 from parsimon.statistician.prepare.frames import as_frame
-from parsimon.statistician.series_tables import SeriesColumns, TakenSeries, read_series
+from parsimon.statistician.series_tables import (
+    SeriesColumns,
+    TakenSeries,
+    read_series,
+    series_treatments,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from parsimon.report.findings import Treatment
 
 
 class SeriesTableModel(BaseEstimator):
@@ -119,10 +126,9 @@ class SeriesTableModel(BaseEstimator):
         del table
         return ()
 
-    def treatments_of(self, table: Any) -> tuple[()]:
-        """Return nothing: gaps are filled from the values before and after them."""
-        del table
-        return ()
+    def treatments_of(self, table: Any) -> "tuple[Treatment, ...]":
+        """Return how values were read; gaps are filled from those before and after them."""
+        return series_treatments(as_frame(table), self.columns)
 
     def contributions(self, table: Any) -> NoReturn:
         """Refuse: features look at whole series."""

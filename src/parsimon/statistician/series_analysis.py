@@ -205,6 +205,7 @@ def analyse_series(
         skipped=() if found.n_outer else ("outer folds",),
         cells=given.frame.to_csv(index=False),
         too_few_rows=bool(outer) and not found.n_outer,
+        reading=given.treatments,
     )
     findings = _findings(given, found, run, name, choose)
     return SeriesAnalysis(findings, found.search, _model(given, found), given.frame)

@@ -16,6 +16,7 @@ from parsimon._checks import shorten
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesTable
+from parsimon.report.findings import Treatment
 from parsimon.report.series_findings import SeriesTableFindings
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families.series_contenders import SERIES, as_series
@@ -25,6 +26,7 @@ from parsimon.statistician.prepare.cells import (
     is_date,
     is_number,
     label,
+    number_treatments,
     numbers_of,
     read_cells,
     read_dates,
@@ -153,6 +155,15 @@ def read_series(frame: "pd.DataFrame", columns: SeriesColumns) -> TakenSeries:
         find_column(frame, name)
     values = np.column_stack([_numbers(frame, name) for name in columns.values])
     return _from_rows(frame, columns, values) if columns.is_long else _wide(frame, columns, values)
+
+
+def series_treatments(frame: "pd.DataFrame", columns: SeriesColumns) -> tuple[Treatment, ...]:
+    """Return how the values of series were read as numbers, where that is to be said."""
+    return tuple(
+        said
+        for name in columns.values
+        for said in number_treatments(name, read_numbers(frame[name]))
+    )
 
 
 def _wide(frame: "pd.DataFrame", columns: SeriesColumns, values: Array) -> TakenSeries:
@@ -364,6 +375,11 @@ class AskedSeries:
     def series(self) -> SeriesTable:
         """The series that are used."""
         return as_series(self.asked.questions[0].table)
+
+    @property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """How values were read as numbers, where that is to be said."""
+        return series_treatments(self.frame, self.columns)
 
     @property
     def is_number(self) -> bool:

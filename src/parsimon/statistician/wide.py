@@ -3,16 +3,17 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._checks import shorten
+from parsimon._checks import check_seconds, shorten
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
 from parsimon.report import Readable
-from parsimon.report.findings import Picture
+from parsimon.report.findings import Picture, Treatment
 from parsimon.report.wide_findings import (
     SizeFinding,
     StableColumn,
@@ -21,6 +22,8 @@ from parsimon.report.wide_findings import (
     WideTableFindings,
 )
 from parsimon.statistician.analysis import run_findings
+from parsimon.statistician.prepare.cells import LARGEST
+from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
 WIDE = 10
 _SHOWN = 20
 _MOST_CLASSES = 10
+# Splits of the study of flipped labels, and the fewest that tell something.
+_STUDIED, _FEWEST_STUDIED = 20, 5
+# Of a time limit: kept for all that follows the splits, and given to them in any case.
+_LAST_SECONDS, _LAST_SHARE, _LEAST_SECONDS = 2.0, 0.25, 0.1
 # False discovery rate up to which the regression screen names a column.
 _SCREEN = 0.05
 _CAPTIONS = {
@@ -66,6 +73,7 @@ def select_features(
     name: str = "table",
     seed: int = 0,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
     command: str = "",
 ) -> WideAnalysis:
     """Find the columns of a wide table that come back from other rows, and write about them.
@@ -88,6 +96,8 @@ def select_features(
         For the splits.
     n_jobs : int, optional
         Workers; the result is the same.
+    time_limit : float, optional
+        Seconds for everything; if they are few, fewer splits are made.
     command : str
         Said on the page.
 
@@ -107,25 +117,35 @@ def select_features(
     ['g7']
     """
     start = time.perf_counter()
+    budget = TimeBudget.keeping(check_seconds("time_limit", time_limit), _LAST_SECONDS, _LAST_SHARE)
     used = _used(frame, target, fixed)
+    left = budget.left()
     selector = StableSelector(
-        n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=[*map(str, fixed)] or None
+        n_splits=n_splits,
+        random_state=seed,
+        n_jobs=n_jobs,
+        fixed=[*map(str, fixed)] or None,
+        time_limit=None if left is None else max(left, _LEAST_SECONDS),
     )
     selector.fit(used.X, used.y)
-    noise = _noise(used, seed)
+    noise = _noise(used, seed, budget.left_to_describe())
     run = run_findings(
         seed=seed,
         seconds=time.perf_counter() - start,
         command=command,
-        options=(("splits", str(n_splits)), ("fixed", ", ".join(map(str, fixed)) or "none")),
+        options=(
+            ("splits", str(selector.n_splits_)),
+            ("fixed", ", ".join(map(str, fixed)) or "none"),
+        ),
         skipped=(),
         cells=frame.to_csv(index=False),
+        reading=used.treatments,
     )
     columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
     return WideAnalysis(
         WideFindings(
             table=_table_findings(used, name, target, fixed, selector),
-            n_splits=n_splits,
+            n_splits=selector.n_splits_,
             threshold=selector.threshold,
             columns=_columns(selector, columns, rates),
             screened=_screened(selector, columns, rates),
@@ -164,6 +184,7 @@ class _Used:
     left_out: tuple[str, ...]
     n_filled: int
     n_without_target: int
+    treatments: tuple[Treatment, ...] = ()
 
     @property
     def is_classes(self) -> bool:
@@ -182,7 +203,8 @@ def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
     for column in fixed:
         features[column] = _as_numbers(features[column])
     numbers = features.select_dtypes(["number", "bool"]).astype(float)
-    numbers = numbers.replace([np.inf, -np.inf], np.nan)
+    beyond = np.abs(numbers) > LARGEST
+    numbers = numbers.mask(beyond)
     varied = numbers.columns[numbers.nunique().to_numpy() > 1]
     kept = numbers[varied]
     n_filled = int(kept.isna().to_numpy().sum())
@@ -197,7 +219,12 @@ def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
     if not len(varied):
         raise InvalidInputError("No column but the target holds different numbers.")
     y = _target(frame.loc[known, target].to_numpy())
-    return _Used(kept, y, np.flatnonzero(known) + 1, left_out, n_filled, int(np.sum(~known)))
+    said = tuple(
+        Treatment(kind="infinite_cells", column=str(name), count=int(count))
+        for name, count in beyond.sum()[lambda counts: counts > 0].items()
+    )
+    rows = np.flatnonzero(known) + 1
+    return _Used(kept, y, rows, left_out, n_filled, int(np.sum(~known)), said)
 
 
 def _as_numbers(values: "pd.Series") -> "pd.Series":
@@ -292,15 +319,25 @@ def _columns(
     )
 
 
-def _noise(used: _Used, seed: int) -> LabelNoise | None:
-    """Return the study of flipped labels, where there are two classes that are large enough."""
+def _noise(used: _Used, seed: int, time_limit: float | None) -> LabelNoise | None:
+    """Return the study of flipped labels, where there are two classes that are large enough.
+
+    If time is short it has fewer splits, or is left out.
+    """
     if not used.is_classes:
         return None
     sizes = np.unique(used.y, return_counts=True)[1]
     if len(sizes) != 2 or sizes.min() < 8:
         return None
-    flips = min(3, int(sizes.min()) // 4)
-    return label_noise(used.X, used.y, flips=(flips,), n_splits=20, random_state=seed)
+    study = partial(
+        label_noise, used.X, used.y, flips=(min(3, int(sizes.min()) // 4),), random_state=seed
+    )
+    if time_limit is None:
+        return study(n_splits=_STUDIED)
+    began = time.monotonic()
+    study(n_splits=1)
+    n_splits = min(_STUDIED, int(time_limit / (time.monotonic() - began)) - 1)
+    return study(n_splits=n_splits) if n_splits >= _FEWEST_STUDIED else None
 
 
 def _suspects(noise: LabelNoise | None, used: _Used) -> tuple[SuspectRow, ...]:

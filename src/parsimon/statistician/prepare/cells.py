@@ -91,7 +91,7 @@ def _is_short_whole(value: float) -> bool:
 Decimal = Literal[".", ","]
 
 # Beyond this nothing was measured, and squares would overflow.
-_LARGEST = 1e100
+LARGEST = 1e100
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?[iI]nf(?:inity)?")
 _FIRST = "+-\u2212.iI$€£¥"
@@ -216,7 +216,7 @@ def _plain_numbers(column: "pd.Series[Any]") -> Array:
 
 
 def _finite(values: Array, **rest: Any) -> ReadNumbers:
-    infinite = np.abs(values) > _LARGEST
+    infinite = np.abs(values) > LARGEST
     values[infinite] = np.nan
     return ReadNumbers(values, n_infinite=int(infinite.sum()), **rest)
 
@@ -381,6 +381,21 @@ def read_dates(column: "pd.Series[Any]", format: str = ISO) -> Array:
     if format != ISO:
         days = np.where(np.isnan(days), _days(cells.labels, ISO), days)
     return cells.spread(days.tolist(), np.nan)
+
+
+def date_treatments(name: str, column: "pd.Series[Any]", days: Array) -> tuple[Treatment, ...]:
+    """Return what is to be said of cells that hold something, but no date.
+
+    Shapes: column (n,), days (n,) as from `read_dates`.
+    """
+    if is_date(column) or not np.isnan(days).any():
+        return ()
+    cells = read_cells(column)
+    unread = np.flatnonzero(np.isnan(days) & (cells.codes >= 0))
+    if not len(unread):
+        return ()
+    first = cells.labels[cells.codes[unread[0]]]
+    return (Treatment(kind="cells_unread", column=name, count=len(unread), value=first),)
 
 
 def _days(labels: Sequence[str], format: str) -> Array:

@@ -21,6 +21,7 @@ from parsimon.statistician.prepare.cells import (
     ISO,
     Cells,
     Decimal,
+    date_treatments,
     iso_day,
     number_treatments,
     read_cells,
@@ -75,7 +76,7 @@ def describe_variables(
 class Encoded(NamedTuple):
     """A column as numbers, of shape (n, k); cells that were missing, and of unknown level.
 
-    Missing numbers and dates are NaN. `said` is how cells were read as numbers.
+    Missing numbers and dates are NaN. `said` is how cells were read.
     """
 
     values: Array
@@ -139,12 +140,13 @@ class DateColumn:
     def encode(self, cells: "pd.Series[Any]") -> Encoded:
         """Return the days of these cells since the origin, NaN where there is none."""
         days = read_dates(cells, self.format) - self.origin
-        return Encoded(self.encode_values(days), int(np.isnan(days).sum()), 0)
+        said = date_treatments(self.column, cells, days)
+        return Encoded(self.encode_values(days), int(np.isnan(days).sum()), 0, said)
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
-        """Say how many cells were filled."""
+        """Say which cells are no dates, and how many were filled."""
         day = iso_day(self.origin + self.fill)
-        return _said("cells_filled", self.column, encoded.n_missing, day)
+        return encoded.said + _said("cells_filled", self.column, encoded.n_missing, day)
 
 
 def _with_missing(column: str, kind: Kind, indicated: bool) -> tuple[VariableSource, ...]:

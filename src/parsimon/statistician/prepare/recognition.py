@@ -18,6 +18,7 @@ from parsimon.statistician.prepare.cells import (
     Cells,
     ReadNumbers,
     affirmative,
+    date_treatments,
     find_format,
     is_date,
     is_number,
@@ -131,7 +132,7 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
     if is_number(cells):
         return _number(read_numbers(cells), name)
     if is_date(cells):
-        return _date(read_dates(cells), name, ISO)
+        return _date(read_dates(cells), name, ISO, ())
     read = read_cells(cells)
     n_cells = int(read.counts.sum())
     if not n_cells:
@@ -145,7 +146,8 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
         if found is not None and found.ambiguous:
             return _left_out("column_ambiguous_date", name, value=read.labels[0])
         if found is not None:
-            return _date(read_dates(cells, found.text), name, found.text)
+            days = read_dates(cells, found.text)
+            return _date(days, name, found.text, date_treatments(name, cells, days))
     order: tuple[str, ...] = ()
     if isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered:
         there = set(read.labels)
@@ -237,7 +239,7 @@ def _words(name: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"[^\W\d_]+", spaced)]
 
 
-def _date(days: Array, name: str, format: str) -> Recognised:
+def _date(days: Array, name: str, format: str, unread: tuple[Treatment, ...]) -> Recognised:
     present = days[~np.isnan(days)]
     if not len(present):
         return _left_out("column_empty", name)
@@ -253,7 +255,7 @@ def _date(days: Array, name: str, format: str) -> Recognised:
     said = Treatment(kind="column_date", column=name, count=len(present), value=iso_day(origin))
     gaps = _gaps(name, n_missing, iso_day(fill), indicated)
     values = recipe.encode_values(days - origin)
-    return Recognised(recipe=recipe, treatments=(said, *gaps), values=values)
+    return Recognised(recipe=recipe, treatments=(said, *unread, *gaps), values=values)
 
 
 def _levels(

@@ -166,13 +166,16 @@ def _missing_as_level(group: Group) -> str:
 
 def _infinite_cells(group: Group) -> str:
     n = _total(group)
-    return f"{count(n, 'infinite cell')} in {_columns(group)} {_are(n)} taken as missing."
+    return (
+        f"{count(n, 'cell')} in {_columns(group)} {_are(n, 'are')} infinite, or beyond 1e100, and "
+        f"{_are(n)} taken as missing."
+    )
 
 
 def _cells_unread(group: Group) -> str:
     n = _total(group)
     such = _listed(group, lambda one: f"such as {quoted(one.value)}")
-    return f"{count(n, 'cell')} {_are(n, 'hold')} no number and {_are(n)} taken as missing: {such}."
+    return f"{count(n, 'cell')} could not be read and {_are(n)} taken as missing: {such}."
 
 
 def _text_numbers(group: Group) -> str:
