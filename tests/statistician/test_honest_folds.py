@@ -24,6 +24,8 @@ from parsimon.statistician.fold_answers import (
 from parsimon.statistician.outer_folds import honest_findings, outside_predictions
 from parsimon.statistician.question import plan_folds, run_searches
 from parsimon.statistician.selection import select_columns
+from parsimon.statistician.study import folds_as_told
+from parsimon.statistician.wide import select_features
 
 
 def seed(number=3):
@@ -230,3 +232,51 @@ def test_an_area_of_folds_is_that_of_predictions_outside():
     assert found.auc.estimate == pytest.approx(roc_auc_score(noise.y, outside))
     assert found.log_loss == pytest.approx(log_loss(noise.y, outside))
     assert found.brier == pytest.approx(np.mean((noise.y - outside) ** 2))
+
+
+def test_the_baseline_of_a_model_told_of_folds_is_the_mean_of_their_training_rows():
+    whole = question(12)
+    test = np.flatnonzero(whole.y == 1)[:3]
+    answers = [FoldAnswers(test, {"a": Told(np.full((3, 2), 0.5), ModelSize((), 1.0, ""), 0, 0.0)})]
+    (found,) = folds_as_told([whole], [], answers, "a")
+    rest = np.setdiff1d(np.arange(12), test)
+    np.testing.assert_array_equal(found.train, rest)
+    assert found.baseline == pytest.approx(whole.y[rest].mean())
+    assert found.baseline != pytest.approx(whole.y.mean())
+
+
+def test_what_only_calls_classes_is_believed_as_often_as_it_was_right():
+    rng = np.random.default_rng(0)
+    truth, called = np.arange(30) % 3, rng.integers(0, 3, 30)
+    told = np.eye(3)[called]
+    halves = [np.arange(15), np.arange(15, 30)]
+    answers = [
+        FoldAnswers(
+            half,
+            {
+                "guessing": Told(np.full((15, 3), 1 / 3), ModelSize((), 1.0, ""), 0, 0.0),
+                "linear model": Told(told[half], ModelSize((0,), 9.0, ""), 1, 0.0, sure=True),
+            },
+        )
+        for half in halves
+    ]
+    contenders = chosen_contenders((), "linear")
+    found = compared(answers, contenders, asked(pd.DataFrame({"x": truth * 1.0}), truth))
+    (own,) = [one for one in found.models if one.name == "linear model"]
+    wrong = called != truth
+    rate = (wrong.sum() + 1) / 32
+    # Of a row that is called wrong each of the other two classes is as likely.
+    losses = -np.log(np.where(wrong, rate / 2, 1 - rate))
+    assert own.difference.estimate + np.log(3) == pytest.approx(losses.mean())
+    assert np.isnan(own.log_loss)
+
+
+def test_the_area_of_a_wide_table_is_that_of_the_other_halves():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 60)), columns=[f"g{k}" for k in range(60)])
+    frame["ill"] = np.tile(["no", "yes"], 12)
+    found = select_features(frame, "ill", n_splits=8, n_jobs=1)
+    assert found.findings.area == pytest.approx(found.selector.test_auc_.mean())
+    # It has learnt the labels of its own half.
+    assert found.selector.train_auc_.mean() > 0.8
+    assert found.findings.area == pytest.approx(0.5, abs=3 * found.findings.null_sd / 4)
