@@ -11,6 +11,7 @@ from parsimon.bpm import BayesPointClassifier
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.structures._evidence import fit_structure, predicted_densities
+from parsimon.svm import ParetoSVC
 
 ROUGH = SE(lengthscale=0.3, variance=100.0)
 
@@ -72,6 +73,20 @@ def test_left_out_figures_of_a_bayes_point_are_at_chance(kernel):
     assert np.mean(errors) > 0.5 - 0.137
     assert np.mean(losses) > np.log(2)
     assert np.mean(seen) < np.log(2) - 0.05
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+def test_machines_of_a_front_are_at_chance_on_rows_held_out():
+    errors = []
+    for X, y in tables(n=80):
+        search = ParetoSVC(max_iter=30, random_state=0).fit(X, y)
+        frame = search.to_frame()
+        narrow = frame["training_error"].argmin()
+        assert frame["training_error"].iloc[narrow] < 0.35
+        errors.append(frame["holdout_error"].iloc[narrow])
+        assert search.n_holdout_ >= 14
+    # Three standard errors of a share of about 48 rows.
+    assert np.mean(errors) == pytest.approx(0.5, abs=0.22)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

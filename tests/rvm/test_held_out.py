@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from parsimon.rvm import ParetoRVC, _solutions
-from parsimon.rvm._automatic import held_out
+from parsimon.rvm import RVR, ParetoRVC, _solutions
+from parsimon.rvm._automatic import Trials, held_out
 from parsimon.rvm._calibration import fitted_calibration
 from parsimon.rvm._machine import posterior_given
 
@@ -57,3 +57,35 @@ def test_labels_without_cause_leave_the_shares_of_the_classes():
         model.fit(X[:60], y[:60])
         losses.append(log_loss(y[60:], model.predict_proba(X[60:])))
     assert np.mean(losses) < np.log(2) + 0.03
+
+
+def test_a_width_is_judged_by_refits_without_the_rows():
+    """A kernel of a given width is the only one compared, so that its loss is that of refits."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 1))
+    y = X[:, 0] + 0.3 * rng.normal(size=40)
+    seen = []
+    usual = Trials.scores
+
+    def spied(self, kernel, parts):
+        seen.append((self, kernel, parts, usual(self, kernel, parts)))
+        return seen[-1][3]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trials, "scores", spied)
+        RVR(kernel="rbf").fit(X, y)
+    trials, kernel, parts, found = seen[0]
+    basis = trials.table.scaled_basis(kernel, trials.bias)
+    design, ones = basis.design(trials.table.X), np.ones(len(X))
+    assert sorted(parts.rows) == list(range(40))
+    for fold in range(parts.n_folds):
+        held = parts.rows[parts.folds == fold]
+        left = np.where(np.isin(np.arange(40), held), 0.0, ones)
+        columns = trials._columns(left)
+        # What is not fitted to is not even there.
+        other = design.copy()
+        other[held] = np.nan
+        inside = trials.scorer(basis.columns(columns), other[:, columns], left, held[:0])
+        assert inside.shape[0] == 0
+        own = trials.scorer(basis.columns(columns), design[:, columns], left, held)
+        np.testing.assert_allclose(found[parts.folds == fold], own)

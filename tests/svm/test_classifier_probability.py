@@ -13,7 +13,15 @@ from sklearn.datasets import make_classification, make_moons
 
 from parsimon.svm._dual import solve
 from parsimon.svm._evolve import EvolutionOptions
-from parsimon.svm._pairs import Slopes, agreeing, coupled, cross_fitted, fit_slopes, pairs_of, unseen_decisions
+from parsimon.svm._pairs import (
+    Slopes,
+    agreeing,
+    coupled,
+    cross_fitted,
+    fit_slopes,
+    pairs_of,
+    unseen_decisions,
+)
 from parsimon.svm.classifier import EvolutionarySVC
 from tests.svm.duals import random_dual
 
