@@ -124,4 +124,3 @@ def _around(text: str, other: str, margin: int = 20, most: int = 90) -> str:
     """Return the part in which a text differs from another, with a little of what is around."""
     same = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), 0)
     return " ".join(text[max(0, same - margin) :].split())[:most]
-

@@ -155,9 +155,11 @@ def test_losses_of_a_learner_of_your_own_are_those_of_refits_to_training_rows(n_
 def test_forecasts_by_features_of_noise_do_not_beat_the_last_value():
     """Of hundreds of columns the best fit all rows; those of a fold are chosen without its rows."""
     rng = np.random.default_rng(3)
-    extractor = SeriesExtractor(task="forecast", max_features=5)
+    extractor = SeriesExtractor(task="forecast", max_features=5, cv=KFold(4))
     extractor.task_ = "forecast"
-    for _ in range(3):
-        targets = Targets.of_numbers(rng.normal(size=60))
-        search = SimpleNamespace(Z=rng.normal(size=(60, 300)), targets=targets)
-        assert not extractor._beats_last(search)
+    targets = Targets.of_numbers(rng.normal(size=60))
+    search = SimpleNamespace(Z=rng.normal(size=(60, 800)), targets=targets)
+    assert not extractor._beats_last(search)
+    # A column that does tell is found.
+    search.Z[:, 7] += 2 * targets.T[:, 0]
+    assert extractor._beats_last(search)
