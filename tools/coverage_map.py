@@ -29,7 +29,7 @@ _ENDING = ".coverage"
 
 @dataclass(frozen=True)
 class CoverageMap:
-    """Tests by file and line, and the seconds of processor time that each test took."""
+    """Tests by file and line, and the seconds of processor time that each took; none that fails."""
 
     tests: Mapping[str, Mapping[int, frozenset[str]]]
     seconds: Mapping[str, float]
@@ -52,7 +52,7 @@ def read_map(folder: Path) -> CoverageMap:
             file = Path(measured).relative_to(ROOT).as_posix()
             for line, contexts in data.contexts_by_lineno(measured).items():
                 # What runs while a module is imported belongs to no test.
-                named = frozenset(contexts) - {""}
+                named = frozenset(contexts).intersection(seconds)
                 tests[file][line] = tests[file].get(line, frozenset()) | named
     return CoverageMap(tests, seconds)
 
@@ -73,7 +73,7 @@ class _Watch:
     """Tells coverage.py which test runs, and notes its time."""
 
     def __init__(self, path: Path):
-        self.path, self.seconds = path, dict[str, float]()
+        self.path, self.seconds, self.failed = path, dict[str, float](), set[str]()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -86,8 +86,14 @@ class _Watch:
             self.seconds[item.nodeid] = time.process_time() - start
             running.switch_context("")
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # It would fail for every mutant.
+        if report.failed:
+            self.failed.add(report.nodeid)
+
     def pytest_sessionfinish(self) -> None:
-        self.path.write_text(json.dumps(self.seconds), encoding="utf-8")
+        passed = {test: took for test, took in self.seconds.items() if test not in self.failed}
+        self.path.write_text(json.dumps(passed), encoding="utf-8")
 
 
 def pytest_configure(config: Any) -> None:

@@ -45,10 +45,9 @@ class Mutant:
 
 
 def sample_mutants(packages: Sequence[str], n: int, seed: int) -> list[Mutant]:
-    """Return n mutants of some packages, drawn without replacement, in the order of the files."""
+    """Return n mutants of some packages, drawn without replacement: the first ones are a sample."""
     found = [mutant for path in source_files(packages) for mutant in mutants_of(path)]
-    drawn = random.Random(seed).sample(range(len(found)), min(n, len(found)))
-    return [found[place] for place in sorted(drawn)]
+    return random.Random(seed).sample(found, min(n, len(found)))
 
 
 def source_files(packages: Sequence[str], root: Path = ROOT) -> list[Path]:
