@@ -319,3 +319,16 @@ def test_no_evaluation_is_made_once_there_is_enough():
     assert found.value == min(rosenbrock(point)[0] for point in recorder.points)
     once = minimise(rosenbrock, start, WIDE, enough=lambda: True)
     assert once.n_evaluations == 1
+
+
+def test_a_steep_start_does_not_end_a_descent_early():
+    """Tolerances are of the value itself, not of what SciPy is shown of it."""
+
+    def valley(x):
+        left, right = 1 - x[0], x[1] - x[0] ** 2
+        slope = np.array([-2 * left - 400 * x[0] * right, 200 * right])
+        return 1e6 * (left**2 + 100 * right**2), 1e6 * slope
+
+    found = minimise(valley, np.array([-1.2, 1.0]), np.array([[-5.0, 5.0]] * 2))
+    assert found.value < 1e-5
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-5)

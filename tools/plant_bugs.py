@@ -3,9 +3,9 @@
     python -m tools.plant_bugs                    # all of them, two at a time
     python -m tools.plant_bugs --only honest      # those whose file or text has that word
 
-The bugs stand in `tools/planted_bugs.py`, each with the tests that must fail. They are planted in a
-copy of `src`, never in the work tree. Exit code 1 if a bug survives, if its text is not found
-exactly once, or if the tests that should see it fail without it.
+The bugs stand in the tables of `tools/planted_bugs.py`, each with the tests that must fail. They
+are planted in a copy of `src`, never in the work tree. Exit code 1 if a bug survives, if its text
+is not found exactly once, or if the tests that should see it fail without it.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.planted_bugs import BUGS, PlantedBug
+from tools.planted_bug import PlantedBug
+from tools.planted_bugs import BUGS
 from tools.scratch_source import ROOT, ScratchSource
 
 # Seconds of processor time for the tests of one bug; they take a few.

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from parsimon.cli import main
 from parsimon.cli.printing import give, say, visible
+from parsimon.cli.running import seconds_left
 
 RED, BELL, TITLE, C1 = "\x1b[31mred\x1b[0m", "bell\x07", "\x1b]0;title\x07", "\x9b31mhigh"
 TURNED = "\u202eteg\u202c"
@@ -138,3 +139,13 @@ def test_data_are_made_visible_on_a_terminal_only(is_terminal, monkeypatch, caps
 def test_data_sets_with_such_names_are_listed_harmlessly(tmp_path, monkeypatch):
     monkeypatch.setenv("PARSIMON_DATA", f"{tmp_path}/{RED}")
     harmless(run("datasets").output)
+
+
+def test_what_is_left_of_a_limit_is_what_has_not_passed_and_never_nothing(clock):
+    started = clock()
+    clock.now += 4.0
+    assert seconds_left(10.0, started) == 6.0
+    clock.now += 50.0
+    assert seconds_left(10.0, started) == 1.0
+    assert seconds_left(None, started) is None
+    assert seconds_left(0.0, started) == 0.0

@@ -63,6 +63,19 @@ def test_non_negative_weights_are_those_of_the_whole_problem_in_the_end():
     np.testing.assert_allclose(path[-1], whole / whole.sum(), atol=1e-8)
 
 
+def test_one_member_is_that_which_alone_explains_most():
+    """Members of very different shares of yes: agreement is counted in units of their spread."""
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        codes = (rng.random(80) < 0.2).astype(int)
+        table = (rng.random((80, 6)) < [0.05, 0.1, 0.2, 0.4, 0.6, 0.9]).astype(float)
+        table[:, :2] *= codes[:, None]
+        table[np.flatnonzero(codes)[0], :2] = 1.0
+        weights = WAYS["nonnegative"](table, codes, 1, rng)[0]
+        fits = [np.corrcoef(column, codes)[0, 1] for column in table.T]
+        assert np.flatnonzero(weights).tolist() == [int(np.round(fits, 9).argmax())]
+
+
 def test_the_best_members_have_the_largest_areas():
     table, codes = columns()
     chosen = np.flatnonzero(WAYS["performance"](table, codes, 5, np.random.default_rng(0))[4])

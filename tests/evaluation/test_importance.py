@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.evaluation import permutation_gain
+from parsimon.evaluation.folds import outer_parts
 from parsimon.evaluation.importance import shuffled_rises
 from parsimon.statistician import analyse
 
@@ -80,3 +82,30 @@ def test_a_report_holds_what_columns_are_worth():
     assert found[0].alone > 0.1
     # A category is one column, whatever number of variables it has.
     assert {one.name for one in found} <= {"dose", "ward", "noise"}
+
+
+def test_gains_are_rises_of_refits_to_training_rows():
+    found = permutation_gain(LogisticRegression(), X, LABELS, outer=3, n_repeats=2, random_state=4)
+    folding, shuffling = np.random.SeedSequence(4).spawn(2)
+    rng = np.random.default_rng(shuffling)
+    parts = outer_parts(3, X, LABELS, groups=None, classes=True, repeats=1, seed=folding)
+    rises = np.zeros((3, 300))
+    for part in parts:
+        model = LogisticRegression().fit(X[part.train], LABELS[part.train])
+        wrong = model.predict(X[part.test]) != LABELS[part.test]
+        for column in range(3):
+            for _ in range(2):
+                mixed = X[part.test].copy()
+                mixed[:, column] = mixed[rng.permutation(len(mixed)), column]
+                rises[column, part.test] += (model.predict(mixed) != LABELS[part.test]) / 2
+            rises[column, part.test] -= wrong
+    for one in found:
+        assert one.gain.estimate == pytest.approx(rises[int(one.name[1])].mean())
+
+
+def test_columns_are_worth_nothing_where_labels_are_random():
+    labels = np.random.default_rng(1).permutation(300) % 2
+    # A tree has learnt all rows by heart, and uses every column for it.
+    for one in permutation_gain(DecisionTreeClassifier(random_state=0), X, labels, random_state=0):
+        assert one.gain.low <= 0 <= one.gain.high
+        assert abs(one.gain.estimate) < 0.1

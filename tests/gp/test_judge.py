@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp import GPClassifier, GPRegressor, KernelSearch
+from parsimon.gp import _kernel_evaluation as evaluation
 from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Constant, Epanechnikov, SquaredExponential
 
@@ -117,3 +118,18 @@ def test_what_cannot_be_judged_is_refused(searched):
         searched.judge(Epanechnikov(0))
     with pytest.raises(InvalidInputError, match="only 3 columns"):
         searched.judge(SE(7))
+
+
+def test_what_a_fold_says_does_not_move_with_the_targets_that_it_is_tested_on():
+    """With predictions p, the mean of (y + c - p)^2 and (y - c - p)^2 exceeds that of y by c^2."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(30, 1))
+    folds = tuple((np.setdiff1d(np.arange(30), test), test) for test in np.split(np.arange(30), 3))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=30)
+    whole = evaluation.WholeFit(SE(0), 0.0, 3, 0.0, 0.0, 0.0, 0.1, True)
+    errors = []
+    for shift in (-5.0, 0.0, 5.0):
+        moved = y + shift * (np.arange(30) < 10)
+        problem = evaluation.KernelProblem(X, moved, "regression", folds, refits=False)
+        errors.append(evaluation.cross_validate(problem, whole).errors[0])
+    assert errors[0] + errors[2] - 2 * errors[1] == pytest.approx(2 * 5.0**2)

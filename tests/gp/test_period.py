@@ -67,3 +67,21 @@ def test_a_search_finds_periods_at_irregular_places(period):
     for y in (wave > 0, number):
         search = KernelSearch("per", depth=1, cv=2, random_state=0).fit(x, y)
         assert search.best_kernel_.period == pytest.approx(period, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_period_explains_most_by_least_squares_on_uneven_places(seed):
+    """Few places in clusters: sines and cosines are far from orthogonal there."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(np.concatenate([rng.normal(centre, 0.1, 6) for centre in (0, 0.7, 3)]))
+    y = rng.normal(size=18)
+    line = np.column_stack([np.ones(18), x])
+    rest = y - line @ np.linalg.lstsq(line, y)[0]
+    waves, explained = np.arange(1.5, 9.0, 1 / 6), []
+    for n_waves in waves:
+        angle = 2 * np.pi * n_waves * (x - x.mean()) / np.ptp(x)
+        design = np.column_stack([np.ones(18), np.cos(angle), np.sin(angle)])
+        left = rest - design @ np.linalg.lstsq(design, rest)[0]
+        explained.append(rest @ rest - left @ left)
+    found = likely_period(x, y)
+    assert found == pytest.approx(np.ptp(x) / waves[int(np.argmax(explained))])

@@ -231,3 +231,39 @@ def test_intervals_of_numbers_are_proper_whatever_was_predicted(y, off):
     assert honest.gain.high <= 1
     assert np.isfinite([each.error for each in honest.folds]).all()
     assert honest.at_half is None
+
+
+def test_classes_that_are_called_by_chance_are_wrong_as_often():
+    rng = np.random.default_rng(0)
+    codes, halves = np.arange(300) % 3, np.array_split(np.random.default_rng(1).permutation(300), 3)
+    folds = [
+        fold(number, half, rng.random(100), n=300, question=question)
+        for number, half in enumerate(halves)
+        for question in range(3)
+    ]
+    found = joint_findings(codes, ("a", "b", "c"), folds)
+    # Three standard errors of a share of 300 rows.
+    assert found.error.estimate == pytest.approx(2 / 3, abs=0.082)
+    assert found.error.low < 2 / 3 < found.error.high
+    assert np.sum(found.confusion) == 300
+    # What guessing calls is the commonest class of the training rows, not of the tested ones.
+    plain = [
+        np.mean(codes[half] != np.bincount(np.delete(codes, half)).argmax()) for half in halves
+    ]
+    assert found.baseline_error.estimate == pytest.approx(np.mean(plain))
+
+
+def test_decisions_about_random_labels_are_no_better_than_a_coin():
+    rng = np.random.default_rng(2)
+    y = (rng.random(400) < 0.2).astype(float)
+    halves = [np.arange(200), np.arange(200, 400)]
+    folds = [
+        fold(number, half, rng.beta(1, 4, 200), n=400, baseline=0.2)
+        for number, half in enumerate(halves)
+    ]
+    found = honest_findings(y, folds, "classification")
+    for decision in (found.at_half, found.at_base_rate):
+        assert decision.balanced_error.estimate == pytest.approx(0.5, abs=0.1)
+        assert decision.balanced_error.low < 0.5 < decision.balanced_error.high
+    assert found.average_precision.estimate == pytest.approx(0.2, abs=0.07)
+    assert found.auc.low < 0.5 < found.auc.high

@@ -153,6 +153,16 @@ def test_each_fold_decides_which_columns_others_determine(rng):
     assert judged.error.failures == ()
 
 
+def test_a_trait_without_cause_is_not_explained_on_clades_never_seen():
+    values = brownian_traits(TREE, 2, random_state=1)
+    values["y"] = np.random.default_rng(1).normal(size=24)
+    traits = read_traits(values, TREE, "y")
+    judged = judge(traits, "pgls", 2, np.random.SeedSequence(0), lambda _: None).error
+    for name in ("pgls", "phyrvm"):
+        assert judged.of(name).explained < 0.1
+    assert judged.of("mean").difference.low < 0 < judged.of("mean").difference.high
+
+
 def test_an_interval_does_not_go_below_what_is_possible(rng):
     values = rng.normal(size=6) ** 6
     folds = [(np.setdiff1d(np.arange(6), [k]), np.array([k])) for k in range(6)]

@@ -1,5 +1,7 @@
 """Probabilities: calibrated, coupled, and always in agreement with the predicted class."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,17 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 from sklearn.datasets import make_classification, make_moons
 
+from parsimon.svm._dual import solve
 from parsimon.svm._evolve import EvolutionOptions
-from parsimon.svm._pairs import Slopes, agreeing, coupled, cross_fitted, fit_slopes, pairs_of
+from parsimon.svm._pairs import (
+    Slopes,
+    agreeing,
+    coupled,
+    cross_fitted,
+    fit_slopes,
+    pairs_of,
+    unseen_decisions,
+)
 from parsimon.svm.classifier import EvolutionarySVC
 from tests.svm.duals import random_dual
 
@@ -214,8 +225,6 @@ def test_decisions_for_calibration_come_from_machines_that_have_not_seen_the_row
 
 
 def cross_alpha(dual):
-    from parsimon.svm._dual import solve
-
     return solve(dual).alpha
 
 
@@ -235,3 +244,46 @@ def test_copies_of_a_row_are_not_all_left_out_at_once():
     model = EvolutionarySVC(probability=True, random_state=0).fit(X, y)
     p = model.predict_proba([[1.0, 1.0], [0.0, 0.0]])[:, 1]
     np.testing.assert_allclose(p, [0.75, 0.1], atol=0.08)
+
+
+def _numbered(dual):
+    """Write the number of each row on the diagonal, so that parts tell which rows they have."""
+    return replace(dual, kernel=dual.kernel + np.diag(np.arange(len(dual)) / 1000))
+
+
+def _rows(part):
+    return np.round(1000 * (np.diagonal(part.kernel) - 1)).astype(int)
+
+
+def test_a_row_that_stands_for_several_is_left_out_a_part_at_a_time():
+    dual = _numbered(random_dual(1, n=12))
+    counts = np.array([1.0, 2.0, 3.0, 7.0] * 3)
+    left_to_learn = np.zeros(12)
+
+    def machine(part, _):
+        left_to_learn[_rows(part)] += part.upper
+        return np.zeros(len(part)), 1.0
+
+    decisions = unseen_decisions(dual, counts, machine, np.random.SeedSequence(0))
+    # Each copy is missing once, so that all folds but one learn from it.
+    np.testing.assert_allclose(left_to_learn, 4 * dual.upper)
+    np.testing.assert_allclose(decisions, 1.0)
+
+
+def test_decisions_of_rows_left_out_are_those_of_machines_of_the_others():
+    dual, parts = _numbered(random_dual(2, n=20)), []
+
+    def machine(part, _):
+        found = solve(part)
+        parts.append((part, found.alpha, found.bias))
+        return found.alpha, found.bias
+
+    decisions = unseen_decisions(dual, np.ones(20), machine, np.random.SeedSequence(0))
+    seen = np.zeros(20, dtype=int)
+    for part, alpha, bias in parts:
+        kept = _rows(part)
+        left = np.setdiff1d(np.arange(20), kept)
+        seen[left] += 1
+        told = dual.kernel[np.ix_(left, kept)] @ (alpha * dual.signs[kept]) + bias
+        np.testing.assert_allclose(decisions[left], told)
+    np.testing.assert_array_equal(seen, 1)

@@ -1,0 +1,282 @@
+"""What outer folds say of models: the errors of refits without their rows, and chance on noise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from parsimon.evaluation.tempering import temper, tempered_slope
+from parsimon.statistician.comparison import compared, fitted_contender
+from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.families.contenders import chosen_contenders
+from parsimon.statistician.families.feature_fronts import few_columns
+from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.families.series_contenders import plain_methods
+from parsimon.statistician.fold_answers import (
+    FoldAnswers,
+    Told,
+    UnchangedTable,
+    run_contenders,
+    tempered_answers,
+)
+from parsimon.statistician.outer_folds import honest_findings, outside_predictions
+from parsimon.statistician.question import plan_folds, run_searches
+from parsimon.statistician.selection import select_columns
+from parsimon.statistician.study import folds_as_told
+from parsimon.statistician.wide import select_features
+
+
+def seed(number=3):
+    """Return the same seed again: one that was used spawns others."""
+    return np.random.SeedSequence(number)
+
+
+def asked(table, values, task="classification"):
+    values = np.asarray(values, dtype=float)
+    return Question(
+        table=table,
+        X=table,
+        y=values,
+        values=values,
+        task=task,
+        target="y",
+        positive="yes",
+        negative="no",
+        rows=np.arange(1, len(values) + 1),
+        seed=np.random.SeedSequence(0),
+    )
+
+
+def question(n=60, task="classification", noise=False):
+    """Ask about a table with a number, a category and empty cells."""
+    rng = np.random.default_rng(n)
+    table = pd.DataFrame({"dose": rng.normal(size=n), "age": rng.normal(50, 10, n)})
+    table["site"] = rng.choice(["north", "south"], n)
+    latent = (0 if noise else 1) * table["dose"] + 0.5 * rng.normal(size=n)
+    table.loc[::7, "age"] = np.nan
+    return asked(table, latent if task == "regression" else latent > 0, task)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_errors_of_the_comparison_are_those_of_refits_to_training_rows(task):
+    whole, contenders = question(task=task), chosen_contenders((), "linear,tree")
+    parts = plan_folds(whole, 3, seed())
+    answers = run_contenders(contenders, whole, parts, seed())
+    found = {one.name: one for one in compared(answers, contenders, whole).models}
+    losses = {one.name: np.empty(60) for one in contenders}
+    classes = ("no", "yes") if task == "classification" else ()
+    for part, child in zip(parts, seed().spawn(3), strict=True):
+        own = child.spawn(len(contenders))
+        for contender, one in zip(contenders, own, strict=True):
+            model = fitted_contender(contender, whole.at(part.train), one, classes=classes)
+            told, truth = model.predict(whole.table.iloc[part.test]), whole.values[part.test]
+            if task == "classification":
+                losses[contender.name][part.test] = (told == "yes") != truth
+            else:
+                losses[contender.name][part.test] = (told - truth) ** 2
+    unit = 1.0 if task == "classification" else losses["guessing"].mean()
+    for name, rows in losses.items():
+        assert found[name].error.estimate == pytest.approx(rows.mean() / unit, rel=1e-6)
+
+
+def test_the_comparison_stays_at_chance_on_random_labels():
+    contenders, errors = chosen_contenders((), "linear,tree"), []
+    for n in (90, 91):
+        noise = question(n, noise=True)
+        answers = run_contenders(contenders, noise, plan_folds(noise, 2, seed()), seed())
+        models = compared(answers, contenders, noise).models
+        errors.append([one.error.estimate for one in models if one.name != "guessing"])
+        # A tree learns all rows by heart.
+        tree = contenders[2].fit(noise.table[["dose"]], noise.values, noise.task, seed())
+        assert np.mean(tree.predict(noise.table[["dose"]]) != noise.values) < 0.4
+    # Three standard errors of a share of 181 rows.
+    np.testing.assert_allclose(np.mean(errors, axis=0), 0.5, atol=0.111)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_fold_of_a_search_says_what_a_search_of_its_training_rows_alone_says(task):
+    whole, family = question(45, task), GaussianProcesses(depth=1)
+    part = plan_folds(whole, 3, seed())[0]
+    _, (fold,) = run_searches(family, [whole], [part], seed(), whole=False)
+    (alone,), _ = run_searches(family.briefly(), [whole.at(part.train)], [], seed())
+    assert fold.words == alone.result.chosen.words
+    assert fold.baseline == whole.y[part.train].mean()
+    np.testing.assert_allclose(fold.prediction, alone.predict(whole.table.iloc[part.test]))
+    outside = outside_predictions(45, [fold])
+    np.testing.assert_array_equal(outside[part.test], fold.prediction)
+    assert np.isnan(outside[part.train]).all()
+
+
+def test_folds_of_a_search_stay_at_chance_on_random_labels():
+    areas = []
+    for n in (40, 42):
+        noise = question(n, noise=True)
+        parts = plan_folds(noise, 2, seed())
+        _, folds = run_searches(GaussianProcesses(depth=1), [noise], parts, seed(), whole=False)
+        found = honest_findings(noise.y, folds, "classification")
+        areas.append(found.auc.estimate)
+        assert found.auc.low < 0.5
+        assert found.log_loss > 0.95 * found.baseline_log_loss
+    assert np.mean(areas) < 0.65
+
+
+def _bold(n, sure, right):
+    """Return folds in which a model is surer than it should be, and the truth."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, n)
+    called = np.where(rng.random(n) < right, truth, 1 - truth)
+    shares = np.full((n, 2), 1 - sure)
+    shares[np.arange(n), called] = sure
+    halves = np.array_split(rng.permutation(n), 3)
+    told = [{"bold": Told(shares[half], ModelSize((0,), 9.0, ""), 1, 0.0)} for half in halves]
+    return [FoldAnswers(*pair) for pair in zip(halves, told, strict=True)], truth
+
+
+def _tempered(answers, truth):
+    table = pd.DataFrame({"x": np.arange(len(truth), dtype=float)})
+    return tempered_answers(answers, asked(table, truth))
+
+
+def test_a_fold_is_tempered_by_the_slope_that_the_other_folds_teach():
+    answers, truth = _bold(90, 0.999, 0.8)
+    for place, one in enumerate(_tempered(answers, truth)):
+        others = [other for k, other in enumerate(answers) if k != place]
+        told = np.concatenate([other.told["bold"].value for other in others])
+        slope = tempered_slope(told, truth[np.concatenate([other.test for other in others])])
+        expected = temper(answers[place].told["bold"].value, slope)
+        np.testing.assert_array_equal(one.told["bold"].value, expected)
+        whole = np.concatenate([other.told["bold"].value for other in answers])
+        rows = np.concatenate([other.test for other in answers])
+        assert one.told["bold"].slope == tempered_slope(whole, truth[rows])
+
+
+def test_tempered_probabilities_of_random_labels_are_guesses():
+    answers, truth = _bold(300, 0.99, 0.5)
+    found = _tempered(answers, truth)
+    rows = np.concatenate([one.test for one in found])
+    shares = np.concatenate([one.told["bold"].value for one in found])
+    assert log_loss(truth[rows], shares) == pytest.approx(np.log(2), abs=0.01)
+
+
+def _columns(n, noise):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    latent = (0 if noise else 2) * frame["a"] + rng.normal(size=n)
+    return frame.assign(ill=np.where(latent > 0, "yes", "no"))
+
+
+def test_the_error_of_few_columns_is_that_of_searches_of_training_rows():
+    frame = _columns(60, noise=False)
+    found = select_columns(frame, "ill", outer=2, n_jobs=1).findings.comparison
+    whole = asked(frame[["a", "b", "c"]], frame["ill"] == "yes")
+    folding, comparing, _ = np.random.SeedSequence(0).spawn(3)
+    wrong = np.empty(60)
+    parts = plan_folds(whole, 2, folding)
+    for part, child in zip(parts, comparing.spawn(2), strict=True):
+        # Guessing, a linear model and boosting are asked before it.
+        own = child.spawn(4)[3]
+        search = few_columns().fit(
+            whole.table.iloc[part.train], whole.values[part.train], whole.task, own
+        )
+        wrong[part.test] = search.predict(whole.table.iloc[part.test]) != whole.values[part.test]
+    own = next(one for one in found.models if one.family == "features")
+    assert own.error.estimate == pytest.approx(wrong.mean())
+
+
+def test_few_columns_of_noise_are_measured_at_chance():
+    found = select_columns(_columns(120, noise=True), "ill", outer=2, n_jobs=1).findings
+    own = next(one for one in found.comparison.models if one.family == "features")
+    # Three standard errors of a share of 120 rows.
+    assert own.error.estimate == pytest.approx(0.5, abs=0.137)
+    assert own.error.low < 0.5
+
+
+def test_errors_of_series_are_those_of_refits_to_training_series():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 8)), np.arange(30) % 2
+    X[codes == 1, 2:5] += 1.0
+    whole = asked(pd.DataFrame({"series": list(X[:, None])}), codes)
+    parts = plan_folds(whole, 3, seed())
+    contenders = plain_methods(fast=True)
+    answers = run_contenders(contenders, whole, parts, seed(), prepare=UnchangedTable.of)
+    for one, part in zip(answers, parts, strict=True):
+        for name, model in (
+            ("guessing", DummyClassifier(strategy="prior")),
+            ("nearest series", KNeighborsClassifier(1)),
+        ):
+            model.fit(X[part.train], codes[part.train])
+            told = next(value for key, value in one.told.items() if name in key.lower()).value
+            np.testing.assert_array_equal(told.argmax(1), model.predict(X[part.test]))
+
+
+def test_series_without_signal_are_measured_at_chance():
+    rng = np.random.default_rng(1)
+    X, codes = rng.normal(size=(90, 8)), np.arange(90) % 2
+    whole = asked(pd.DataFrame({"series": list(X[:, None])}), codes)
+    contenders = plain_methods(fast=True)
+    parts = plan_folds(whole, 2, seed())
+    answers = run_contenders(contenders, whole, parts, seed(), prepare=UnchangedTable.of)
+    for model in compared(answers, contenders, whole, by_errors=True).models:
+        # Three standard errors of a share of 90 rows.
+        assert model.error.estimate == pytest.approx(0.5, abs=0.16)
+
+
+def test_an_area_of_folds_is_that_of_predictions_outside():
+    noise = question(40)
+    parts = plan_folds(noise, 2, seed())
+    _, folds = run_searches(GaussianProcesses(depth=1), [noise], parts, seed(), whole=False)
+    found = honest_findings(noise.y, folds, "classification")
+    outside = outside_predictions(40, folds)
+    assert found.auc.estimate == pytest.approx(roc_auc_score(noise.y, outside))
+    assert found.log_loss == pytest.approx(log_loss(noise.y, outside))
+    assert found.brier == pytest.approx(np.mean((noise.y - outside) ** 2))
+
+
+def test_the_baseline_of_a_model_told_of_folds_is_the_mean_of_their_training_rows():
+    whole = question(12)
+    test = np.flatnonzero(whole.y == 1)[:3]
+    answers = [FoldAnswers(test, {"a": Told(np.full((3, 2), 0.5), ModelSize((), 1.0, ""), 0, 0.0)})]
+    (found,) = folds_as_told([whole], [], answers, "a")
+    rest = np.setdiff1d(np.arange(12), test)
+    np.testing.assert_array_equal(found.train, rest)
+    assert found.baseline == pytest.approx(whole.y[rest].mean())
+    assert found.baseline != pytest.approx(whole.y.mean())
+
+
+def test_what_only_calls_classes_is_believed_as_often_as_it_was_right():
+    rng = np.random.default_rng(0)
+    truth, called = np.arange(30) % 3, rng.integers(0, 3, 30)
+    told = np.eye(3)[called]
+    halves = [np.arange(15), np.arange(15, 30)]
+    answers = [
+        FoldAnswers(
+            half,
+            {
+                "guessing": Told(np.full((15, 3), 1 / 3), ModelSize((), 1.0, ""), 0, 0.0),
+                "linear model": Told(told[half], ModelSize((0,), 9.0, ""), 1, 0.0, sure=True),
+            },
+        )
+        for half in halves
+    ]
+    contenders = chosen_contenders((), "linear")
+    found = compared(answers, contenders, asked(pd.DataFrame({"x": truth * 1.0}), truth))
+    (own,) = [one for one in found.models if one.name == "linear model"]
+    wrong = called != truth
+    rate = (wrong.sum() + 1) / 32
+    # Of a row that is called wrong each of the other two classes is as likely.
+    losses = -np.log(np.where(wrong, rate / 2, 1 - rate))
+    assert own.difference.estimate + np.log(3) == pytest.approx(losses.mean())
+    assert np.isnan(own.log_loss)
+
+
+def test_the_area_of_a_wide_table_is_that_of_the_other_halves():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 60)), columns=[f"g{k}" for k in range(60)])
+    frame["ill"] = np.tile(["no", "yes"], 12)
+    found = select_features(frame, "ill", n_splits=8, n_jobs=1)
+    assert found.findings.area == pytest.approx(found.selector.test_auc_.mean())
+    # It has learnt the labels of its own half.
+    assert found.selector.train_auc_.mean() > 0.8
+    assert found.findings.area == pytest.approx(0.5, abs=3 * found.findings.null_sd / 4)

@@ -1,0 +1,170 @@
+"""Bugs planted below the models: kernels, algebra, fronts, curves, inference, structures."""
+
+from tools.planted_bug import LEAK, plant
+
+BELOW = (
+    plant(
+        "kernels/radial.py",
+        "return -5 / 6 * at.value * (1 + r)",
+        "return -5 / 3 * at.value * (1 + r)",
+        "kernels/test_gradients.py::test_leaves",
+    ),
+    plant(
+        "kernels/combination.py",
+        "_product(factors[:place] + factors[place + 1 :])",
+        "_product(factors[:place] + factors[place:])",
+        "kernels/test_gradients.py::test_expressions",
+    ),
+    plant(
+        "kernels/_scales.py",
+        "deviation, 2 * self.extent(chosen[0])",
+        "deviation, self.extent(chosen[0])",
+        "kernels/test_bounds.py::test_a_lengthscale_lies_between_the_gap_and_twice_the_range",
+    ),
+    plant(
+        "kernels/strings.py",
+        "for i in range(len(string) - k + 1)]",
+        "for i in range(len(string) - k)]",
+        "kernels/test_strings.py::test_similarity_is_the_inner_product_of_counts",
+    ),
+    plant(
+        "kernels/indefinite_kernels.py",
+        "return self.variance**2 / (2 * at.value)",
+        "return self.variance**2 / at.value",
+        "kernels/test_gradients.py::test_leaves",
+    ),
+    plant(
+        "linalg.py",
+        "return 2.0 * float(np.sum(np.log(np.diagonal(self.root))))",
+        "return float(np.sum(np.log(np.diagonal(self.root))))",
+        "test_linalg.py::test_woodbury_is_the_dense_inverse",
+    ),
+    plant(
+        "linalg.py",
+        'residual = np.maximum(residual - np.einsum("ij,ij->i", fresh, fresh), 0.0)',
+        'residual = np.maximum(residual + np.einsum("ij,ij->i", fresh, fresh), 0.0)',
+        "test_linalg.py::test_pivoted_factor_leaves_out_no_more_than_the_tolerance",
+    ),
+    plant(
+        "optimise.py",
+        "drawn: Array = low + draws * (high - low)",
+        "drawn: Array = low + draws * high",
+        "test_optimise.py::test_random_starts_lie_inside_and_are_repeatable",
+    ),
+    plant(
+        "optimise.py",
+        "now = float(intermediate_result.fun) * scale",
+        "now = float(intermediate_result.fun)",
+        "test_optimise.py::test_a_steep_start_does_not_end_a_descent_early",
+    ),
+    plant(
+        "pareto/dominance.py",
+        "after = ranks[feasible].max() + 1 if",
+        "after = ranks[feasible].max() if",
+        "pareto/test_dominance.py::test_feasibility_comes_before_dominance",
+    ),
+    plant(
+        "pareto/dominance.py",
+        "gap /= width.repeat(sizes)",
+        "gap /= width[0]",
+        "pareto/test_crowding.py::test_gaps_are_those_of_the_paper_on_every_level",
+    ),
+    plant(
+        "pareto/nsga2.py",
+        "(room[b] > room[a])",
+        "(room[b] < room[a])",
+        "pareto/test_nsga2.py::test_the_front_of_zdt1_is_found",
+    ),
+    plant(
+        "pareto/criteria.py",
+        "gains[worthwhile] / np.maximum(gains[worthwhile + 1], _TINY)",
+        "gains[worthwhile] / np.maximum(gains[worthwhile], _TINY)",
+        "pareto/test_choice.py::test_a_sharp_bend_is_the_knee_for_every_method",
+    ),
+    plant(
+        "roc/area.py",
+        "(table + table.T)[pairs] / 2, weights",
+        "table[pairs], weights",
+        "roc/test_multiclass.py::test_areas_equal_scikit_learn_s",
+    ),
+    plant(
+        "roc/costs.py",
+        "weights = share[0] * cost_fp, share[1] * cost_fn",
+        "weights = share[1] * cost_fp, share[0] * cost_fn",
+        "roc/test_costs.py::test_costs_are_the_equations_of_the_source",
+    ),
+    plant(
+        "roc/curve.py",
+        'thresholds, side="right")]',
+        'thresholds, side="left")]',
+        "roc/test_curve.py::test_adjacent_floating_point_scores_are_still_told_apart",
+    ),
+    plant(
+        "roc/intervals.py",
+        "_covariance(below) / below.shape[1]",
+        "_covariance(below) / above.shape[1]",
+        "roc/test_intervals.py::test_the_standard_error_is_that_of_all_pairs",
+    ),
+    plant(
+        "inference/likelihoods.py",
+        "third = y * (2 * ratio**3 + 3 * z * ratio**2",
+        "third = y * (2 * ratio**3 + 2 * z * ratio**2",
+        "inference/test_laplace.py::test_derivatives_belong_to_the_likelihood",
+    ),
+    plant(
+        "inference/posterior.py",
+        "return Latent((mean - variance * sites.shift) / remaining, variance / remaining)",
+        "return Latent((mean - variance * sites.shift) / remaining, variance)",
+        "inference/test_gaussian.py::test_leave_one_out_equals_refits_without_each_row",
+        kind=LEAK,
+    ),
+    plant(
+        "inference/gaussian.py",
+        "own = self.weights**2 - T * (1.0 - T * self.variance)",
+        "own = self.weights**2 + T * (1.0 - T * self.variance)",
+        "inference/test_gaussian.py::test_evidence_gradient_and_predictions_are_those_of_scikit_learn",
+    ),
+    plant(
+        "inference/gaussian.py",
+        "return Latent(mean, variance + self.noise_variance)",
+        "return Latent(mean, variance)",
+        "inference/test_gaussian.py::test_leave_one_out_equals_refits_without_each_row",
+    ),
+    plant(
+        "structures/_evidence.py",
+        "degrees = np.maximum(sizes - traces * inverse, 0.0)",
+        "degrees = np.maximum(sizes - traces, 0.0)",
+        "structures/test_evidence.py::test_the_slope_by_a_log_variance_is_that_of_central_differences",
+    ),
+    plant(
+        "structures/_evidence.py",
+        "latent = design @ weights - variance * fit.slack / kept",
+        "latent = design @ weights",
+        "structures/test_evidence.py::test_what_a_block_gains_for_new_rows_is_that_of_fits_without_each_row",
+        kind=LEAK,
+    ),
+    plant(
+        "structures/claims.py",
+        "one.certain and 2 * sum(",
+        "one.certain and sum(",
+        "structures/test_posterior.py::test_what_most_parts_do_not_support_is_not_certain",
+    ),
+    plant(
+        "structures/blocks.py",
+        "+ CC * YS**2 - 2 * CS * YC * YS",
+        "+ CC * YS**2 + 2 * CS * YC * YS",
+        "gp/test_period.py::test_the_period_explains_most_by_least_squares_on_uneven_places",
+    ),
+    plant(
+        "structures/_sets.py",
+        "none > _LOWERED * self.of([one]) * without",
+        "none > _LOWERED * self.of([one])",
+        "structures/test_sets.py::test_two_separate_suggestions_are_no_set",
+    ),
+    plant(
+        "structures/_best_first.py",
+        "return float(densities[0] - densities[1])",
+        "return float(densities[1] - densities[0])",
+        "structures/test_posterior.py::test_what_is_certain_is_true_and_strong_truths_are_found",
+    ),
+)
