@@ -61,6 +61,13 @@ def clearly_below(peer: float, error: float) -> float:
     return peer / (peer - 2.0 * error) if peer > 2.0 * error else np.inf
 
 
+def beyond_chance(n: int) -> int:
+    """Return the least number of n tasks that a coin reaches in less than 5 % of throws."""
+    from scipy.stats import binom
+
+    return next(count for count in range(n + 2) if binom.sf(count - 1, n, 0.5) < 0.05)
+
+
 def standard_error(differences: Array) -> float:
     """Return the standard error of the mean of paired differences."""
     return float(np.std(differences, ddof=1) / np.sqrt(len(differences)))

@@ -26,7 +26,7 @@ from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
 from parsimon.phylo._lambda_evidence import Form, Sign
 
 N_TREES, N_TIPS, N_TRAITS = 10, 200, 11
-QUICK_TREES, QUICK_SHARES = 3, (0.0, 0.5, 0.9)
+QUICK_TREES, QUICK_SHARES = 2, (0.0, 0.5, 0.9)
 SIGNS: dict[str, Sign] = {MINUS: "minus", PLUS: "plus"}
 FORMS: tuple[Form, ...] = ("5.49", "5.48")
 PRINTED: dict[str, tuple[str, Form]] = {

@@ -167,3 +167,10 @@ def test_bars_of_two_standard_errors_lie_on_the_right_side():
     assert rivals.standard_error(np.array([1.0, 2.0, 3.0])) == pytest.approx(1 / np.sqrt(3))
     error = rivals.error_between(np.array([1.0, 2.0, 3.0]), 2.0, 50)
     assert error == pytest.approx(np.sqrt(1 / 3 + 4 / 50))
+
+
+def test_more_tasks_are_won_than_a_coin_wins():
+    """Of ten a coin wins eight in 5.5 % of throws, and nine in 1.1 %."""
+    assert [rivals.beyond_chance(n) for n in (5, 10)] == [5, 9]
+    # Of three even all are no news: an eighth of throws has them.
+    assert rivals.beyond_chance(3) == 4
