@@ -1,4 +1,4 @@
-"""Those who must miss a bar on classes: a constant, a guess, and the plainest rival that learns."""
+"""Those who must miss a bar: a constant, a guess, and the plainest rival that learns."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -7,6 +7,7 @@ import numpy as np
 from parsimon._typing import AnyArray, Array
 
 CONSTANT, GUESS, LOGISTIC = "constant", "guess", "logistic regression"
+LINE = "linear regression"
 # Columns and labels to learn from, then those to be tested on.
 Part = tuple[Array, AnyArray, Array, AnyArray]
 
@@ -20,6 +21,16 @@ def classify_plainly(parts: Iterable[Part], *, per_cent: bool = True) -> dict[st
     found = [[_constant(part), _guess(part), _logistic(part)] for part in parts]
     means = (100.0 if per_cent else 1.0) * np.mean(found, axis=0)
     return dict(zip((CONSTANT, GUESS, LOGISTIC), map(float, means), strict=True))
+
+
+def predict_plainly(parts: Iterable[Part]) -> dict[str, float]:
+    """Return root mean squared errors of a number's constant, guess and line, mean over parts."""
+    found = []
+    for X_train, y_train, X_test, y_test in parts:
+        drawn = np.random.default_rng(0).choice(y_train, len(y_test))
+        told = (np.full(len(y_test), y_train.mean()), drawn, _line(X_train, y_train, X_test))
+        found.append([float(np.sqrt(np.mean((each - y_test) ** 2))) for each in told])
+    return dict(zip((CONSTANT, GUESS, LINE), map(float, np.mean(found, axis=0)), strict=True))
 
 
 def turned(rivals: Mapping[str, float], change: Callable[[float], float]) -> dict[str, float]:
@@ -49,6 +60,13 @@ def _logistic(part: Part) -> float:
     X_train, y_train, X_test, y_test = part
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     return 1.0 - float(model.fit(X_train, y_train).score(X_test, y_test))
+
+
+def _line(X_train: Array, y_train: AnyArray, X_test: Array) -> Array:
+    from sklearn.linear_model import LinearRegression
+
+    told: Array = LinearRegression().fit(X_train, y_train).predict(X_test)
+    return told
 
 
 def allowed_above(peer: float, error: float) -> float:

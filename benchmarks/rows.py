@@ -17,7 +17,15 @@ from typing import Any
 CANNOT_FAIL, NO_RIVALS = "CANNOT FAIL", "NO RIVALS"
 # What is spent and not reached. One who knows nothing spends nothing, so that a constant or a guess
 # would meet every such bar: its only rival is the peer, who solves the same task.
-SPENT = ("seconds", "milliseconds", "microseconds", "processor seconds", "peak memory", "growth")
+SPENT = (
+    "seconds",
+    "median seconds",
+    "processor seconds",
+    "milliseconds",
+    "microseconds",
+    "peak",
+    "growth",
+)
 
 
 def ratio_of(ours: float, peer: float, higher_is_better: bool | None) -> float:
