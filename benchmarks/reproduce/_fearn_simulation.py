@@ -20,6 +20,7 @@ from benchmarks.reproduce._fearn_tables import (
     SIMULATION,
     TRUE_SHARES,
 )
+from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
@@ -175,8 +176,9 @@ def _distance_rows(cells: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[Row
     better = float(np.minimum(printed(MINUS), printed(PLUS)).mean())
     case = "Tables 5.1 and 5.2"
     true = np.array([TRUE_SHARES[place] for place in cells])
-    # A guess between 0 and 1 has the mean of a constant of one half.
-    idle = {"constant 0.5": float(np.abs(0.5 - true).mean()), "no tree": float(true.mean())}
+    half = float(np.abs(0.5 - true).mean())
+    # The mean of guesses between 0 and 1 is one half.
+    idle = {"constant: one half": half, GUESS: half, "no tree": float(true.mean())}
     made = [
         Row(
             case,
