@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.libsvm import dual_value, optimum, plain_values, signs_of
+from benchmarks.libsvm import begins_from_zero, dual_value, optimum, plain_values, signs_of
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array, Indices
 from parsimon.pareto import hypervolume
@@ -78,7 +78,7 @@ def fit_rows(n: int, C: float, *, repeats: int) -> list[Row]:
             values[0],
             best,
             higher_is_better=True,
-            bar=SHARE_OF_OPTIMUM,
+            bar=SHARE_OF_OPTIMUM if begins_from_zero() else None,
             note=f"libsvm at its default tolerance {values[1] / best:.6f} of it",
             rivals=plain_values(K, signs_of(y), C),
         ),
