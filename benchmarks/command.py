@@ -12,10 +12,10 @@ import click
 from benchmarks.rows import CANNOT_FAIL, NO_RIVALS, Row, save, show, without_rivals
 
 
-def run(package: str, *, rivals_needed: bool = False) -> None:
+def run(package: str) -> None:
     """Run the benchmark of `package` that is named on the command line.
 
-    With `rivals_needed` a bar without those who must miss it counts as missed.
+    A bar without those who must miss it counts as missed.
     """
     found = importlib.import_module(package)
     names = sorted(
@@ -48,7 +48,7 @@ def run(package: str, *, rivals_needed: bool = False) -> None:
         show(rows, title=f"{package.split('.')[-1]} {name}{' (quick)' if quick else ''}")
         if json_file is not None:
             save(rows, json_file)
-        alone = without_rivals(rows) if rivals_needed else []
+        alone = without_rivals(rows)
         for row in alone:
             print(f"{NO_RIVALS}: {row.case}, {row.metric}: name who must miss this bar.")
         print(_count(rows))

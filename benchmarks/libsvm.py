@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from parsimon._compiled import numba_is_installed
 from parsimon._typing import Array, Indices
 
 TIGHT = 1e-6
@@ -61,6 +62,14 @@ def box_optimum(K: Array, signs: Array, C: float) -> float:
         options={"maxiter": 5000, "maxfun": 20000, "ftol": 1e-12, "gtol": 1e-8},
     )
     return -float(found.fun)
+
+
+def begins_from_zero() -> bool:
+    """Return whether our default climbs by itself.
+
+    Without numba it begins from libsvm's point, and to be as good as that is no promise.
+    """
+    return numba_is_installed()
 
 
 def plain_values(K: Array, signs: Array, C: float, *, equality: bool = True) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Those who must miss a bar on classes: a constant, a guess, and the plainest rival that learns."""
+"""Those who must miss a bar: a constant, a guess, and the plainest rival that learns."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -7,6 +7,7 @@ import numpy as np
 from parsimon._typing import AnyArray, Array
 
 CONSTANT, GUESS, LOGISTIC = "constant", "guess", "logistic regression"
+LINE = "linear regression"
 # Columns and labels to learn from, then those to be tested on.
 Part = tuple[Array, AnyArray, Array, AnyArray]
 
@@ -20,6 +21,16 @@ def classify_plainly(parts: Iterable[Part], *, per_cent: bool = True) -> dict[st
     found = [[_constant(part), _guess(part), _logistic(part)] for part in parts]
     means = (100.0 if per_cent else 1.0) * np.mean(found, axis=0)
     return dict(zip((CONSTANT, GUESS, LOGISTIC), map(float, means), strict=True))
+
+
+def predict_plainly(parts: Iterable[Part]) -> dict[str, float]:
+    """Return root mean squared errors of a number's constant, guess and line, mean over parts."""
+    found = []
+    for X_train, y_train, X_test, y_test in parts:
+        drawn = np.random.default_rng(0).choice(y_train, len(y_test))
+        told = (np.full(len(y_test), y_train.mean()), drawn, _line(X_train, y_train, X_test))
+        found.append([float(np.sqrt(np.mean((each - y_test) ** 2))) for each in told])
+    return dict(zip((CONSTANT, GUESS, LINE), map(float, np.mean(found, axis=0)), strict=True))
 
 
 def turned(rivals: Mapping[str, float], change: Callable[[float], float]) -> dict[str, float]:
@@ -51,6 +62,13 @@ def _logistic(part: Part) -> float:
     return 1.0 - float(model.fit(X_train, y_train).score(X_test, y_test))
 
 
+def _line(X_train: Array, y_train: AnyArray, X_test: Array) -> Array:
+    from sklearn.linear_model import LinearRegression
+
+    told: Array = LinearRegression().fit(X_train, y_train).predict(X_test)
+    return told
+
+
 def allowed_above(peer: float, error: float) -> float:
     """Return the bar of a figure that may lie two standard errors above its peer's."""
     return peer / (peer + 2.0 * error) if peer > 0 else 1.0
@@ -59,6 +77,13 @@ def allowed_above(peer: float, error: float) -> float:
 def clearly_below(peer: float, error: float) -> float:
     """Return the bar of a figure that must lie two standard errors below its peer's."""
     return peer / (peer - 2.0 * error) if peer > 2.0 * error else np.inf
+
+
+def beyond_chance(n: int) -> int:
+    """Return the least number of n tasks that a coin reaches in less than 5 % of throws."""
+    from scipy.stats import binom
+
+    return next(count for count in range(n + 2) if binom.sf(count - 1, n, 0.5) < 0.05)
 
 
 def standard_error(differences: Array) -> float:

@@ -15,6 +15,17 @@ from pathlib import Path
 from typing import Any
 
 CANNOT_FAIL, NO_RIVALS = "CANNOT FAIL", "NO RIVALS"
+# What is spent and not reached. One who knows nothing spends nothing, so that a constant or a guess
+# would meet every such bar: its only rival is the peer, who solves the same task.
+SPENT = (
+    "seconds",
+    "median seconds",
+    "processor seconds",
+    "milliseconds",
+    "microseconds",
+    "peak",
+    "growth",
+)
 
 
 def ratio_of(ours: float, peer: float, higher_is_better: bool | None) -> float:
@@ -56,6 +67,11 @@ class Row:
     def ratio(self) -> float:
         """How many times better ours is."""
         return ratio_of(self.ours, self.peer, self.higher_is_better)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the figure is time or memory, of which a bar needs no rivals but its peer."""
+        return self.metric.startswith(SPENT)
 
     @property
     def met(self) -> bool:
@@ -121,8 +137,8 @@ class Row:
 
 
 def without_rivals(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that promise something and name nobody who must miss it."""
-    return [row for row in rows if row.bar is not None and not row.rivals]
+    """Return the rows that promise a figure, not a price, and name nobody who must miss it."""
+    return [row for row in rows if row.bar is not None and not (row.rivals or row.is_spent)]
 
 
 def median_seconds(

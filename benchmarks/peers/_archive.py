@@ -70,9 +70,10 @@ def _same_front(case: str, points: Array) -> Row:
         "members of the front",
         len(ours),
         len(peer),
-        higher_is_better=True,
+        higher_is_better=None,
         bar=1.0,
         note="the same set" if equal else "DIFFERENT SETS",
+        rivals={"constant: one": 1.0, "guess: half of all": len(points) / 2, "all": len(points)},
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 
@@ -94,17 +95,23 @@ class Scores:
         """Return what was claimed of a kind, or would have been with a threshold on the score."""
         chosen = [
             one.true
-            for one in self._of_kind(kind)
+            for one in self.of_kind(kind)
             if (one.statement.claimed if above is None else one.statement.score >= above)
         ]
         return Counts(len(chosen), sum(chosen), self._n_truths(kind))
+
+    def of_all(self, kind: str) -> Counts:
+        """Return the counts of one who claims every column, or every pair of them."""
+        widths = [len(table.frame.columns) - 1 for table in self.tables]
+        claimed = sum(width if kind == "variable" else comb(width, 2) for width in widths)
+        return Counts(claimed, self._n_truths(kind), self._n_truths(kind))
 
     def threshold(self, kind: str, precision: float) -> float:
         """Return the score above which most is found at this precision or a better one.
 
         It is chosen with the truth of all tables in hand; infinite if there is none.
         """
-        judged = sorted(self._of_kind(kind), key=lambda one: -one.statement.score)
+        judged = sorted(self.of_kind(kind), key=lambda one: -one.statement.score)
         scores = np.array([one.statement.score for one in judged])
         right = np.cumsum([one.true for one in judged])
         last = np.append(scores[1:] < scores[:-1], True)[: len(scores)]
@@ -124,13 +131,13 @@ class Scores:
         """Return the share of tables about which something false of a kind was claimed."""
         tables = {table.settings for table in self.tables}
         wrong = {
-            one.settings for one in self._of_kind(kind) if one.statement.claimed and not one.true
+            one.settings for one in self.of_kind(kind) if one.statement.claimed and not one.true
         }
         return len(tables & wrong) / len(tables) if tables else float("nan")
 
     def bins(self, kinds: Iterable[str]) -> list[Bin]:
         """Return stated probabilities beside the share that is true."""
-        chosen = [one for kind in kinds for one in self._of_kind(kind)]
+        chosen = [one for kind in kinds for one in self.of_kind(kind)]
         stated = np.array([one.statement.score for one in chosen])
         true = np.array([one.true for one in chosen])
         places = np.searchsorted(EDGES[1:-1], stated, side="right")
@@ -142,7 +149,8 @@ class Scores:
                 found.append(Bin(low, high, int(here.sum()), mean, share))
         return found
 
-    def _of_kind(self, kind: str) -> list[Judged]:
+    def of_kind(self, kind: str) -> list[Judged]:
+        """Return what was stated of a kind."""
         return [one for one in self.judged if one.statement.kind == kind]
 
     def _n_truths(self, kind: str) -> int:

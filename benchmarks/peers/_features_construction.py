@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import CONSTANT, GUESS, LINE, predict_plainly, turned
 from benchmarks.rows import Row, show
 from parsimon._typing import Array
 
@@ -177,8 +178,17 @@ def _rows_of(results: Mapping[Any, Found], law: str, peers: list[str]) -> list[R
                 rows.append(Row(case, "seconds; operon", ours["seconds"], spent))
         if not noise and law == "FUNC6":
             metric = "error on other rows; wished"
-            rows.append(Row(case, metric, ours["absolute"], FUNC6_ERROR, bar=1.0))
+            X, y, X_test, truth = _drawn(LAWS[law], noise)
+            rivals = predict_plainly([(X, y, X_test, truth)])
+            rows.append(Row(case, metric, ours["absolute"], FUNC6_ERROR, bar=1.0, rivals=rivals))
     return rows
+
+
+def _plain_errors(law: str, noise: float) -> dict[str, float]:
+    """Return relative errors of a constant, a guess and linear regression."""
+    X, y, X_test, truth = _drawn(LAWS[law], noise)
+    spread = float(truth.std())
+    return turned(predict_plainly([(X, y, X_test, truth)]), lambda error: error / spread)
 
 
 def _summary(results: Mapping[Any, Found], names: tuple[str, ...], peers: list[str]) -> list[Row]:
@@ -188,7 +198,12 @@ def _summary(results: Mapping[Any, Found], names: tuple[str, ...], peers: list[s
     wished = N_FOUND if len(clean) == len(PHYSICS) else len(clean)
     case = f"{len(clean)} formulas of physics"
     metric = "1 - R2 below 1e-6, at most 20 nodes, chosen by default; wished"
-    rows = [Row(case, metric, good, wished, higher_is_better=True, bar=1.0)]
+    plain = {name: _plain_errors(name, 0.0) for name in names if name in PHYSICS}
+    found = {
+        rival: float(sum(one[rival] ** 2 < UNEXPLAINED for one in plain.values()))
+        for rival in (CONSTANT, GUESS, LINE)
+    }
+    rows = [Row(case, metric, good, wished, higher_is_better=True, bar=1.0, rivals=found)]
     if "operon" in peers:
         theirs = [results[name, 0.0, "operon"] for name in names if name in PHYSICS]
         spent = float(np.median([one["seconds"] for one in theirs]))
@@ -211,10 +226,14 @@ def _summary(results: Mapping[Any, Found], names: tuple[str, ...], peers: list[s
     ours = float(np.median([results[name, NOISE, "ours"]["error"] for name in names]))
     best = min(ways, key=ways.__getitem__)
     case = f"{len(names)} laws, 5 % noise"
+    noisy = [_plain_errors(name, NOISE) for name in names]
+    idle = {rival: float(np.median([one[rival] for one in noisy])) for rival in noisy[0]}
     for way, error in ways.items():
         metric = f"median relative error on other rows; {way}"
         note = "best peer" if way == best else ""
-        rows.append(Row(case, metric, ours, error, bar=1.0 if way == best else None, note=note))
+        bar, rivals = (1.0, idle) if way == best else (None, {})
+        row = Row(case, metric, ours, error, bar=bar, note=note, rivals=rivals)
+        rows.append(row.above_rivals())
     return rows
 
 

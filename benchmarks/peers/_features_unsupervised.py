@@ -1,6 +1,7 @@
 """The exact front without a target beside a loop over scikit-learn's k-means."""
 
 import time
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -62,8 +63,27 @@ def unsupervised_rows(*, quick: bool) -> list[Row]:
             higher_is_better=True,
             bar=1.0,
             note=f"{same} with the same index, {better} better in squares",
-        ),
+            rivals={
+                "constant: one group": _as_good(X, front, pairs, _one_group),
+                "guess: one random start": _as_good(X, front, pairs, _one_start),
+            },
+        ).without_empty_bar(),
     ]
+
+
+def _as_good(X: Array, front: Any, pairs: Any, squares: Callable[[Array], float]) -> float:
+    """Return at how many points of a front others have squares no greater than the loop's."""
+    own = [squares(X[:, np.asarray(front.solution(place))]) for place in range(len(front))]
+    known = [inertia for _, _, inertia in pairs]
+    return float(sum(a <= b * (1 + 1e-9) for a, b in zip(own, known, strict=True)))
+
+
+def _one_group(part: Array) -> float:
+    return float(((part - part.mean(axis=0)) ** 2).sum())
+
+
+def _one_start(part: Array) -> float:
+    return float(KMeans(3, init="random", n_init=1, random_state=1).fit(part).inertia_)
 
 
 def _by_loop(X: Array, columns: Any) -> tuple[float, float]:

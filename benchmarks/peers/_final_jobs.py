@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import CONSTANT, GUESS
 from benchmarks.rows import Row
 from parsimon.statistician import analyse
 
@@ -73,15 +74,20 @@ def _rows(case: str, results: list[Mapping[str, Any]], quick: bool) -> list[Row]
     covered = [one["honest"][0] <= one["error"] <= one["honest"][2] for one in results]
     honest = float(np.mean([one["honest"][1] for one in results]))
     bar = None if quick else 1.0
+    metric = "final models that are no constant, share"
+    varied = Row(case, metric, share, 1.0, True, bar, rivals={CONSTANT: 0.0, GUESS: 0.5})
     return [
-        Row(case, "final models that are no constant, share", share, 1.0, True, bar),
+        varied,
         Row(
             case,
-            "95 % intervals of the page that hold the error on new rows, share",
-            float(np.mean(covered)),
+            "95 % intervals of the page that hold the error on new rows, share; none if constant",
+            float(np.mean(covered)) if varied.met else 0.0,
             COVERED,
             True,
             bar,
+            note=f"{float(np.mean(covered)):.2f}",
+            # The error of a constant is easily known.
+            rivals={CONSTANT: 0.0, "no width": 0.0},
         ),
         Row(
             case,

@@ -96,6 +96,12 @@ def _problem_rows(problem: Problem, generations: int, n_seeds: int) -> list[Row]
             higher_is_better=True,
             bar=0.995,
             note=note,
+            rivals={
+                "constant: the middle": _volume(_front(problem, 1, 0), problem),
+                "guess: as many points by lot": _volume(
+                    _front(problem, generations * POPULATION, 1), problem
+                ),
+            },
         ),
         Row(
             case,
@@ -147,6 +153,13 @@ def _pymoo(problem: Problem, generations: int, seed: int) -> Outcome:
     if result.algorithm.evaluator.n_eval != generations * POPULATION:
         raise RuntimeError("pymoo did not run the evaluations that were asked for")
     return Outcome(seconds, _volume(result.F, problem))
+
+
+def _front(problem: Problem, n: int, seed: int) -> Array:
+    """Return the values of points by lot; of one point, the middle of the cube."""
+    if n == 1:
+        return problem.evaluate(np.full((1, problem.n_variables), 0.5))
+    return problem.evaluate(np.random.default_rng(seed).random((n, problem.n_variables)))
 
 
 def _volume(values: Array, problem: Problem) -> float:

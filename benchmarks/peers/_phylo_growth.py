@@ -83,7 +83,7 @@ def _slope_row(sizes: tuple[int, ...], seconds: list[float]) -> Row:
     text = ", ".join(f"{step:.2f}" for step in steps)
     return Row(
         f"PGLS with lambda, {sizes[0]:,} to {sizes[-1]:,} tips",
-        "power of tips by which later fits grow; peer: linear",
+        "growth of later fits, as a power of tips; peer: linear",
         slope,
         LINEAR,
         bar=1.0,

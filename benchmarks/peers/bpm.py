@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.data_folder import point_to_data
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import GUESS, classify_plainly, turned
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
 
@@ -34,6 +35,8 @@ FEWER = {"GPClassifier": 10, "GPy EP": 5}
 # What the default must gain in mean log probability with learnt label noise, over five tables.
 GAIN = 0.02
 LOGISTIC, DEFAULT, LEARNT = "logistic", "BPM", "BPM, label noise learnt"
+# Who must miss a bar, besides a coin.
+BASE, UNTUNED = "base rate", "logistic, nothing set"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 MOST_SECONDS, MOST_MEGABYTES, MOST_POINTS = 60.0, 200.0, 0.5
 BATCH, N_COLUMNS = 5_000, 20
@@ -45,6 +48,18 @@ def _logistic() -> Any:
     return LogisticRegressionCV(
         Cs=np.logspace(-3, 2, 6), cv=5, scoring="neg_log_loss", max_iter=1000
     )
+
+
+def _base_rate() -> Any:
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="prior")
+
+
+def _untuned() -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000)
 
 
 def _default() -> Any:
@@ -96,6 +111,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     DEFAULT: _default,
     LEARNT: _learnt,
     LOGISTIC: _logistic,
+    UNTUNED: _untuned,
+    BASE: _base_rate,
     "linear SVM, calibrated": _svm("linear"),
     "RBF SVM, calibrated": _svm("rbf"),
     "GPClassifier": _gp,
@@ -160,9 +177,16 @@ def _table(data: str, flipped: float, results: Mapping[str, Mapping[str, Any]]) 
                 bar=1.0 if name == LOGISTIC and not flipped else None,
                 note=f"error {errors[0]:.4f}; {errors[1]:.4f}; {k} splits; "
                 f"{own['seconds']:.2f} s; {theirs['seconds']:.2f} s a fit",
-            )
+                rivals=_plain_losses(results) if name == LOGISTIC else {},
+            ).above_rivals()
         )
     return made
+
+
+def _plain_losses(results: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return log losses of those who must miss a bar: of two classes a coin has log 2."""
+    known = {name: float(np.mean(results[name]["loss"])) for name in (BASE, UNTUNED)}
+    return {**known, GUESS: float(np.log(2.0))}
 
 
 def _gained(
@@ -170,13 +194,12 @@ def _gained(
     sets: Sequence[str],
     by_case: Mapping[tuple[str, float], Mapping[str, Mapping[str, Any]]],
 ) -> Row:
+    logistic = {data: float(np.mean(by_case[data, flipped][LOGISTIC]["loss"])) for data in sets}
     gains = {
-        data: float(
-            np.mean(by_case[data, flipped][LOGISTIC]["loss"])
-            - np.mean(by_case[data, flipped][LEARNT]["loss"])
-        )
+        data: logistic[data] - float(np.mean(by_case[data, flipped][LEARNT]["loss"]))
         for data in sets
     }
+    losses = {data: _plain_losses(by_case[data, flipped]) for data in sets}
     return Row(
         f"all tables, {flipped:.0%} of training labels flipped",
         f"mean log probability gained over logistic by learning the label noise; {GAIN}",
@@ -185,7 +208,11 @@ def _gained(
         higher_is_better=True,
         bar=1.0,
         note=", ".join(f"{data} {gain:+.3f}" for data, gain in gains.items()),
-    )
+        rivals={
+            name: float(np.mean([logistic[data] - losses[data][name] for data in sets]))
+            for name in losses[sets[0]]
+        },
+    ).above_rivals()
 
 
 def measured(job: Job) -> dict[str, Any]:
@@ -298,7 +325,7 @@ def _stream(quick: bool) -> list[Row]:
     found = {n: _in_own_process(n) for n in sizes}
     n, last = sizes[-1], found[sizes[-1]]
     case = f"stream of {n:,} x {N_COLUMNS}, partial_fit of {BATCH:,} rows"
-    logistic = _logistic_error(n)
+    logistic, plain = _logistic_error(n), _plain_errors()
     return [
         Row(case, f"seconds of one core; {MOST_SECONDS:g}", last["seconds"], MOST_SECONDS, bar=1.0),
         Row(
@@ -316,7 +343,8 @@ def _stream(quick: bool) -> list[Row]:
             MOST_POINTS,
             bar=1.0,
             note=f"{100 * last['error']:.2f} %, logistic {100 * logistic:.2f} %",
-        ),
+            rivals=turned(plain, lambda error: max(100 * (error - logistic), 0.0)),
+        ).without_empty_bar(),
         Row(
             f"stream of {sizes[0]:,} to {n:,} rows",
             "growth of the seconds; of the rows",
@@ -371,6 +399,13 @@ def _logistic_error(n: int) -> float:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     X, y = next(drawn(100_000, N_COLUMNS, 100_000, seed=2))
     return float(np.mean(model.predict(X) != y))
+
+
+def _plain_errors() -> dict[str, float]:
+    """Return the errors of those who must miss a bar, logistic regression on the first rows."""
+    first = next(drawn(BATCH, N_COLUMNS, BATCH))
+    new = next(drawn(100_000, N_COLUMNS, 100_000, seed=2))
+    return classify_plainly([(*first, *new)], per_cent=False)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from benchmarks.peers._calibration_data import (
 )
 from benchmarks.peers._calibration_figures import brier, coverage, log_losses, slope
 from benchmarks.reproduce._resume import run_all
+from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
 
@@ -290,10 +291,7 @@ def _near_the_best(
     for name, within in WITHIN.items():
         if name not in methods:
             continue
-        behind = {
-            data: _mean_loss(results[name]) - _best(results, N_SPLITS)[1]
-            for data, results in by_set.items()
-        }
+        behind = _behind(by_set, name)
         far = [f"{data} {gap:+.3f}" for data, gap in behind.items() if gap > within]
         made.append(
             Row(
@@ -304,9 +302,27 @@ def _near_the_best(
                 higher_is_better=True,
                 bar=1.0,
                 note="beyond: " + (", ".join(far) or "none"),
-            )
+                rivals={
+                    rival: float(sum(gap <= within for gap in _behind(by_set, rival).values()))
+                    for rival in (BASE, GUESS, "logistic")
+                },
+            ).above_rivals()
         )
     return made
+
+
+def _behind(by_set: Mapping[str, Mapping[str, Mapping[str, Any]]], name: str) -> dict[str, float]:
+    """Return how far a model is from the best on each set; a guess has even chances."""
+    return {
+        data: (_even(data) if name == GUESS else _mean_loss(results[name]))
+        - _best(results, N_SPLITS)[1]
+        for data, results in by_set.items()
+    }
+
+
+def _even(data: str) -> float:
+    """Return the log loss of even chances."""
+    return float(np.log(3.0 if data in THREE_CLASSES else 2.0))
 
 
 def _no_worse_than_the_base_rate(
@@ -314,29 +330,43 @@ def _no_worse_than_the_base_rate(
 ) -> list[Row]:
     """Return on how many sets each model of ours is no worse than the base rate.
 
-    One standard error is allowed.
+    One standard error is allowed. Who is nowhere better has no set: the base rate is such a one.
     """
     made = []
     for name in OURS:
         own = {data: results[name] for data, results in by_set.items() if name in results}
         worse = [
-            f"{data} {result['excess']:+.3f}"
-            for data, result in own.items()
-            if result["excess"] > max(result["excess_error"], NEGLIGIBLE)
+            f"{data} {result['excess']:+.3f}" for data, result in own.items() if _is_worse(result)
         ]
         if own:
+            even = {data: _even(data) - _mean_loss(by_set[data][BASE]) for data in own}
+            kept = {rival: [by_set[data][rival] for data in own] for rival in (BASE, "logistic")}
             made.append(
                 Row(
                     "all sets",
-                    f"{name}: sets no worse than the base rate",
-                    float(len(own) - len(worse)),
+                    f"{name}: sets no worse than the base rate, none if nowhere better",
+                    _held(list(own.values())),
                     float(len(own)),
                     higher_is_better=True,
                     bar=1.0,
                     note="worse: " + (", ".join(worse) or "none"),
-                )
+                    rivals={
+                        **{rival: _held(results) for rival, results in kept.items()},
+                        GUESS: 0.0 if min(even.values()) >= 0 else float(len(own)),
+                    },
+                ).without_empty_bar()
             )
     return made
+
+
+def _is_worse(result: Mapping[str, Any]) -> bool:
+    return bool(result["excess"] > max(result["excess_error"], NEGLIGIBLE))
+
+
+def _held(results: Sequence[Mapping[str, Any]]) -> float:
+    """Return how many results are no worse than the base rate; none if none is better."""
+    better = any(one["excess"] < -max(one["excess_error"], NEGLIGIBLE) for one in results)
+    return float(sum(not _is_worse(one) for one in results)) if better else 0.0
 
 
 def _over_all_sets(by_set: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Row]:

@@ -36,6 +36,7 @@ from benchmarks.peers._claims_truths import (
     table_settings,
 )
 from benchmarks.peers._claims_truths import COMPARED as TRUTHS
+from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 
 N_TABLES = 2 * PER_BLOCK
@@ -46,6 +47,7 @@ TEMPTING = tuple(
     kind for kind in TRUTHS if any(word in kind for word in ("twin", "filled", "levels", "triple"))
 )
 GAP = 0.05
+SILENT, EVERYTHING = "constant: no claim", "constant: all columns"
 ENOUGH = 50  # claims in a bin that is judged
 QUICK = (
     TableSettings("null, classes", 100, 5, 0),
@@ -105,7 +107,9 @@ def _has_columns(n_columns: int) -> Callable[[TableSettings], bool]:
 def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
     """Return what was promised of claims: precision, recall beside the best peer, nulls."""
     ours, bar = scores["ours"], 1.0 if judged else None
-    found = []
+    found: list[Row] = []
+    # Who claims nothing claims nothing false: shares of tables count only with the recall.
+    found_enough: list[bool] = []
     for kind, precision in PRECISION.items():
         counts = ours.counts(kind)
         found.append(
@@ -117,6 +121,8 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
                 higher_is_better=True,
                 bar=bar,
                 note=f"{counts.right} of {counts.claimed}; the peer is what was promised",
+                # Without a claim there is no precision.
+                rivals={SILENT: float("nan"), EVERYTHING: ours.of_all(kind).precision},
             )
         )
         recalls = {
@@ -127,27 +133,36 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
         best = max(recalls, key=lambda method: recalls[method], default="no peer")
         for method, recall in recalls.items():
             is_best = method == best
-            found.append(
-                Row(
-                    f"{kind}s claimed as certain",
-                    f"recall, peer at precision {precision:g}",
-                    counts.recall,
-                    recall,
-                    higher_is_better=True,
-                    bar=bar if is_best else None,
-                    note=f"{method}{', the best peer' if is_best else ''}",
-                )
+            row = Row(
+                f"{kind}s claimed as certain",
+                f"recall, peer at precision {precision:g}",
+                counts.recall,
+                recall,
+                higher_is_better=True,
+                bar=bar if is_best else None,
+                note=f"{method}{', the best peer' if is_best else ''}",
+                # At the precision asked for: all columns, true or not, have too little of it.
+                rivals={SILENT: 0.0, EVERYTHING: 0.0} if is_best else {},
             )
+            found.append(row)
+            found_enough.append(row.met)
+    idle = {SILENT: 1.0, EVERYTHING: 1.0}
+
+    def share_of(figure: float) -> float:
+        return figure if all(found_enough) else 1.0
+
     tempting = ours.of(lambda settings: settings.kind in TEMPTING)
     if tempting.tables:
         found.append(
             Row(
                 "tempting tables with a false interaction",
-                "share",
-                tempting.share_with_false("interaction"),
+                "share, all if the recall is missed",
+                share_of(tempting.share_with_false("interaction")),
                 NULL_SHARE,
                 bar=bar,
-                note=f"of {len(tempting.tables)} tables; the peer is what was promised",
+                note=f"{tempting.share_with_false('interaction'):.3f} of {len(tempting.tables)} "
+                "tables; the peer is what was promised",
+                rivals=idle,
             )
         )
     n_nulls = sum(table.settings.kind in NULLS for table in ours.tables)
@@ -155,11 +170,13 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
         found.append(
             Row(
                 f"null tables with {words}",
-                "share",
-                ours.share_of_nulls(claimed=claimed),
+                "share, all if the recall is missed",
+                share_of(ours.share_of_nulls(claimed=claimed)),
                 NULL_SHARE,
                 bar=bar if claimed else None,
-                note=f"of {n_nulls} tables; the peer is what was promised",
+                note=f"{ours.share_of_nulls(claimed=claimed):.3f} of {n_nulls} tables; the peer "
+                "is what was promised",
+                rivals=idle if claimed else {},
             )
         )
     return found
@@ -173,6 +190,7 @@ def _calibration(ours: Scores, *, judged: bool) -> list[Row]:
     """Return the gap between stated probabilities and truth, a row for each bin."""
     found = []
     for name, kinds in (*((kind, (kind,)) for kind in KINDS), ("claim", KINDS)):
+        true = [one.true for kind in kinds for one in ours.of_kind(kind)]
         for one in ours.bins(kinds):
             found.append(
                 Row(
@@ -182,7 +200,9 @@ def _calibration(ours: Scores, *, judged: bool) -> list[Row]:
                     GAP,
                     bar=1.0 if judged and one.n_claims >= ENOUGH else None,
                     note=f"{one.n_claims} claims, stated {one.stated:.3f}, true {one.true:.3f}",
-                )
+                    # The same probability said of statements by lot.
+                    rivals={GUESS: abs(one.stated - sum(true) / len(true))},
+                ).without_empty_bar()
             )
     return found
 

@@ -38,6 +38,7 @@ from benchmarks.peers._coverage_tables import (
     Told,
     simulate,
 )
+from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices, Mask
 from parsimon.evaluation import corrected_t_interval
@@ -59,6 +60,8 @@ SIZES, QUICK_SIZES = (50, 100, 250, 500, 1000), (50, 200)
 FOLDS = (3, 5)
 TABLES, QUICK_TABLES = 16, 3
 LEAST, MOST, LEAST_OF_A_KIND = 93.0, 97.0, 80.0
+# Intervals that ask nothing of the rows; half of those of a guess hold the truth.
+NOTHING, EVERYTHING = "constant: no width", "constant: everything"
 # A tenth of the tables: chance alone moves a coverage by two points.
 QUICK_LEAST, QUICK_MOST = 90.0, 99.0
 SEED = 20_231
@@ -292,20 +295,35 @@ def judged(name: str, cases: list[Case], *, quick: bool) -> list[Row]:
         kinds[one.scenario].append(one)
     worst = min(kinds, key=lambda kind: _percent(kinds[kind], "covered"))
     least, most = (QUICK_LEAST, QUICK_MOST) if quick else (LEAST, MOST)
-    note = f"{len(cases)} tables; the peer covers {peer:.1f}"
+    middle, allowed = (least + most) / 2, (most - least) / 2
+
+    def within(share: float) -> float:
+        return abs(share - middle)
+
+    right = Row(
+        name,
+        f"coverage, points from {middle:g} %; allowed: {least:g} to {most:g}",
+        within(covered),
+        allowed,
+        bar=1.0,
+        note=f"{covered:.1f} % of {len(cases)} tables; the peer covers {peer:.1f}",
+        rivals={NOTHING: within(0.0), EVERYTHING: within(100.0), GUESS: within(50.0)},
+    )
     made = [
-        Row(name, f"coverage, at least {least:g} %", covered, least, True, bar=1.0, note=note),
-        Row(name, f"coverage, at most {most:g} %", covered, most, bar=1.0),
+        right,
         Row(
             name,
-            f"coverage of the worst kind, at least {LEAST_OF_A_KIND:g} %",
-            _percent(kinds[worst], "covered"),
+            f"coverage of the worst kind, at least {LEAST_OF_A_KIND:g} %, none if that of all is "
+            "not right",
+            _percent(kinds[worst], "covered") if right.met else 0.0,
             LEAST_OF_A_KIND,
             True,
             bar=None if quick else 1.0,
-            note=f"{worst}, {len(kinds[worst])} tables",
+            note=f"{_percent(kinds[worst], 'covered'):.1f} %: {worst}, {len(kinds[worst])} tables",
+            # Everything covers every kind, and is not right of all.
+            rivals={NOTHING: 0.0, EVERYTHING: 0.0, GUESS: 0.0},
         ),
-        *_widths(name, cases, barred=not quick),
+        *_widths(name, cases, right, barred=not quick),
     ]
     if "gain" in name:
         gains = [one for one in cases if one.gained]
@@ -321,14 +339,26 @@ def judged(name: str, cases: list[Case], *, quick: bool) -> list[Row]:
     return made
 
 
-def _widths(name: str, cases: list[Case], *, barred: bool) -> Iterator[Row]:
+def _widths(name: str, cases: list[Case], right: Row, *, barred: bool) -> Iterator[Row]:
+    """Yield widths beside the peer's; with a bar, one that does not cover counts as the range."""
     bar = 2.0 if barred and name in ("error", "share of the variance") else None
     for n_folds in (None, *FOLDS):
         kept = [one for one in cases if n_folds in (None, one.n_folds)]
         width = float(np.mean([one.width for one in kept]))
         peer = float(np.mean([one.peer_width for one in kept]))
         where = "all" if n_folds is None else f"{n_folds} folds"
-        yield Row(name, f"mean width, {where}", width, peer, bar=bar if n_folds is None else None)
+        if bar is None or n_folds is not None:
+            yield Row(name, f"mean width, {where}", width, peer)
+            continue
+        yield Row(
+            name,
+            f"mean width, {where}, 1 if the coverage is not right",
+            width if right.met else 1.0,
+            peer,
+            bar=bar,
+            note=f"{width:.3f}",
+            rivals={NOTHING: 1.0, EVERYTHING: 1.0, "the peer": peer},
+        )
 
 
 def _figure(

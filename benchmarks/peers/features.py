@@ -26,6 +26,7 @@ from benchmarks.data_folder import point_to_data
 from benchmarks.peers import bpm
 from benchmarks.peers._features_construction import construction_rows
 from benchmarks.peers._features_unsupervised import unsupervised_rows
+from benchmarks.rivals import CONSTANT, GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices, Mask
 
@@ -64,12 +65,15 @@ def _selection(name: str) -> list[Row]:
         bar = (EXACT_BAR if search.exact_ else SEARCH_BAR) if peer == FLOATING else None
         note = f"{search.n_evaluations_} subsets"
         made.append(Row(case, f"seconds; {peer}", own, spent, bar=bar, note=note))
-        made.append(_sizes(case, peer, search, found))
+        made.append(_sizes(case, peer, search, found, y))
     return [*made, _outside(case, ParetoSelector(**options).fit(X, y))]
 
 
-def _sizes(case: str, peer: str, search: Any, found: Mask) -> Row:
-    """Return at how many of a peer's sizes our front is no worse."""
+def _sizes(case: str, peer: str, search: Any, found: Mask, y: Indices) -> Row:
+    """Return at how many of a peer's sizes our front is no worse.
+
+    Beside it stand the larger class, and columns by lot, one subset of each size.
+    """
     theirs = search.errors_(found).round(12)
     sizes = np.unique(found.sum(axis=1))
     best = np.array([theirs[found.sum(axis=1) <= size].min() for size in sizes])
@@ -84,7 +88,17 @@ def _sizes(case: str, peer: str, search: Any, found: Mask) -> Row:
         higher_is_better=True,
         bar=1.0 if is_floating else None,
         note=f"better at {np.sum(ours < best)}; least error {ours.min():.4f}; {best.min():.4f}",
-    )
+        rivals={
+            CONSTANT: float(np.sum(1.0 - np.bincount(y).max() / len(y) <= best)),
+            GUESS: float(np.sum(search.errors_(_drawn(sizes, found.shape[1])).round(12) <= best)),
+        },
+    ).without_empty_bar()
+
+
+def _drawn(sizes: Indices, d: int) -> Mask:
+    """Return one subset of columns by lot for each size."""
+    rng = np.random.default_rng(0)
+    return _masks([rng.choice(d, size, replace=False) for size in sizes], d)
 
 
 def _outside(case: str, search: Any) -> Row:

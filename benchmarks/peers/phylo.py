@@ -9,6 +9,7 @@ trees and tables being read before it; R has a process of its own, and one threa
 import statistics
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import numpy as np
 from benchmarks.data_folder import point_to_data
 from benchmarks.peers._phylo_growth import growth_rows
 from benchmarks.peers._phylo_r import INSTALL, LIMIT, RFit, r_is_ready, run_r
+from benchmarks.reproduce.pgls_oracle import plain_models
 from benchmarks.rows import Row, median_seconds
 from parsimon.datasets import load
 from parsimon.exceptions import DatasetNotFoundError
@@ -95,14 +97,17 @@ def peer_rows(case: str, tree: Tree, *, ready: bool) -> list[Row]:
     )
     return [
         Row(case, metric, seconds, spent, bar=bar, note=note),
-        *_agreement(case, model, theirs),
+        *_agreement(case, model, theirs, plain_models(given[["x"]], given["y"], tree)),
     ]
 
 
-def _agreement(case: str, model: PGLS, theirs: RFit) -> list[Row]:
+def _agreement(case: str, model: PGLS, theirs: RFit, plain: Mapping[str, PGLS]) -> list[Row]:
     above = model.log_likelihood_ - theirs.log_likelihood
-    ours = np.array([model.lambda_, model.intercept_, *model.coef_])
-    apart = np.abs(ours - [theirs.pagel_lambda, *theirs.coefficients])
+
+    def apart(one: PGLS) -> float:
+        found = np.array([one.lambda_, one.intercept_, *one.coef_])
+        return float(np.abs(found - [theirs.pagel_lambda, *theirs.coefficients]).max())
+
     return [
         Row(
             case,
@@ -111,16 +116,21 @@ def _agreement(case: str, model: PGLS, theirs: RFit) -> list[Row]:
             LIKELIHOOD,
             bar=1.0,
             note=f"ours {model.log_likelihood_:.8f}, ours minus R's {above:+.1e}",
+            rivals={
+                name: max(theirs.log_likelihood - one.log_likelihood_, 0.0)
+                for name, one in plain.items()
+            },
         ),
         Row(
             case,
             "lambda and coefficients, greatest difference; peer: allowed",
-            float(apart.max()),
+            apart(model),
             ESTIMATES,
             # At another maximum of greater likelihood the estimates are others, and should be.
             bar=1.0 if above <= LIKELIHOOD else None,
             note=f"lambda {model.lambda_:.6f}, R's {theirs.pagel_lambda:.6f}; slope "
             f"{model.coef_[0]:.6f}, R's {theirs.coefficients[1]:.6f}",
+            rivals={name: apart(one) for name, one in plain.items()},
         ),
     ]
 

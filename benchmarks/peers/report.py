@@ -26,6 +26,7 @@ set PARSIMON_MLJAR_PYTHON to a Python that has it, or install it (it needs other
 extra `bench` has). A run that was stopped goes on where it was.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ from benchmarks.peers._report_times import TimeJob, has_peer, time_work
 from benchmarks.peers._small_tables import KINDS, SMALL, SmallJob, small_work
 from benchmarks.reproduce._resume import run_all
 from benchmarks.rows import Row
+from parsimon.statistician.families.contenders import GUESSING
 
 TABLES = {
     "pima": "diabetes",
@@ -126,6 +128,7 @@ def _lost(case: str, rule: str, found: Sequence[Mapping[str, Any]], bar: float |
         [sum(one[what][name] for one in found) / len(found) for what in ("lost", "bits")]
         for name in ("recommended", rule)
     )
+    idle = ("guessing", "linear")
     return Row(
         case,
         f"loss above the best of all, recommended and {rule}",
@@ -133,7 +136,8 @@ def _lost(case: str, rule: str, found: Sequence[Mapping[str, Any]], bar: float |
         theirs[0],
         bar=bar,
         note=f"parts of what guessing loses; {ours[1]:,.0f} and {theirs[1]:,.0f} bits on average",
-    )
+        rivals={one: sum(each["lost"][one] for each in found) / len(found) for one in idle},
+    ).above_rivals()
 
 
 def _times() -> list[Row]:
@@ -199,6 +203,7 @@ def _verdicts(results: Mapping[str, Mapping[str, Any]], *, judged: bool) -> list
     ]
     n = len(results)
     bar = 1.0 if judged else None
+    named = Counter(result["recommended_of_all"] for result in results.values())
     return [
         Row(
             f"{n} tables",
@@ -208,7 +213,8 @@ def _verdicts(results: Mapping[str, Mapping[str, Any]], *, judged: bool) -> list
             higher_is_better=True,
             bar=bar,
             note=f"not {', '.join(set(results) - set(near)) or 'missed anywhere'}",
-        ),
+            rivals=_near_by_rule(results),
+        ).above_rivals(),
         Row(
             f"{n} tables",
             "recommended is what would be recommended of all, share",
@@ -217,8 +223,33 @@ def _verdicts(results: Mapping[str, Mapping[str, Any]], *, judged: bool) -> list
             higher_is_better=True,
             bar=bar,
             note=f"not {', '.join(set(results) - set(smallest)) or 'missed anywhere'}",
-        ),
+            rivals={
+                "constant: the most frequent": max(named.values()) / n,
+                "guess: a model by lot": sum(1 / len(r["models"]) for r in results.values()) / n,
+            },
+        ).above_rivals(),
     ]
+
+
+def _near_by_rule(results: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return on which share of tables plain rules are near the best: guessing, by lot, a line."""
+    n = len(results)
+
+    def share(name: str) -> float:
+        return (
+            sum(
+                any(one["is_near"] and one["name"] == name for one in result["models"])
+                for result in results.values()
+            )
+            / n
+        )
+
+    near = [[one["is_near"] for one in result["models"]] for result in results.values()]
+    return {
+        "constant": share(GUESSING.name),
+        "guess: a model by lot": sum(sum(each) / len(each) for each in near) / n,
+        "linear model": share("linear model"),
+    }
 
 
 def _errors(name: str, result: Mapping[str, Any]) -> list[Row]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.libsvm import dual_value, optimum, signs_of
+from benchmarks.libsvm import begins_from_zero, dual_value, optimum, plain_values, signs_of
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array, Indices
 from parsimon.pareto import hypervolume
@@ -78,14 +78,17 @@ def fit_rows(n: int, C: float, *, repeats: int) -> list[Row]:
             values[0],
             best,
             higher_is_better=True,
-            bar=SHARE_OF_OPTIMUM,
+            bar=SHARE_OF_OPTIMUM if begins_from_zero() else None,
             note=f"libsvm at its default tolerance {values[1] / best:.6f} of it",
+            rivals=plain_values(K, signs_of(y), C),
         ),
     ]
 
 
 def front_rows(n: int, *, repeats: int) -> list[Row]:
     """Return hypervolume and time of a front beside the exact path of C."""
+    from sklearn.svm import SVC
+
     from parsimon.svm import ParetoSVC
 
     X, y = table(n)
@@ -98,7 +101,10 @@ def front_rows(n: int, *, repeats: int) -> list[Row]:
     ours, theirs, lean = median_seconds(jobs, repeats)
     print(f"n = {n}: front {ours:.2f} s, path {theirs:.2f} s", file=sys.stderr)
     front = [search.front_.solution(index) for index in range(len(search.front_))]
-    exact = points(path(X, y), X, y)
+    machines = path(X, y)
+    exact = points(machines, X, y)
+    places = np.random.default_rng(0).choice(len(machines), 3, replace=False)
+    drawn = [machines[place] for place in places]
     volume, best = volumes(points(front, X, y), exact)
     logarithmic, best_logarithmic = volumes(points(front, X, y), exact, logarithm=True)
     case = f"front of make_classification {n} x 10, RBF"
@@ -112,6 +118,10 @@ def front_rows(n: int, *, repeats: int) -> list[Row]:
             bar=SHARE_OF_VOLUME,
             note=f"{len(front)} machines; with the norm on a log scale "
             f"{logarithmic / best_logarithmic:.4f} of it",
+            rivals={
+                "constant: one machine, C = 1": volumes(points([SVC().fit(X, y)], X, y), exact)[0],
+                "guess: three of the path": volumes(points(drawn, X, y), exact)[0],
+            },
         ),
         Row(
             case,

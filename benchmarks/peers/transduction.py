@@ -36,6 +36,7 @@ from benchmarks.peers._transduction_data import (
     real_set,
     three_clusters,
 )
+from benchmarks.rivals import CONSTANT, GUESS, LOGISTIC, Part, classify_plainly, turned
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
 from parsimon.svm.transductive import TransductiveSVC
@@ -100,6 +101,7 @@ def _beside(
         [_error(model.transduction_, y, truth) for model, y in zip(models, partly, strict=True)]
     )
     fell_back = sum(model.fell_back_ for model in models)
+    plain = classify_plainly(_labelled(X, truth, y) for y in partly)
     made = []
     for key, predict in peers.items():
         theirs = np.array([_error(predict(X, y), y, truth) for y in partly])
@@ -112,9 +114,15 @@ def _beside(
                 bar=1.0,
                 note=f"{key} {theirs.mean():.1f}, {_difference(ours - theirs)}; "
                 f"fell back in {fell_back} of {len(models)}",
-            )
+                rivals=plain,
+            ).above_rivals()
         )
     return made
+
+
+def _labelled(X: Array, truth: Indices, y: Indices) -> Part:
+    """Return the rows with labels to learn from, and those without to be tested on."""
+    return X[y >= 0], truth[y >= 0], X[y < 0], truth[y < 0]
 
 
 def _plain(X: Array, y: Indices) -> Any:
@@ -131,8 +139,11 @@ def _moons(n_draws: int) -> list[Row]:
     from sklearn.semi_supervised import LabelSpreading
 
     errors: dict[str, list[float]] = {"default": [], "ours": [], "greedy": [], "spreading": []}
+    plain: dict[str, list[float]] = {}
     for seed in range(n_draws):
         X, y, truth = moons(seed)
+        for key, error in classify_plainly([_labelled(X, truth, y)]).items():
+            plain.setdefault(key, []).append(error)
         models = {
             "default": TransductiveSVC(random_state=seed),
             "ours": TransductiveSVC(1.0, C_unlabelled=None, gamma=5.0, random_state=seed),
@@ -149,16 +160,19 @@ def _moons(n_draws: int) -> list[Row]:
         float(np.median(errors[key])) for key in ("default", "greedy", "spreading")
     )
     by_default = f"mean {np.mean(errors['default']):.2f}"
+    rivals = {key: float(np.median(each)) for key, each in plain.items()}
+    promise = metric.format("the promise")
     return [
         Row(
             f"{case}, defaults",
-            metric.format("the promise"),
+            promise,
             default,
             ERROR_BAR,
             bar=1.0,
             note=by_default,
+            rivals=rivals,
         ),
-        Row(case, metric.format("the promise"), ours, ERROR_BAR, bar=1.0, note=note),
+        Row(case, promise, ours, ERROR_BAR, bar=1.0, note=note, rivals=rivals),
         Row(case, metric.format("Joachims' greedy solver"), ours, greedy),
         Row(case, metric.format("LabelSpreading, RBF"), ours, spreading),
     ]
@@ -170,6 +184,10 @@ def _clusters(n_draws: int) -> list[Row]:
     ours = TransductiveSVC(**options, positive_ratio=None).fit(X, y)
     printed = TransductiveSVC(**options, positive_ratio=None, method="joint").fit(X, y)
     cut = np.mean([_boundary_error(seed) for seed in range(n_draws)], axis=0)
+    plain = classify_plainly([_labelled(X, split, y)], per_cent=False)
+    alone = {LOGISTIC: plain[LOGISTIC]}
+    parts = [three_clusters(seed) for seed in range(n_draws)]
+    placed = classify_plainly((_labelled(X, s, y) for X, y, s in parts), per_cent=False)
     return [
         Row(
             "four clusters, 2 of 4 labels, linear",
@@ -180,6 +198,8 @@ def _clusters(n_draws: int) -> list[Row]:
             bar=1.0,
             note=f"dual {ours.objective_:.3g}; as printed: dual {printed.objective_:.3g}, "
             f"{int((printed.transduction_[2:] == split[2:]).sum())} right",
+            # The two rows are of different classes.
+            rivals={CONSTANT: 1.0, GUESS: 1.0, **turned(alone, lambda error: 2.0 * (1.0 - error))},
         ),
         Row(
             f"three clusters, 4 of 150 labels, linear, {n_draws} draws",
@@ -188,7 +208,9 @@ def _clusters(n_draws: int) -> list[Row]:
             float(cut[1]),
             bar=1.0,
             note="the boundary lies between the middle and the bottom cluster",
-        ),
+            # A constant has no boundary, or one on which all rows lie.
+            rivals={CONSTANT: 150.0, "SVC of the labelled rows": float(cut[1])},
+        ).above_rivals(),
         Row(
             f"three clusters, 4 of 150 labels, linear, {n_draws} draws",
             "share of rows on the right side of that boundary; all of them",
@@ -196,6 +218,7 @@ def _clusters(n_draws: int) -> list[Row]:
             1.0,
             higher_is_better=True,
             bar=1.0,
+            rivals=turned(placed, lambda error: 1.0 - error),
         ),
     ]
 

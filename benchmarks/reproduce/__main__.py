@@ -8,4 +8,4 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from benchmarks.command import run  # noqa: E402
 
-run("benchmarks.reproduce", rivals_needed=True)
+run("benchmarks.reproduce")

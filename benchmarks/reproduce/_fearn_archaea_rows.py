@@ -115,9 +115,15 @@ def _table_model(
                     peer.test_error.mean,
                     note=f"sd {own.std(ddof=1):.2f} over {len(own)} folds, "
                     f"printed {peer.test_error.deviation:.2f}",
+                    rivals=plain(folds),
                 )
             )
     return made
+
+
+def plain(folds: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return errors of those who know nothing or next to nothing, on the same folds."""
+    return {name: float(errors(folds, name).mean()) for name in (study.MEAN, study.DRAWN, LINE)}
 
 
 def _evidence(model: Any, peer: Archaeal, n: int) -> str:
@@ -143,7 +149,7 @@ def baseline_rows(folds: Sequence[Mapping[str, Any]]) -> list[Row]:
             IVYWREL_LINE.mean,
             note=f"sd {own.std(ddof=1):.2f} and {IVYWREL_LINE.deviation:.2f}; correlation of the "
             f"sum and the temperature {correlation:.3f}",
-            rivals={study.MEAN: float(errors(folds, study.MEAN).mean())},
+            rivals={name: error for name, error in plain(folds).items() if name != LINE},
         )
     ]
 

@@ -295,6 +295,9 @@ def accuracy_rows(found: Found) -> list[Row]:
                 bar=1.0,
                 rivals={
                     "constant: the prior's mean": float(np.mean(np.abs(exact) / deviation)),
+                    "guess: the mean of another sample": float(
+                        np.mean(np.abs(np.roll(exact, 1) - exact) / deviation)
+                    ),
                     ADF: apart[ADF],
                 },
                 note=", ".join(f"{name} {apart[name]:.2g}" for name in (GAMMA, BY_LOO, AT_ONE))

@@ -1,9 +1,11 @@
 """Tasks of chapter 10 of Mierswa (2009): random formulas of five columns, and what was printed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.rivals import CONSTANT, GUESS
 from parsimon._typing import Array
 from parsimon.features import Expression, parse
 
@@ -66,6 +68,17 @@ def _needs_construction(X: Array, y: Array) -> bool:
     design = np.column_stack([np.ones(len(X)), X])
     left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return bool(left.std() > 0.1 * y.std())
+
+
+def plain_errors(kind: int, seeds: Sequence[int]) -> dict[str, float]:
+    """Return relative errors in per cent of the mean of a target, and of its values by lot."""
+    found: dict[str, list[float]] = {CONSTANT: [], GUESS: []}
+    for seed in seeds:
+        y = random_task(kind, seed).y
+        told = {CONSTANT: y.mean(), GUESS: np.random.default_rng(seed).permutation(y)}
+        for name, each in told.items():
+            found[name].append(float(np.abs(y - each).sum() / np.abs(y).sum()))
+    return {name: 100.0 * float(np.mean(each)) for name, each in found.items()}
 
 
 def with_copies(X: Array, seed: int) -> Array:

@@ -61,7 +61,7 @@ def jobs_of(tasks: Mapping[str, int], *, quick: bool) -> list[MusicJob]:
     """Return the searches on tasks, those with all rows first."""
     job = MusicJob("", 0, ALL_ROWS)
     if quick:
-        job = replace(job, n_folds=3, seconds=0.5, max_iter=1)
+        job = replace(job, n_folds=2, seconds=0.5, max_iter=1)
     return [
         replace(job, task=task, n=36 if quick else n, fold=fold)
         for task, n in tasks.items()

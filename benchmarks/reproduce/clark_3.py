@@ -68,7 +68,7 @@ from parsimon.kernels import MultiResolution
 from parsimon.rvm._dictionary import make_basis
 
 MEANT = 60.0
-QUICK_SETS, QUICK_SPLITS, QUICK_EVALUATIONS = ("Titanic", "Banana Subset"), 2, 2000
+QUICK_SETS, QUICK_SPLITS, QUICK_EVALUATIONS = ("Titanic", "Banana Subset"), 2, 500
 # Models that a search may fit, and for the shuffles, each of which fits its whole archive again
 # when a solution enters the validation archive: the same number of children costs far more fits.
 EVALUATIONS = {"German": 8_000, "MNIST": 100_000}

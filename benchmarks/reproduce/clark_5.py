@@ -154,7 +154,8 @@ def _pruned_rows(name: str, tolerance: float, own: Sequence[Mapping[str, Any]]) 
             bar=1.0 + 2.0 * error / peer,
             note=f"training {areas[better][:, 0].mean():.3f} and {areas[worse][:, 0].mean():.3f}; "
             f"members {areas[better][:, 4].mean():.0f}; se of difference {error:.4f}",
-            rivals=plain,
+            # The worse one must miss as well, also where all chains are alike.
+            rivals={**plain, worse: peer},
         ).above_rivals()
 
     return [

@@ -27,7 +27,7 @@ from parsimon.exceptions import DatasetNotFoundError
 
 
 def rows(*, quick: bool) -> list[Row]:
-    """Return all rows; `quick` runs three trees, three true lambdas and one random partition."""
+    """Return all rows; `quick` runs two trees, three true lambdas and two folds a way."""
     simulations = _fearn_simulation.jobs(quick=quick)
     found = run_all(
         simulations,

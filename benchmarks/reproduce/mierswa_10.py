@@ -18,9 +18,10 @@ exactly, and searches end by generations, not by the clock.
 
 Bars follow one rule, set before the tests were drawn. Where the source says that a method is
 better, its mean error must be two standard errors of the paired differences below that of the
-other. Where it lets two be equal, as Manhattan and Euclid, it may be as much above. Both must be
-missed by columns alone and by a case that is drawn by lot. Rows of slopes, the source's form, have
-no bar: they say what is found of its order.
+other. Where it lets two be equal, as Manhattan and Euclid, it may be as much above. A number of
+tasks must be one that a coin reaches in less than 5 % of throws. All must be missed by columns
+alone and by a case that is drawn by lot. Rows of slopes, the source's form, have no bar: they say
+what is found of its order.
 """
 
 import tempfile
@@ -35,6 +36,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.reproduce import _mierswa_10_tasks as printed
+from benchmarks.reproduce._mierswa_10_axioms import axiom_rows
 from benchmarks.reproduce._mierswa_10_cases import (
     FORMS,
     FULL,
@@ -50,8 +52,14 @@ from benchmarks.reproduce._mierswa_10_cases import (
     run_jobs,
 )
 from benchmarks.reproduce._mierswa_10_tasks import NAMES, OPERATIONS, RandomTask, random_task
-from benchmarks.reproduce._mierswa_axioms import weighting_violations
-from benchmarks.rivals import allowed_above, clearly_below, standard_error
+from benchmarks.rivals import (
+    CONSTANT,
+    GUESS,
+    allowed_above,
+    beyond_chance,
+    clearly_below,
+    standard_error,
+)
 from benchmarks.rows import Row, median_seconds
 from parsimon._typing import Array
 from parsimon.features import (
@@ -59,15 +67,13 @@ from parsimon.features import (
     CaseBase,
     CaseRecall,
     ParetoConstructor,
-    task_weights,
 )
-from parsimon.features._filters import FILTERS
 
 Distance = Literal["manhattan", "euclidean"]
 
 N_NEAREST = 10
 COLUMNS = "columns only"
-# Of the tests from which no bar was set: those had 100,000 and 200,000.
+# Nobody had seen tests of these seeds when the rule was set; earlier bars came from 100,000 on.
 TEST_SEED, YAGGA_SEED = 300_000, 400_000
 # A task that every run of YAGGA2 solves to this error leaves nothing to be better at.
 EXACT = 1e-6
@@ -203,7 +209,7 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
     columns = 100 * means(found, "columns", "relative")
     base, of_built = float(columns.mean()), float(columns[: len(best)].mean())
     built = 100 * float(np.mean([each["relative"] for each in best]))
-    metric = "relative error %, 10-fold"
+    metric, plain = "relative error %, 10-fold", printed.plain_errors(1, seeds)
     made = [
         Row(
             "TRANSFER-1, columns only",
@@ -211,6 +217,7 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
             base,
             printed.BASE_ERROR,
             note=f"{len(seeds)} tests, as in the source",
+            rivals=plain,
         ),
         Row(
             "TRANSFER-1, construction",
@@ -224,7 +231,8 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
         for title, ending in (("TRANSFER-1", ""), ("TRANSFER-1A", "_copies")):
             for part in sizes.parts:
                 case = f"{title}, {part} cases, {n} nearest"
-                made += weights_rows(case, found, ending, f"{n} {part}", judged_so=sizes is FULL)
+                which = f"{n} {part}"
+                made += weights_rows(case, found, ending, which, plain, judged_so=sizes is FULL)
     last = 100 * means(found, f"svm {N_NEAREST} {sizes.parts[-1]}", "relative")[: len(best)]
     made.append(
         Row(
@@ -235,7 +243,7 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
             bar=clearly_below(of_built, standard_error(last - columns[: len(best)]))
             if sizes is FULL
             else None,
-            rivals={COLUMNS: of_built},
+            rivals={**plain, COLUMNS: of_built},
             note=f"{(of_built - last.mean()) / (of_built - built):.0%} of what construction gains",
         )
     )
@@ -243,7 +251,13 @@ def transfer_1_rows(sizes: Sizes, file: str | None, place: Path | None) -> list[
 
 
 def weights_rows(
-    case: str, found: Sequence[Mapping[str, Any]], ending: str, which: str, *, judged_so: bool
+    case: str,
+    found: Sequence[Mapping[str, Any]],
+    ending: str,
+    which: str,
+    plain: Mapping[str, float],
+    *,
+    judged_so: bool,
 ) -> list[Row]:
     """Return the error with cases by weights of the machine beside Relief's, ours and printed."""
     errors = {form: 100 * means(found, f"{form}{ending} {which}", "relative") for form in LOOKUPS}
@@ -258,7 +272,7 @@ def weights_rows(
                 float(errors[form].mean()),
                 relief,
                 bar=clearly_below(relief, spread) if judged_so and form == "svm" else None,
-                rivals={COLUMNS: 100 * float(means(found, "columns", "relative").mean())},
+                rivals={**plain, COLUMNS: 100 * float(means(found, "columns", "relative").mean())},
                 note=f"se of difference {spread:.2f}"
                 + ("; the source's form" if form == "slopes" else ""),
             )
@@ -280,7 +294,8 @@ def table_10_2_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
         case = f"Table 10.2, {part} cases, one taken"
         told = printed.TABLE_10_2.get(part, {})
         for better, worse in (("two_phase", "manhattan"), ("euclidean", "random")):
-            idle = {COLUMNS: none, "a case by lot": float(errors["random"].mean())}
+            lot = float(errors["random"].mean())
+            idle = {CONSTANT: 1.0, COLUMNS: none, "a case by lot": lot}
             made.append(order_row(case, better, worse, errors, told, idle, judged_so=sizes is FULL))
         by_rows = {
             method: float(np.median(means(found, f"{method} {part}", "printed")))
@@ -314,7 +329,10 @@ def table_10_2_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
         )
     )
     lots = {part: float(means(found, f"random {part}").mean()) for part in sizes.parts}
-    drawn = {part: {COLUMNS: none, "a case by lot": lot} for part, lot in lots.items()}
+    # The mean of the target has an error of 1, and so has whatever is worse.
+    drawn = {
+        part: {CONSTANT: 1.0, COLUMNS: none, "a case by lot": lot} for part, lot in lots.items()
+    }
     return made + distance_rows(sizes, file, folder, drawn)
 
 
@@ -441,12 +459,15 @@ def yagga_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
         made.append(
             Row(
                 f"YAGGA3, {n_cases} cases, {sizes.generations} generations",
-                f"tasks of {sizes.tasks} with less error than YAGGA2; wanted 7 of 10",
+                f"tasks of {sizes.tasks} with less error than YAGGA2; more than a coin has",
                 wins,
-                0.7 * sizes.tasks,
+                beyond_chance(sizes.tasks),
                 higher_is_better=True,
                 bar=1.0 if sizes is FULL else None,
-                rivals={"constant: none": 0.0, "guess: half": 0.5 * sizes.tasks},
+                rivals={
+                    "constant: none": 0.0,
+                    "guess: the best of 20 coins": beyond_chance(sizes.tasks) - 1.0,
+                },
                 note=f"{sizes.runs} runs each; significant at 1 %: {sure}; printed: {told}",
             )
         )
@@ -456,6 +477,13 @@ def yagga_rows(sizes: Sizes, file: str | None, folder: str) -> list[Row]:
                 "error on fresh rows, all tasks; YAGGA2",
                 float(ours.mean()),
                 float(peer.mean()),
+                bar=clearly_below(
+                    float(peer.mean()), standard_error(ours.mean(axis=1) - peer.mean(axis=1))
+                )
+                if sizes is FULL
+                else None,
+                # In deviations of the target: its mean, one of its values by lot, no cases.
+                rivals={CONSTANT: 1.0, GUESS: float(np.sqrt(2.0)), "YAGGA2": float(peer.mean())},
             )
         )
     return made
@@ -552,22 +580,3 @@ def index_row(n_cases: int) -> Row:
         rivals={"numpy over all": 1000 * scan},
         note="the tree is built in the first query",
     ).above_rivals()
-
-
-def axiom_rows() -> list[Row]:
-    """Return how far weights break the axioms W1 to W4: the machine's, and Relief's."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 4))
-    y = X[:, 0] + np.sin(X[:, 1]) + X[:, 2] * X[:, 3]
-    ours = weighting_violations(task_weights, X, y)
-    peer = weighting_violations(lambda X, y: FILTERS["Relief"](X, y, "regression"), X, y)
-    return [
-        Row(
-            f"Axiom {axiom}, linear SVM, C = 10",
-            "largest violation over largest weight; Relief",
-            ours[axiom],
-            peer[axiom],
-            note="theorem 10.2 holds in the limit of many rows and no penalty",
-        )
-        for axiom in ours
-    ]

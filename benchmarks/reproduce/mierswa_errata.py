@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks.libsvm import box_optimum, coefficients, dual_value, signs_of
-from benchmarks.reproduce._mierswa_data import EPANECHNIKOV, GAMMA, data_set, folds
+from benchmarks.reproduce._mierswa_data import (
+    EPANECHNIKOV,
+    GAMMA,
+    data_set,
+    folds,
+    plain_errors,
+)
 from benchmarks.reproduce._mierswa_tables import ERROR, INDEFINITE, OBJECTIVE
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
@@ -58,7 +64,8 @@ def width_rows(sets: tuple[str, ...]) -> Iterator[Row]:
         for label, gamma in (("gamma = sigma", sigma), ("gamma = 1/(2 sigma^2)", 0.5 / sigma**2)):
             error, deviation = _rbf_error(X, y, gamma)
             note = f"sd {deviation:.2f}, printed {printed.deviation:.2f}"
-            yield Row(f"1. {name}", f"error %, {label}; printed", error, printed.mean, note=note)
+            metric, figures = f"error %, {label}; printed", (error, printed.mean)
+            yield Row(f"1. {name}", metric, *figures, note=note, rivals=plain_errors(name))
 
 
 def _rbf_error(X: Array, y: Indices, gamma: float) -> tuple[float, float]:
@@ -236,7 +243,8 @@ def spectrum_rows(sets: tuple[str, ...]) -> Iterator[Row]:
             f"{100 * mass:.2g} % of the mass; EvoSVM printed {printed['EvoSVM'].mean:.2f}"
         )
         metric = "error % of libsvm, Epanechnikov; printed LibSVM"
-        yield Row(f"7. {name}", metric, float(np.mean(errors)), printed["LibSVM"].mean, note=note)
+        figures = float(np.mean(errors)), printed["LibSVM"].mean
+        yield Row(f"7. {name}", metric, *figures, note=note, rivals=plain_errors(name))
 
 
 def _precomputed_error(K: Array, y: Indices, train: Indices, test: Indices) -> float:

@@ -115,8 +115,9 @@ def _estimates(model: PGLS) -> dict[str, float]:
 
 
 def plain_models(X: Any, y: Any, tree: Tree, **options: Any) -> dict[str, PGLS]:
-    """Return those who estimate nothing of the tree: without it, and with it as it is."""
-    shares = {"no tree": 0.0, "the tree as it is": 1.0}
+    """Return those who estimate nothing of the tree: without it, by lot, and with it as it is."""
+    drawn = float(np.random.default_rng(0).random())
+    shares = {"constant: no tree": 0.0, "guess: a share by lot": drawn, "the tree as it is": 1.0}
     return {
         name: PGLS(tree, pagel_lambda=share, **options).fit(X, y) for name, share in shares.items()
     }

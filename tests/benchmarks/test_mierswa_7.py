@@ -1,6 +1,8 @@
 """Chapter 7 of Mierswa: readings of the error by hand, and searches that see no row they are
 tested on."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from benchmarks.reproduce import _mierswa_7_index as index
@@ -68,10 +70,12 @@ def test_a_search_in_a_fold_is_tested_on_other_pieces():
 
 def test_quality_is_in_per_cent_of_the_first_class():
     truth, told = np.array([1, 1, 1, 1, 0, 0, 0, 0]), np.array([1, 1, 1, 0, 1, 0, 0, 0])
-    rows = mierswa_7._quality("case", truth, told, (80.0, 90.0, 70.0), "")
+    task = SimpleNamespace(truth=truth, plain={"constant": 50.0})
+    rows = mierswa_7._quality("case", task, told, (80.0, 90.0, 70.0), "")
     assert [row.ours for row in rows] == [75.0, 75.0, 75.0, 25.0]
     assert [row.peer for row in rows] == [80.0, 90.0, 70.0, 20.0]
     assert all(row.bar is None for row in rows)
+    assert rows[-1].rivals == {"constant": 50.0}
 
 
 def test_a_forecast_must_reach_the_last_value_and_pass_linear_regression():

@@ -138,3 +138,11 @@ def test_logarithm_of_the_norm_changes_the_scale_alone():
     exact = np.array([[1.0, 2.0], [10.0, 1.0], [100.0, 0.0]])
     assert svm.volumes(exact, exact, logarithm=True)[1] == pytest.approx(0.25)
     assert svm.volumes(exact, exact)[1] == pytest.approx(0.5 * 90 / 99)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_default_that_begins_from_libsvm_has_no_bar_beside_it(installed, monkeypatch):
+    row = mierswa_3.Row("t", "dual value", 1.0, 1.0, True, 0.999, rivals={"constant": 0.0})
+    monkeypatch.setattr(mierswa_3, "begins_from_zero", lambda: installed)
+    monkeypatch.setattr(mierswa_3, "_if_there", lambda *_: [row])
+    assert {each.bar for each in mierswa_3.rows(quick=True)} == {0.999 if installed else None}

@@ -47,6 +47,7 @@ def test_the_standard_error_over_folds_counts_that_they_share_rows():
     differences = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     plain = differences.std(ddof=1) / np.sqrt(5)
     assert autogpc.corrected_error(differences) == pytest.approx(plain * np.sqrt(1 + 5 / 4))
+    assert np.isnan(autogpc.corrected_error(differences[:1]))
 
 
 def clark_results(test):

@@ -59,24 +59,27 @@ def test_a_promise_without_anybody_who_must_miss_it_is_found():
 
 
 def test_the_command_refuses_a_promise_that_nobody_must_miss(monkeypatch, capsys):
-    """Of published tables; peers are rivals themselves, many of their bars are of seconds."""
-    made = [accuracy(90.0, 0.9, rivals={"constant": 50.0})]
+    """Of what is reached; of what is spent the peer is the only rival."""
+    made = [
+        accuracy(90.0, 0.9, rivals={"constant": 50.0}),
+        Row("c", "seconds; R", 1.0, 2.0, bar=1.0),
+    ]
     module = SimpleNamespace(rows=lambda quick: list(made))  # noqa: ARG005
     monkeypatch.setitem(sys.modules, "benchmarks.reproduce.fearn_3", module)
     monkeypatch.setattr(sys, "argv", ["reproduce", "fearn-3", "--quick"])
 
-    def code(**options):
+    def code():
         with pytest.raises(SystemExit) as ended:
-            command.run("benchmarks.reproduce", **options)
+            command.run("benchmarks.reproduce")
         return ended.value.code
 
-    assert code(rivals_needed=True) == 0
+    assert code() == 0
     made.append(accuracy(90.0, 0.9))
-    assert (code(), code(rivals_needed=True)) == (0, 1)
+    assert code() == 1
     assert "NO RIVALS: a table, accuracy %" in capsys.readouterr().out
     made[-1] = accuracy(90.0, 0.9, rivals={"constant": 75.0})
-    assert code(rivals_needed=True) == 1
-    assert "2 bars: 1 met, 0 missed, 1 that cannot fail." in capsys.readouterr().out
+    assert code() == 1
+    assert "3 bars: 2 met, 0 missed, 1 that cannot fail." in capsys.readouterr().out
 
 
 def test_rivals_are_lines_of_the_table_and_of_the_file(tmp_path, capsys):
@@ -167,3 +170,10 @@ def test_bars_of_two_standard_errors_lie_on_the_right_side():
     assert rivals.standard_error(np.array([1.0, 2.0, 3.0])) == pytest.approx(1 / np.sqrt(3))
     error = rivals.error_between(np.array([1.0, 2.0, 3.0]), 2.0, 50)
     assert error == pytest.approx(np.sqrt(1 / 3 + 4 / 50))
+
+
+def test_more_tasks_are_won_than_a_coin_wins():
+    """Of ten a coin wins eight in 5.5 % of throws, and nine in 1.1 %."""
+    assert [rivals.beyond_chance(n) for n in (5, 10)] == [5, 9]
+    # Of three even all are no news: an eighth of throws has them.
+    assert rivals.beyond_chance(3) == 4
