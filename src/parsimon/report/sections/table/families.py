@@ -24,7 +24,15 @@ from parsimon.report.sections._phrases import (
     points,
     spelled,
 )
-from parsimon.report.sections._scope import Scope, described_name, figures, miss, misses, the
+from parsimon.report.sections._scope import (
+    Scope,
+    described_name,
+    figures,
+    miss,
+    misses,
+    the,
+    with_article,
+)
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
@@ -78,7 +86,7 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
     asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
     if best is chosen:
         alone = (
-            "no other can be told to be as good"
+            ("all others are worse" if len(found.models) > 2 else "the other is worse")
             if not level
             else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
         )
@@ -210,7 +218,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
     if chosen.family == "guessing":
         return (
             "It is saved beside this report, and predicts the same for every row; the curves are "
-            f"those of the {clean(described_name(findings))}.",
+            f"those of {with_article(described_name(findings))}.",
         )
     own = "errors"
     if len(findings.studies) == 1:
@@ -221,7 +229,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
         )
     return (
         f"It is saved beside this report; {own} on this page are its own. What matters, and the "
-        f"curves, are told by the {clean(described_name(findings))}.",
+        f"curves, come from {with_article(described_name(findings))}.",
     )
 
 
@@ -290,7 +298,7 @@ def _left_out(found: ModelComparison) -> Iterator[str]:
     """Yield who did not answer, those together that share a reason of their own."""
     reasons: dict[str, list[str]] = {}
     for name, why in found.left_out:
-        reasons.setdefault(clean(why), []).append(f"the {clean(name)}")
+        reasons.setdefault(clean(why), []).append(with_article(name))
     for why, names in reasons.items():
         many = len(names) > 1 and why.startswith("it ")
         said = why.replace("it ", "each of them ", 1) if many else why
