@@ -67,3 +67,16 @@ def test_a_search_finds_periods_at_irregular_places(period):
     for y in (wave > 0, number):
         search = KernelSearch("per", depth=1, cv=2, random_state=0).fit(x, y)
         assert search.best_kernel_.period == pytest.approx(period, rel=0.03)
+
+
+def test_where_waves_are_claimed_the_model_repeats(rng):
+    x = np.linspace(0, 10, 200)
+    X = np.column_stack([x, rng.normal(size=200)])
+    y = np.sin(2 * np.pi * x / 1.7) + 0.5 * rng.normal(size=200)
+    search = KernelSearch(grow="supported", random_state=0).fit(X, y)
+    assert [one.shape for one in search.claims_ if one.kind == "shape"] == ["periodic"]
+    assert isinstance(search.best_kernel_, Periodic)
+    assert search.best_kernel_.period == pytest.approx(1.7, rel=0.01)
+    # Where none are, nothing is added.
+    noise = KernelSearch(grow="supported", random_state=0).fit(X, rng.normal(size=200))
+    assert not any(isinstance(one.kernel, Periodic) for one in noise.first_layer_)
