@@ -155,8 +155,8 @@ def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
     if chosen.slope == 1:
         return ()
     return (
-        "Its probabilities were too sure on new rows, so they are drawn to even odds: all log odds "
-        f"are multiplied by {decimal(chosen.slope, 2)}.",
+        "Its probabilities were too sure on new rows, so they are drawn towards even odds: all "
+        f"log odds are multiplied by {decimal(chosen.slope, 2)}.",
     )
 
 
@@ -183,11 +183,18 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
             f"It is off by {off} instead of {least} on average, but {bits}; {chance} it leaves "
             f"over {much} more of the variance unexplained."
         )
-    worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
-    if found.metric == "log loss":
-        worse = f"{decimal(gap.estimate, 3)} in log loss (at most {decimal(gap.high, 3)})"
-    what = "log loss" if found.metric == "log loss" else "error"
-    return f"It may be worse by {worse}, but {bits}; {chance} its {what} is over {much} larger."
+    what, most = "log loss", decimal(gap.high, 3)
+    if found.metric != "log loss":
+        what, most = "error", f"{points(gap.high)}"
+        has = f"{percent(chosen.error.estimate)} instead of {percent(best.error.estimate)}"
+    elif math.isnan(chosen.log_loss + best.log_loss):
+        return f"It may be worse by {most} in log loss, but {bits}."
+    else:
+        has = f"{decimal(chosen.log_loss, 3)} instead of {decimal(best.log_loss, 3)}"
+    return (
+        f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} it is over {much} "
+        "larger."
+    )
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
