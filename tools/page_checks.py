@@ -101,7 +101,8 @@ FIGURES: tuple[tuple[str, tuple[str, ...]], ...] = (
         rf"off by {_N} instead of {_N} on average, but takes {_N} bits instead of {_N}",
         ("miss of {use}", "miss of {best}", "bits of {use}", "bits of {best}"),
     ),
-    (rf"but takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
+    (rf"but (?:it )?takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
+    (rf"Its log loss is {_N} instead of {_N}", ("log loss of {use}", "log loss of {best}")),
     (rf"[Cc]alibration slope {_N}", ("calibration slope",)),
     (rf"Fitted again to {_N} parts", ("parts",)),
     (rf"came back on (?:all |[\dno]+ of ){_N} parts", ("parts",)),
@@ -265,6 +266,9 @@ def check_order_of_models(page: Page) -> Iterator[str]:
     for where, match in page.find(r"; (\w+) others cannot be told from it"):
         if _number(match[1]) != level:
             yield f"{where}: {match[0]}, but {level} intervals of the table hold zero"
+    for where, match in page.find(r"; (?:all others are|the other is) worse"):
+        if level:
+            yield f"{where}: {match[0]}, but {level} intervals of the table hold zero"
     for where, match in page.find(r"Of (\w+) models on rows that none had seen"):
         if _number(match[1]) != len(rows):
             yield f"{where}: {match[0]}, but the table has {len(rows)}"
@@ -281,7 +285,7 @@ def _number(word: str) -> int:
 
 def check_simpler(page: Page) -> Iterator[str]:
     """Check that what is called simpler takes fewer bits."""
-    for where, match in page.find(rf"but takes {_N} bits instead of {_N}"):
+    for where, match in page.find(rf"but (?:it )?takes {_N} bits instead of {_N}"):
         own, best = (float(text.replace(",", "")) for text in match.groups())
         if own >= best:
             yield f"{where}: {match[0]}"
@@ -412,6 +416,12 @@ def check_interactions(page: Page) -> Iterator[str]:
     for where, match in page.find(r"do not show that any two columns interact|find no interaction"):
         if claimed and len(page.findings.studies) == 1:
             yield f"{where}: {match[0]}, but {claimed[0].words}"
+
+
+def check_waves(page: Page) -> Iterator[str]:
+    """Check that where a repeating pattern is beyond doubt the curve repeats."""
+    for where, match in page.find(r"Beyond doubt: in a repeating pattern[^.]* not repeat"):
+        yield f"{where}: {match[0]}"
 
 
 def check_left_out(page: Page) -> Iterator[str]:
@@ -551,6 +561,7 @@ CHECKS: tuple[Callable[[Page], Iterator[str]], ...] = (
     check_claims,
     check_certainty,
     check_interactions,
+    check_waves,
     check_left_out,
     check_constant,
     check_table,

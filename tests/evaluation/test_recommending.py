@@ -10,7 +10,6 @@ from parsimon.evaluation.recommending import (
     TOLERANCE,
     is_better,
     probably_worse,
-    some_column_predicts,
 )
 from parsimon.evaluation.tempering import temper, tempered_slope
 
@@ -47,18 +46,6 @@ def test_gains_beyond_chance_are_told_from_luck():
     assert is_better(rng.normal(0.8, 1.0, 30))
     assert is_better(np.full(5, 0.1))
     assert not is_better(np.zeros(5))
-
-
-def test_a_column_that_predicts_a_rare_class_is_found_and_noise_is_not():
-    rng = np.random.default_rng(1)
-    n = 120
-    X = rng.normal(size=(n, 15))
-    X[:, 3] = rng.random(n) < 0.1
-    noise = [some_column_predicts(X, (rng.random(n) < 0.08)[:, None] * 1.0) for _ in range(40)]
-    assert sum(noise) <= 2
-    rare = (rng.random(n) < np.where(X[:, 3] == 1, 0.6, 0.04)).astype(float)
-    assert some_column_predicts(X, rare[:, None])
-    assert not some_column_predicts(np.ones((n, 2)), rare[:, None])
 
 
 def test_what_is_too_sure_is_tempered_and_what_is_not_is_left_alone():

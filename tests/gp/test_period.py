@@ -85,3 +85,16 @@ def test_the_period_explains_most_by_least_squares_on_uneven_places(seed):
         explained.append(rest @ rest - left @ left)
     found = likely_period(x, y)
     assert found == pytest.approx(np.ptp(x) / waves[int(np.argmax(explained))])
+
+
+def test_where_waves_are_claimed_the_model_repeats(rng):
+    x = np.linspace(0, 10, 200)
+    X = np.column_stack([x, rng.normal(size=200)])
+    y = np.sin(2 * np.pi * x / 1.7) + 0.5 * rng.normal(size=200)
+    search = KernelSearch(grow="supported", random_state=0).fit(X, y)
+    assert [one.shape for one in search.claims_ if one.kind == "shape"] == ["periodic"]
+    assert isinstance(search.best_kernel_, Periodic)
+    assert search.best_kernel_.period == pytest.approx(1.7, rel=0.01)
+    # Where none are, nothing is added.
+    noise = KernelSearch(grow="supported", random_state=0).fit(X, rng.normal(size=200))
+    assert not any(isinstance(one.kernel, Periodic) for one in noise.first_layer_)

@@ -101,6 +101,7 @@ def test_a_changed_figure_is_found(name, label, value):
     assert large(name, label, value)
 
 
+REPEATS = "Beyond doubt: in a repeating pattern (99 %), though the curve does not repeat."
 PLANTED = (
     ("a number", r"\d of 3 columns used", "2 of 3 columns used"),
     ("a number", r"has 90 rows", "has 89 rows"),
@@ -124,6 +125,8 @@ PLANTED = (
     ("a number", r"(No cell is missing\.)", r"\1 Rows are counted from 1, below the header."),
     ("a number", r"instead of [\d.]+ on average", "instead of 77.7 on average"),
     ("a number", r"takes [\d,]+ bits", "takes 9,999 bits"),
+    ("a number", r"; [^;]+ cannot be told from it", "; all others are worse"),
+    ("a number", r"(No cell is missing\.)", rf"\1 {REPEATS}"),
 )  # fmt: skip
 
 

@@ -524,3 +524,21 @@ def test_models_that_did_not_answer_for_one_reason_are_told_together():
         "Not among them: the machine and the other, since each of them answers questions of "
         "classes only. Not among them: the third, since it takes too long."
     ) in page
+
+
+def test_names_of_models_take_an_article_only_where_english_does():
+    known = compare(samples.findings(), error=0.3, level=False)
+    why = "it takes too long"
+    known = replace(known, left_out=(("gradient boosting", why), ("random forest", why)))
+    page = to_markdown(write(replace(samples.findings(), comparison=known)))
+    assert "Not among them: gradient boosting and the random forest, since each" in page
+
+
+def test_where_no_model_is_level_with_the_best_all_others_are_worse():
+    known = compare(samples.findings(), error=0.3, level=False)
+    page = to_markdown(write(replace(samples.findings(), comparison=known)))
+    assert "; the other is worse." in page
+    third = replace(known.models[1], name="random forest")
+    known = replace(known, models=(*known.models, third))
+    page = to_markdown(write(replace(samples.findings(), comparison=known)))
+    assert "; all others are worse." in page

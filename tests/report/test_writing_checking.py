@@ -227,7 +227,7 @@ def test_what_speaks_for_and_against():
     table = reading.tables(write(samples.findings()))["table-rows"]
     assert [one.title.replace(THIN, " ") for one in table.headings] == [
         "",
-        "Row 12, typical: truly “diabetic”, 61.0 % predicted for “diabetic”",
+        "Row 12, rightly called: truly “diabetic”, 61.0 % predicted for “diabetic”",
         "Row 40, borderline: truly “diabetic”, 34.0 % predicted for “diabetic”",
         "Row 126, surprising: truly “diabetic”, 2.0 % predicted for “diabetic”",
     ]
@@ -253,7 +253,7 @@ def test_rows_that_are_drawn_are_figures_with_short_captions():
     assert "table-rows" not in reading.tables(write(found))
     (figure,) = [one for one in section.blocks if isinstance(one, Figure)]
     assert figure.picture.caption.replace(THIN, " ") == (
-        "Row 12, typical: truly “diabetic”, 61.0 % predicted for “diabetic”."
+        "Row 12, rightly called: truly “diabetic”, 61.0 % predicted for “diabetic”."
     )
     assert text(found, "rows").startswith(
         "Bars to the right speak for “diabetic”, to the left against; they add up, from the "

@@ -82,7 +82,7 @@ def test_the_golden_use():
         "with the saved model and warns of values beyond those seen; --explain says why. In "
         'Python: parsimon.statistician.load_model("MODEL.skops").predict_proba(table).',
         "It calls a row “diabetic” from a probability of one half on. If missing one row of "
-        "“diabetic” costs as much as several false alarms, call rows so earlier.",
+        "“diabetic” costs as much as several false alarms, call rows “diabetic” at a lower one.",
     ]
 
 

@@ -1,5 +1,8 @@
 """Formulas as a family of a report: answers, sizes, words, and the model in a file."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from parsimon.features import ParetoConstructor, ParetoSelector
+from parsimon.report.document import Table
 from parsimon.report.sections import write
 from parsimon.statistician import analyse, load_model
 from parsimon.statistician.contributions import joint_variables
@@ -77,6 +81,22 @@ def test_a_page_about_noise_says_that_no_formula_predicts():
     section = next(one for one in write(found.findings).sections if one.anchor == "formulas")
     assert "No formula surely predicts the log odds of yes better than one number" in str(section)
     assert "read aloud" not in str(section)
+
+
+def test_a_table_of_formulas_has_no_empty_column_and_no_second_guessing(analysis):
+    front = analysis.findings.formulas
+
+    def table_of(front):
+        page = write(replace(analysis.findings, formulas=front))
+        section = next(one for one in page.sections if one.anchor == "formulas")
+        return next(one for one in section.blocks if isinstance(one, Table))
+
+    few = replace(front, sizes=tuple(replace(one, outside=math.nan) for one in front.sizes))
+    assert [one.title for one in table_of(front).headings][2:] == ["Set apart", "Formula"]
+    assert [one.title for one in table_of(few).headings][2:] == ["Formula"]
+    assert all(len(row) == 3 for row in table_of(few).rows)
+    assert "On the rows set apart guessing has" in str(table_of(front).caption)
+    assert "smaller than those of the table of models" in str(table_of(few).caption)
 
 
 def test_a_fast_report_searches_no_formulas():

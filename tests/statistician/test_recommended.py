@@ -83,7 +83,7 @@ def test_the_page_speaks_of_one_model(two):
     assert f"the linear model, the model to use, is wrong in {error} of cases" in page
     assert f"**{error}** honest error" in page
     assert "errors, rows and thresholds on this page are its own" in page
-    assert "What matters, and the curves, are told by the decision tree." in page
+    assert "What matters, and the curves, come from the decision tree." in page
     (honest,) = two.findings.recommended.honest
     missed = round((1 - honest.at_half.recall.estimate) * two.findings.studies[0].n_positive)
     alarms = honest.at_half.n_called - (two.findings.studies[0].n_positive - missed)

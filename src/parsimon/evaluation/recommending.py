@@ -11,13 +11,11 @@ much more: of many models on few rows the best looks better than it is, and on t
 the rule was settled on (25 real ones and 64 drawn, apart from those of
 `python -m benchmarks.peers report`, which judges it) nothing did as well on new rows as a rule that
 begins there. The smallest model is then recommended of which that probability, beside the model
-begun with, is below one quarter. `is_better` and `some_column_predicts` say where guessing is out
-of the question.
+begun with, is below one quarter. `is_better` says where guessing is out of the question.
 """
 
 import math
 
-import numpy as np
 from scipy.special import expit, log_ndtr
 from scipy.stats import norm, ttest_1samp
 
@@ -28,9 +26,8 @@ TOLERANCE, _SPREAD = 0.05, 0.2
 # From this probability on of being worse by more than the tolerance, a model is not recommended in
 # place of a larger one, nor the linear one in place of the best.
 LIKELY, PROVED = 0.25, 0.5
-# With a smaller one-sided probability under chance alone, a model is better than guessing; with the
-# second, some column predicts. So many orders of the target are drawn for that.
-_CHANCE, _SURE_CHANCE, _ORDERS = 0.05, 0.01, 999
+# With a smaller one-sided probability under chance alone, a model is better than guessing.
+_CHANCE = 0.05
 
 
 def probably_worse(gap: float, error: float) -> float:
@@ -57,31 +54,3 @@ def is_better(gains: Array) -> bool:
     if len(gains) < 2 or gains.std() == 0:
         return bool(len(gains) > 1 and gains.mean() > 0)
     return bool(ttest_1samp(gains, 0.0, alternative="greater").pvalue < _CHANCE)
-
-
-def some_column_predicts(X: Array, targets: Array) -> bool:
-    """Return whether a column alone goes with a target by more than chance allows.
-
-    The greatest correlation of all is compared with those where the rows of the targets are
-    shuffled, so that it does not matter how many columns there are, or how rare a class is.
-
-    Shapes: X (n, d), targets (n, q): numbers, or 1 for the rows of each class.
-    """
-    rng = np.random.default_rng(0)
-    columns, wanted = _unit_columns(X), _unit_columns(targets)
-    greatest = float(np.abs(columns.T @ wanted).max(initial=0.0))
-    # Equal correlations are sums in another order.
-    reached = sum(
-        float(np.abs(columns.T @ wanted[rng.permutation(len(X))]).max(initial=0.0))
-        >= greatest - 1e-9
-        for _ in range(_ORDERS)
-    )
-    return (1 + reached) / (1 + _ORDERS) < _SURE_CHANCE
-
-
-def _unit_columns(values: Array) -> Array:
-    """Return columns of mean zero and length one; constant ones are left out."""
-    centred = values - values.mean(axis=0)
-    lengths = np.sqrt((centred**2).sum(axis=0))
-    found: Array = centred[:, lengths > 0] / lengths[lengths > 0]
-    return found

@@ -11,13 +11,13 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from parsimon._typing import AnyArray, Array, Indices
-from parsimon.features._shuffled import shuffled_p_value
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import ROUNDING, FeatureProblem, FeatureSet, complexity
 from parsimon.features.formula_candidates import indicators, is_simple, plain_library, standardised
 from parsimon.features.operations import OwnFunction
 from parsimon.pareto import Figures
+from parsimon.structures.shuffled_targets import shuffled_p_value
 
 # With fewer rows none are held out.
 _FEW_ROWS = 40
@@ -165,9 +165,11 @@ def has_signal(
 
 def _clipped(values: Array) -> Array:
     """Return standardised columns, shape (r, k), within a few deviations."""
-    return standardised(np.clip(standardised(values), -_FARTHEST, _FARTHEST))
+    clipped: Array = np.clip(standardised(values), -_FARTHEST, _FARTHEST)
+    return clipped
 
 
 def _ranked(values: Array) -> Array:
-    """Return standardised ranks of columns, shape (r, k)."""
-    return standardised(rankdata(values, axis=0))
+    """Return ranks of columns, shape (r, k)."""
+    ranks: Array = rankdata(values, axis=0)
+    return ranks

@@ -177,6 +177,27 @@ def with_likely_periods(
     return tuple(found)
 
 
+def with_claimed_waves(
+    base: tuple[Kernel, ...], structures: StructurePosterior, X: Array, y: Array
+) -> tuple[Kernel, ...]:
+    """Return the base kernels, and a periodic one for each column of which waves are claimed.
+
+    Without it a page would claim a pattern that no model on it can have.
+
+    Shapes: X (n, d), y (n,).
+    """
+    shapes = structures.supported.shapes
+    waves = {k for one, shape in shapes if shape == "periodic" for k in structures.groups[one]}
+    have = {one.columns for one in base if isinstance(one, Periodic)}
+    seen = {one.columns for one in base}
+    new = tuple(
+        replace(Periodic(), columns=(column,)).start(X)
+        for column in sorted(waves)
+        if (column,) in seen and (column,) not in have
+    )
+    return (*base, *with_likely_periods(new, X, y))
+
+
 def awaken(kernel: Kernel, base: Sequence[Kernel], X: Array, least: float) -> Kernel:
     """Return a kernel in which every term with less variance than `least` begins anew.
 

@@ -32,6 +32,7 @@ from parsimon.gp._grammar import (
     grammar_of,
     supported_kernels,
     varying_columns,
+    with_claimed_waves,
     with_likely_periods,
 )
 from parsimon.gp._kernel_evaluation import (
@@ -272,6 +273,8 @@ class KernelSearch(FrontEstimator):
         target = self._labels(y) if self.task_ == "classification" else standard_target(y)
         seed = self._seed()
         base = self._base(X, target)
+        self.structures_ = self.structures or self._structures(X, target)
+        base = with_claimed_waves(base, self.structures_, X, target)
         self.problem_ = KernelProblem(
             X,
             target,
@@ -281,7 +284,6 @@ class KernelSearch(FrontEstimator):
             n_restarts=self.n_restarts,
             refits=self.refit and self._folds_choose(base),
         )
-        self.structures_ = self.structures or self._structures(X, target)
         self.claims_ = self.structures_.claims()
         grammar = replace(
             grammar_of(base, self.structures_, self.grow),

@@ -19,7 +19,6 @@ from parsimon.evaluation.recommending import (
     TOLERANCE,
     is_better,
     probably_worse,
-    some_column_predicts,
 )
 from parsimon.evaluation.row_intervals import (
     Bounds,
@@ -48,6 +47,7 @@ from parsimon.statistician.fold_answers import (
 from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.outer_folds import FoldResult
 from parsimon.statistician.table_model import TableModel
+from parsimon.structures.shuffled_targets import shuffled_p_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +60,8 @@ _EXACT = 1e-9
 _CONSTANT = 0.05
 # One standard error to each side of a normal deviate.
 _ONE_ERROR = 0.6827
+# A probability under chance below which some column predicts, and orders that tell it.
+_CHANCE, _ORDERS = 0.01, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,7 +425,8 @@ def _has_signal(table: SeenTable, question: Question) -> bool:
     targets = np.asarray(question.values, dtype=np.float64)[:, None]
     if not question.is_number:
         targets = (targets == np.unique(targets)).astype(np.float64)
-    return some_column_predicts(table.X.to_numpy(dtype=np.float64), targets)
+    columns = table.X.to_numpy(dtype=np.float64)
+    return shuffled_p_value([(columns, targets)], n_orders=_ORDERS) < _CHANCE
 
 
 def comparison_picture(comparison: ModelComparison) -> Picture:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.features._shuffled import shuffled_p_value
 from parsimon.features.series.smooth import smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import Targets, quick_fitness, standardised, unlike
+from parsimon.structures.shuffled_targets import shuffled_p_value
 
 # Folds that tell what features are worth.
 _FOLDS = 5
@@ -44,8 +44,7 @@ def measure_trust(Z: Array, targets: Targets, most: int) -> Trust:
     as all: folds have fewer rows than the whole, no forest and no bred features, so that they tell
     too little. Shapes: Z (n, M).
     """
-    wanted = standardised(targets.T)[0]
-    if shuffled_p_value([(Z, wanted)], Z) > _DOUBT:
+    if shuffled_p_value([(Z, targets.T)], Z) > _DOUBT:
         return Trust(share=0.0)
     said, middle, rows = fold_outputs(Z, targets, most)
     share = kept_share(said - middle, targets.T[rows] - middle)

@@ -98,8 +98,9 @@ def posterior_by_level(
         if title is not None:
             ax.set_title(label(title, 60), pad=24)
     ax.set_label(
-        f"Probability of {points.class_title(1, 40)} along {points.title(along, 60)} for each "
-        f"value of {points.title(by, 60)}. Bands: {BAND_WORDS}."
+        f"Probability of {points.class_title(1, 40)} "
+        f"{points.split_words(along) if pair else f'along {points.title(along, 60)}'}, "
+        f"{points.split_words(by)}. Bands: {BAND_WORDS}."
         f"{held_words(points, [along, by], held)}"
     )
     return ax

@@ -157,7 +157,7 @@ def _draw_curves(
     ax.set_xlabel(points.title(place))
     if levels:
         legend_above(ax)
-    each = f", a curve for each value of {points.title(points.column(by), 60)}" if levels else ""
+    each = f", {points.split_words(points.column(by))}" if levels else ""
     return (
         f"Predicted {label(rows.target, 40)} along {points.title(place, 60)}{each}. Line: mean; "
         f"band: {_BAND}. Rings: the rows."

@@ -134,6 +134,12 @@ class ClassRows:
             shown = f"{label(self.names[column], most - 5)} [{column + 1}]"
         return shown or f"x{column + 1}"
 
+    def split_words(self, column: int) -> str:
+        """Return how a picture is split by a column of two values."""
+        title = self.title(column, 60)
+        is_level = " = " in self.names[column]
+        return f"with and without {title}" if is_level else f"for each value of {title}"
+
     def class_title(self, code: int, most: int = 18) -> str:
         """Return a class's name as a figure shows it."""
         return label(self.class_names[code], most) or f"class {code}"

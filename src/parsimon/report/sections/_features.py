@@ -234,7 +234,15 @@ def _guessing(front: FeatureFront, compared: bool) -> str:
     has = f"has {_said(front, front.guessing)}."
     if front.kind == "formulas" and math.isfinite(front.chosen.outside):
         return f" On the rows set apart guessing {has}"
-    return "" if compared else f" Guessing {has}"
+    if not compared:
+        return f" Guessing {has}"
+    # The first formula is a number for all rows, whose error must not be taken for guessing's.
+    return (
+        " Errors are those of the search, on the rows that it used, and so smaller than those of "
+        "the table of models, even of one number for all rows."
+        if front.kind == "formulas"
+        else ""
+    )
 
 
 def _table(front: FeatureFront, target: str, *, compared: bool) -> Table:
@@ -243,7 +251,11 @@ def _table(front: FeatureFront, target: str, *, compared: bool) -> Table:
     headings = [
         Heading("Columns" if columns else "Signs", numeric=True, help=_SIZES[front.kind]),
         Heading(title, numeric=True, help=help_),
-        Heading("Set apart", numeric=True, help="On rows that had no part in the search."),
+        *(
+            [Heading("Set apart", numeric=True, help="On rows that had no part in the search.")]
+            if sets_apart(front)
+            else []
+        ),
         Heading("Which" if columns else "Formula"),
     ]
     what = "columns of each number that were" if columns else "formula of each length that was"
@@ -262,6 +274,11 @@ _SIZES = {
 }
 
 
+def sets_apart(front: FeatureFront) -> bool:
+    """Return whether some rows had no part in the search."""
+    return any(math.isfinite(one.outside) for one in front.sizes)
+
+
 def _row(front: FeatureFront, one: FeatureSize) -> tuple[Cell, ...]:
     strong = one.chosen
     mark = " ∞" if one.unbounded else ""
@@ -269,6 +286,6 @@ def _row(front: FeatureFront, one: FeatureSize) -> tuple[Cell, ...]:
     return (
         Cell(f"{one.size:,}", order=float(one.size), strong=strong),
         _cell(front, one.error, strong=strong),
-        _cell(front, one.outside, strong=strong),
+        *([_cell(front, one.outside, strong=strong)] if sets_apart(front) else []),
         Cell(what, strong=strong, code=front.kind == "formulas"),
     )

@@ -312,14 +312,17 @@ def described_name(findings: Findings) -> str:
 
 
 # Names that take no article.
-_BARE = ("boosting", "PGLS", "PhyRVM", "least squares without tree")
+_BARE = ("guessing", "boosting", "PGLS", "PhyRVM", "least squares without tree")
 
 
 def the(model: ComparedModel) -> str:
     """Return a model's name as a sentence has it."""
-    name = clean(model.name)
-    bare = model.family in ("own", "guessing") or name.endswith(_BARE)
-    return name if bare else f"the {name}"
+    return clean(model.name) if model.family == "own" else with_article(model.name)
+
+
+def with_article(name: str) -> str:
+    """Return the name of a model of ours, with its article if it takes one."""
+    return clean(name) if name.endswith(_BARE) else f"the {clean(name)}"
 
 
 def words_of(scope: Scope, model: ModelFinding) -> str:

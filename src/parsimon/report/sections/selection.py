@@ -16,6 +16,7 @@ from parsimon.report.sections._features import (
     feature_blocks,
     front_blocks,
     honest_sentence,
+    sets_apart,
     tried_sentence,
 )
 from parsimon.report.sections._phrases import clean, count, joined, percent, share_range, short
@@ -137,8 +138,8 @@ def _methods(findings: SelectionFindings) -> Section:
         always = f" {joined(fixed)} {'is' if len(fixed) == 1 else 'are'} in all." if fixed else ""
         how = (
             f"Subsets of columns were compared by {learner} on standardised columns, "
-            f"cross-validated on the same folds of {rows} (Mierswa 2009); the others were set "
-            f"apart for the column “Set apart”.{always}"
+            f"cross-validated on the same folds of {rows} (Mierswa 2009)"
+            f"{'; the others were set apart' if sets_apart(front) else ''}.{always}"
         )
     else:
         chosen_by = (

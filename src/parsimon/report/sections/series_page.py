@@ -36,7 +36,7 @@ from parsimon.report.sections._phrases import (
     spelled,
 )
 from parsimon.report.sections._run import again, options, run_facts, software
-from parsimon.report.sections._scope import explained, figures, miss, the
+from parsimon.report.sections._scope import explained, figures, miss, the, with_article
 from parsimon.report.series_findings import SeriesFeature, SeriesFindings
 
 __all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
@@ -431,7 +431,7 @@ def _beside(findings: SeriesFindings) -> Iterator[Block]:
     yield from figures(findings, found.picture)
     yield _methods_table(findings)
     for name, why in found.left_out:
-        yield paragraph(f"Not among them: the {clean(name)}, since {clean(why)}.")
+        yield paragraph(f"Not among them: {with_article(name)}, since {clean(why)}.")
 
 
 def _methods_table(findings: SeriesFindings) -> Table:

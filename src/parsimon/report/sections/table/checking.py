@@ -376,7 +376,7 @@ def _thresholds(scope: Scope) -> list[Block]:
             f"It calls a row {scope.positive} from a probability of one half on.",
             _rare_threshold(scope),
             f"If missing one row of {scope.positive} costs as much as several false alarms, call "
-            "rows so earlier.",
+            f"rows {scope.positive} at a lower one.",
         ),
         _cost_table(scope, roc, anchor),
     ]

@@ -25,7 +25,7 @@ from parsimon.report.sections._phrases import (
     spelled,
     sureness,
 )
-from parsimon.report.sections._scope import Scope, why_no_outer_folds
+from parsimon.report.sections._scope import Scope, why_no_outer_folds, with_article
 from parsimon.report.sections.table.claims import (
     beats_guessing,
     brief,
@@ -107,7 +107,7 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     if joint.source == "leave-one-out":
         rows = "With each row left out in turn"
         honesty = "This is a little optimistic, since the models were chosen with all rows."
-    whose = "" if scope.recommended is None else f" by the {clean(scope.recommended.name)}"
+    whose = "" if scope.recommended is None else f" by {with_article(scope.recommended.name)}"
     return (
         f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')}{whose} is "
         f"wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "

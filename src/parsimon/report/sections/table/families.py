@@ -24,7 +24,15 @@ from parsimon.report.sections._phrases import (
     points,
     spelled,
 )
-from parsimon.report.sections._scope import Scope, described_name, figures, miss, misses, the
+from parsimon.report.sections._scope import (
+    Scope,
+    described_name,
+    figures,
+    miss,
+    misses,
+    the,
+    with_article,
+)
 
 _ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
@@ -78,7 +86,7 @@ def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...
     asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
     if best is chosen:
         alone = (
-            "no other can be told to be as good"
+            ("all others are worse" if len(found.models) > 2 else "the other is worse")
             if not level
             else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
         )
@@ -147,8 +155,8 @@ def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
     if chosen.slope == 1:
         return ()
     return (
-        "Its probabilities were too sure on new rows, so they are drawn to even odds: all log odds "
-        f"are multiplied by {decimal(chosen.slope, 2)}.",
+        "Its probabilities were too sure on new rows, so they are drawn towards even odds: all "
+        f"log odds are multiplied by {decimal(chosen.slope, 2)}.",
     )
 
 
@@ -175,11 +183,18 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
             f"It is off by {off} instead of {least} on average, but {bits}; {chance} it leaves "
             f"over {much} more of the variance unexplained."
         )
-    worse = f"{points(gap.estimate)} (at most {decimal(100 * gap.high, 1)})"
-    if found.metric == "log loss":
-        worse = f"{decimal(gap.estimate, 3)} in log loss (at most {decimal(gap.high, 3)})"
-    what = "log loss" if found.metric == "log loss" else "error"
-    return f"It may be worse by {worse}, but {bits}; {chance} its {what} is over {much} larger."
+    what, most = "log loss", decimal(gap.high, 3)
+    if found.metric != "log loss":
+        what, most = "error", f"{points(gap.high)}"
+        has = f"{percent(chosen.error.estimate)} instead of {percent(best.error.estimate)}"
+    elif math.isnan(chosen.log_loss + best.log_loss):
+        return f"It may be worse by {most} in log loss, but {bits}."
+    else:
+        has = f"{decimal(chosen.log_loss, 3)} instead of {decimal(best.log_loss, 3)}"
+    return (
+        f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} it is over {much} "
+        "larger."
+    )
 
 
 def _named(models: Sequence[ComparedModel]) -> str:
@@ -210,7 +225,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
     if chosen.family == "guessing":
         return (
             "It is saved beside this report, and predicts the same for every row; the curves are "
-            f"those of the {clean(described_name(findings))}.",
+            f"those of {with_article(described_name(findings))}.",
         )
     own = "errors"
     if len(findings.studies) == 1:
@@ -221,7 +236,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
         )
     return (
         f"It is saved beside this report; {own} on this page are its own. What matters, and the "
-        f"curves, are told by the {clean(described_name(findings))}.",
+        f"curves, come from {with_article(described_name(findings))}.",
     )
 
 
@@ -290,7 +305,7 @@ def _left_out(found: ModelComparison) -> Iterator[str]:
     """Yield who did not answer, those together that share a reason of their own."""
     reasons: dict[str, list[str]] = {}
     for name, why in found.left_out:
-        reasons.setdefault(clean(why), []).append(f"the {clean(name)}")
+        reasons.setdefault(clean(why), []).append(with_article(name))
     for why, names in reasons.items():
         many = len(names) > 1 and why.startswith("it ")
         said = why.replace("it ", "each of them ", 1) if many else why

@@ -12,7 +12,6 @@ from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import (
     DASH,
     NARROW,
-    clean,
     count,
     decimal,
     ends,
@@ -33,6 +32,7 @@ from parsimon.report.sections._scope import (
     misses,
     the,
     why_no_outer_folds,
+    with_article,
 )
 from parsimon.report.sections.table.claims import certain, certain_words
 from parsimon.report.sections.table.rare_class import (
@@ -200,7 +200,7 @@ def _heavy(honest: Honest) -> str:
 def _subject(scope: Scope) -> str:
     """Return whose figures these are."""
     found = scope.recommended
-    return "the model" if found is None else f"the {clean(found.name)}, the model to use,"
+    return "the model" if found is None else f"{with_article(found.name)}, the model to use,"
 
 
 def _share_words(share: Interval) -> str:

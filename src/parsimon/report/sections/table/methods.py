@@ -140,6 +140,8 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
     bases = joined([_BASES.get(one, clean(one)) for one in search.base])
+    if "per" not in search.base and any(one.shape == "periodic" for one in scope.claimed):
+        bases += f", with {_BASES['per']} where waves are more probable than not,"
     joins = f"joins (Duvenaud et al. 2013; He 2016) {bases} of single columns"
     by = f"by {scope.guide} on {count(search.n_folds, 'fold')}"
     if search.depth < 2:

@@ -118,7 +118,11 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
         predicted = f"called {quoted(one.called)}, with {predicted}"
     elif not scope.numeric:
         predicted = f"{predicted} predicted for {scope.positive}"
-    return f"Row {one.row:,}, {_ROLES[one.role]}: {truth}, {predicted}"
+    role = _ROLES[one.role]
+    if one.role == "typical" and not scope.numeric:
+        # Such a row has its class's usual probability; the typical row of all is another.
+        role = "rightly called"
+    return f"Row {one.row:,}, {role}: {truth}, {predicted}"
 
 
 def _part_row(found: Sequence[RowExplanation], key: tuple[str, ...]) -> tuple[Cell, ...]:
