@@ -89,6 +89,8 @@ FIGURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"calling every row .+? is wrong in ({_P})", ("error of guessing", "")),
     (rf"; guessing is wrong in ({_P})", ("error of guessing", "")),
     (rf"log loss of {_N}, not {_N}", ("", "log loss of {use}")),
+    (rf"log loss (?:of|is) {_N} as well", ("log loss of {use}",)),
+    (rf"It is off by {_N} as well on average", ("miss of {use}",)),
     (rf"\(log loss {_N} against {_N} for", ("log loss of {use}", "log loss of guessing")),
     (rf": log loss {_N} against {_N} for", ("log loss of {use}", "log loss of guessing")),
     (rf"classes weigh the same, is ({_P})", ("balanced error", "")),

@@ -180,21 +180,26 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     if found.metric == "variance left":
         off, least = miss(chosen, unit), miss(best, unit)
         return (
-            f"It is off by {off} instead of {least} on average, but {bits}; {chance} it leaves "
+            f"It is off by {_beside(off, least)} on average, but {bits}; {chance} it leaves "
             f"over {much} more of the variance unexplained."
         )
     what, most = "log loss", decimal(gap.high, 3)
     if found.metric != "log loss":
         what, most = "error", f"{points(gap.high)}"
-        has = f"{percent(chosen.error.estimate)} instead of {percent(best.error.estimate)}"
+        has = _beside(percent(chosen.error.estimate), percent(best.error.estimate))
     elif math.isnan(chosen.log_loss + best.log_loss):
         return f"It may be worse by {most} in log loss, but {bits}."
     else:
-        has = f"{decimal(chosen.log_loss, 3)} instead of {decimal(best.log_loss, 3)}"
+        has = _beside(decimal(chosen.log_loss, 3), decimal(best.log_loss, 3))
     return (
         f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} it is over {much} "
         "larger."
     )
+
+
+def _beside(own: str, best: str) -> str:
+    """Return a figure beside the best one's; what is the same when it is rounded is said once."""
+    return f"{own} as well" if own == best else f"{own} instead of {best}"
 
 
 def _named(models: Sequence[ComparedModel]) -> str:

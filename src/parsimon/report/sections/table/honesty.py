@@ -243,9 +243,11 @@ def rival_sentence(scope: Scope) -> str:
     elif found.metric == "log loss" and not math.isnan(rival.log_loss + ours.log_loss):
         loss, least = rival.log_loss, ours.log_loss
         size = f"has a log loss of {decimal(loss, 3)}, not {decimal(least, 3)}"
+        if decimal(loss, 3) == decimal(least, 3):
+            return f"Its best rival, {the(rival)}, has a log loss of {decimal(loss, 3)} as well."
     beside = "which is better" if loss < least else "which is worse"
     if loss == least or (rival.is_level and ours.is_level):
-        beside = "which cannot be told apart"
+        beside = "which is no clear difference"
     return f"Its best rival, {the(rival)}, {size}, {beside}."
 
 
