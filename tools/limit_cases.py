@@ -47,8 +47,7 @@ class CommandCase:
 
     def words(self, file: Path) -> list[str]:
         """Return the command line up to the limit."""
-        tree = ["--tree", str(file.with_suffix(".nwk"))] if self.command == "phylo" else []
-        return [self.command, str(file), "--target", "target", *tree, *self.given]
+        return [self.command, str(file), "--target", "target", *self.given]
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def make_table(table: str) -> "pd.DataFrame":
             y = y + 0.2 * codes
             frame[name] = np.array([f"{name}{k}" for k in range(levels)])[codes]
         return frame.assign(target=np.round(np.exp(6 + y / 2)))
-    if about == "numbers" or about == "species":
+    if about == "numbers":
         return frame.assign(target=np.round(y, 4))
     if about == "ten classes":
         places = np.digitize(y, np.quantile(y, np.linspace(0.1, 0.9, 9)))
@@ -137,29 +136,13 @@ def make_table(table: str) -> "pd.DataFrame":
 
 
 def make_file(table: str, folder: Path) -> Path:
-    """Return the file of a table, and of a tree beside it where it is of species."""
+    """Return the file of a table."""
     stem = "".join(letter if letter.isalnum() else "-" for letter in table).strip("-")
     file = folder / f"{stem}.csv"
     if file.exists():
         return file
-    frame = make_table(table)
-    if table.endswith("(species)"):
-        names = [f"s{k}" for k in range(len(frame))]
-        frame.insert(0, "tip", names)
-        file.with_suffix(".nwk").write_text(_random_tree(names))
-    frame.to_csv(file, index=False)
+    make_table(table).to_csv(file, index=False)
     return file
-
-
-def _random_tree(names: list[str]) -> str:
-    """Return a tree of these tips, joined two by two at random."""
-    rng = np.random.default_rng(len(names))
-    parts = list(names)
-    while len(parts) > 1:
-        first, second = (parts.pop(int(rng.integers(len(parts)))) for _ in range(2))
-        left, right = np.round(rng.exponential(size=2) + 0.01, 4)
-        parts.append(f"({first}:{left},{second}:{right})")
-    return f"{parts[0]};"
 
 
 _LARGE, _WIDE = "200,000 x 30", "100 x 5,000"
@@ -183,8 +166,6 @@ COMMANDS = (
     CommandCase("series", "2,000 x 1,000 (series)", 20, quick=True),
     CommandCase("series", "2,000 x 1,000 (series)", 60),
     CommandCase("series", "300 x 200 (series)", 10),
-    CommandCase("phylo", "1,000 x 60 (species)", 20),
-    CommandCase("phylo", "300 x 20 (species)", 10, quick=True),
 )
 _MANY = "20,000 x 20"
 ESTIMATORS = (

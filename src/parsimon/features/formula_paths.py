@@ -7,7 +7,7 @@ it.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement, islice
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -161,9 +161,10 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     gain = np.abs(start.table.T @ wanted).max(axis=1)
     best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
     single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
-    new = dict.fromkeys(multiply(a, b) for a in best for b in single if not a.columns & b.columns)
-    known = [*start.members[:_FRACTION], *(each for each in new if problem.is_usable(each))]
-    members = list(dict.fromkeys(known))[:_LIBRARY]
+    new = (multiply(a, b) for a in best for b in single if not a.columns & b.columns)
+    usable = (each for each in distinct(new) if problem.is_usable(each))
+    # Of many columns there are hundreds of thousands of products: no more are made than are kept.
+    members = list(islice(distinct(chain(start.members[:_FRACTION], usable)), _LIBRARY))
     table = standardised(problem.columns.matrix(members))[rows]
     sets = [tuple(members[i] for i in each) for each in forward(table, wanted[rows])]
     # One such product, and functions of single columns for the rest.
@@ -174,6 +175,15 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
         found = forward(table[:, some], wanted[rows])
         sets += [tuple(members[some[i]] for i in chosen) for chosen in found]
     return [*sets, *merged_formulas(problem, sets)]
+
+
+def distinct(features: Iterable[Expression]) -> Iterator[Expression]:
+    """Yield each feature when it comes first."""
+    seen: set[Expression] = set()
+    for each in features:
+        if each not in seen:
+            seen.add(each)
+            yield each
 
 
 def polynomial_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:

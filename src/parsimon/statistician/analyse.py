@@ -334,7 +334,7 @@ def _analysed(
     folds = folds_as_tempered(asked.questions, folds, told, comparison, options.leader.name)
     studies, pictures = _studies(answers, folds, options, describing, kept, budget)
     formulas, drawings, fitted = report_formulas(
-        asked, comparison, kept, final_seed(int(options.seed)), model
+        asked, comparison, kept, final_seed(int(options.seed)), model, budget.left_to_describe()
     )
     picture = _data_figure(asked.outcome, answers[0])
     findings = Findings(
@@ -342,7 +342,13 @@ def _analysed(
         studies=studies,
         run=replace(
             _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
-            skipped=list_left_out(options.n_outer, options.fast, comparison, studies),
+            skipped=list_left_out(
+                options.n_outer,
+                options.fast,
+                comparison,
+                studies,
+                has_formulas=formulas is not None,
+            ),
             date=date,
         ),
         joint=_joint(asked, folds),

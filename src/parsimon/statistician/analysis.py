@@ -20,6 +20,7 @@ from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study, Treatment
+from parsimon.statistician.families.feature_fronts import FORMULA
 from parsimon.statistician.final_fits import FinalFits
 from parsimon.statistician.measure import size_front
 from parsimon.statistician.question import Answer
@@ -226,10 +227,18 @@ def run_findings(
 
 
 def list_left_out(
-    n_outer: int | None, fast: bool, comparison: ModelComparison | None, studies: Sequence[Study]
+    n_outer: int | None,
+    fast: bool,
+    comparison: ModelComparison | None,
+    studies: Sequence[Study],
+    *,
+    has_formulas: bool,
 ) -> tuple[str, ...]:
     """Return what was left out to save time: as asked for, or since the time was up."""
     found = []
+    rows = () if comparison is None else comparison.models
+    if not has_formulas and any(one.name == FORMULA.name for one in rows):
+        found.append("the drawing of formulas")
     if n_outer == 0:
         # A fast report asks the plain models on outer folds all the same.
         found.append("outer folds" if comparison is None else "outer folds of the search")

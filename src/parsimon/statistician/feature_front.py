@@ -25,6 +25,7 @@ from parsimon.statistician.families.feature_fronts import (
     short_numbers,
 )
 from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.fold_answers import WHOLE_TABLE, FoldAnswers
 from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.table_model import TableModel
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from parsimon.report.series_findings import SeriesFeature
-    from parsimon.statistician.fold_answers import FoldAnswers
     from parsimon.statistician.series_tables import AskedSeries
 
 # Formulas of a front that a page shows.
@@ -154,11 +154,12 @@ def report_formulas(
     kept: FinishedWork,
     seed: np.random.SeedSequence,
     recommended: TableModel | None = None,
+    time_limit: float | None = None,
 ) -> tuple[FeatureFront | None, tuple[Picture, ...], dict[str, TableModel]]:
     """Search formulas of the whole table, if they answered on the outer folds, and draw them.
 
     And return by its name the model that is drawn, which is the one that predicts: `recommended`,
-    which was fitted before, if formulas are.
+    which was fitted before, if formulas are. There are none if a search would outlast the limit.
     """
     rows = () if comparison is None else comparison.models
     row = next((one for one in rows if one.name == FORMULA.name), None)
@@ -168,6 +169,8 @@ def report_formulas(
     if (0,) not in found:
         question = asked.questions[0]
         model = recommended if row.recommended else None
+        if model is None and time_limit is not None and time_limit < WHOLE_TABLE * row.seconds:
+            return None, (), {}
         if model is None:
             model = fitted_contender(FORMULA, question, seed, classes=asked.class_names, row=row)
         X = model.numbers(question.table)
@@ -225,7 +228,7 @@ def feature_pictures(
 
 
 def series_front(
-    search: Any, given: "AskedSeries", answers: Sequence["FoldAnswers"]
+    search: Any, given: "AskedSeries", answers: Sequence[FoldAnswers]
 ) -> tuple[FeatureFront, ModelComparison | None]:
     """Return the best features of each number, and their errors on the outer folds."""
     from parsimon.statistician.families.contenders import GUESSING

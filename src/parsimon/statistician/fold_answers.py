@@ -152,6 +152,10 @@ class PreparedTable:
         return [known[place] for place in self.screener.kept_]
 
 
+# How much longer a fit to all rows takes than one to those of a fold.
+WHOLE_TABLE = 1.5
+
+
 def run_contenders(
     contenders: Sequence[Contender],
     question: Question,
@@ -186,10 +190,12 @@ def run_contenders(
     done(len(found) * len(parts) / max(1, len(calls)))
     with Workers(workers, ahead=1) as pool:
         for number, places in enumerate(rounds):
+            late, costs = _learnt(found.values())
             limit = None
             if deadline is not None:
-                limit = max(0.0, deadline - time.monotonic()) / (len(rounds) - number)
-            late, costs = _learnt(found.values())
+                # One of them, perhaps the slowest, is fitted to all rows afterwards.
+                end = deadline - WHOLE_TABLE * max(costs.values(), default=0.0)
+                limit = max(0.0, end - time.monotonic()) / (len(rounds) - number)
             asked = ((*calls[place], limit, late, costs) for place in places)
             for place, one in zip(places, pool.map(_ask, asked), strict=True):
                 found[place] = one

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 # Of a time limit, what is kept for figures and files.
 _LAST_SECONDS, _LAST_SHARE = 3.0, 0.05
 _FAST_FOLDS = 3
+# How much longer a fold takes than the search that is made again in it.
+_AGAIN = 1.2
 # Of its own time limit, what a search takes for breeding.
 _SEARCHING = 0.8
 
@@ -204,7 +206,7 @@ def analyse_series(
         options=tuple((option, str(one)) for option, one in said.items()),
         skipped=() if found.n_outer else ("outer folds",),
         cells=given.frame.to_csv(index=False),
-        too_few_rows=bool(outer) and not found.n_outer,
+        too_few_rows=bool(outer) and not found.n_outer and not found.late,
         reading=given.treatments,
     )
     findings = _findings(given, found, run, name, choose)
@@ -212,13 +214,18 @@ def analyse_series(
 
 
 class _Searched(NamedTuple):
-    """The search of all series, and what everyone said on the outer folds."""
+    """The search of all series, and what everyone said on the outer folds.
+
+    stopped: Whether its time limit ended the search.
+    late: Whether there was no time for any fold.
+    """
 
     search: SeriesExtractor
     comparison: ModelComparison | None
     answers: Sequence[FoldAnswers]
     n_outer: int
     stopped: bool
+    late: bool
 
 
 def _searched(
@@ -242,6 +249,10 @@ def _searched(
     seen = UnchangedTable.of(question)
     whole = few_features(time_limit=limit, n_jobs=n_jobs, **options)
     search = whole.fit(seen.X, seen.values, question.task, fitting).search_
+    affordable = _affordable_folds(search.seconds_, budget.left(), len(parts), n_workers(n_jobs))
+    late = affordable < len(parts)
+    if late:
+        parts = plan_folds(question, affordable, folding) if affordable > 1 else []
     # Guessing and the features first: they answer even if time is short.
     contenders = (others[0], few_features(time_limit=limit, **options), *others[1:])
     comparison, _, answers = compare_on_folds(
@@ -257,7 +268,14 @@ def _searched(
         by_errors=True,
     )
     stopped = limit is not None and search.seconds_ >= _SEARCHING * limit
-    return _Searched(search, comparison, answers, len(parts), stopped)
+    return _Searched(search, comparison, answers, len(parts), stopped, late and not parts)
+
+
+def _affordable_folds(seconds: float, left: float | None, parts: int, workers: int) -> int:
+    """Return on how many of some folds a search can be made again that took so long."""
+    if left is None:
+        return parts
+    return min(parts, max(1, workers) * int(left / (_AGAIN * max(seconds, 1e-3))))
 
 
 def _findings(

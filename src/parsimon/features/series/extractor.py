@@ -57,6 +57,8 @@ from parsimon.pareto.estimator import FrontEstimator
 _FEWEST_ROWS = 10
 _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
+# Of a time limit: for the first trees.
+_BEGINNING = 0.4
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
 # Rows that the final model rests on.
@@ -249,7 +251,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             np.random.default_rng(breeding),
             self.n_jobs,
         )
-        search.add(self._listed(table))
+        limit = self.time_limit
+        search.begin(self._listed(table), None if limit is None else begin + _BEGINNING * limit)
         if not search.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
         self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)

@@ -158,6 +158,10 @@ def unlike(score: Array, Z: Array, most: int, limit: float = _ALIKE) -> Indices:
     return np.array(chosen, dtype=np.intp)
 
 
+# Parts of the first trees between which time is looked at; the golden ratio mixes them.
+_PARTS, _GOLDEN = 32, 0.618034
+
+
 def many_values(trees: Sequence[MethodTree], table: SeriesTable, n_jobs: int | None) -> Array:
     """Return the values of trees, (n, M), by several workers if wished: the same bits."""
     parts = n_workers(n_jobs)
@@ -199,6 +203,24 @@ class TreeSearch:
         Z = np.concatenate((self.Z, Z[:, varies]), axis=1) if self.Z.size else Z[:, varies]
         # Both at once, since Ctrl-C may come between two calls.
         self.trees, self.Z = trees, Z
+
+    def begin(self, trees: Sequence[MethodTree], deadline: float | None) -> None:
+        """Add the first trees; with a deadline part by part, until it has passed.
+
+        Parts are taken from all over the list, so that those in time are of every kind.
+        """
+        if deadline is None:
+            self.add(trees)
+            return
+        parts = np.array_split(np.arange(len(trees)), _PARTS)
+        for place in np.argsort(_GOLDEN * np.arange(_PARTS) % 1):
+            self.add([trees[k] for k in parts[place]])
+            if self.trees and time.monotonic() >= deadline:
+                break
+        # With time for all of them it is as if there were no deadline.
+        order = {tree: place for place, tree in enumerate(trees)}
+        places = sorted(range(len(self.trees)), key=lambda k: order[self.trees[k]])
+        self.trees, self.Z = [self.trees[k] for k in places], self.Z[:, places]
 
     def evolve(
         self, max_iter: int, deadline: float | None, checkpoint: str | Path | None, key: str
