@@ -1,5 +1,8 @@
 """Wide tables: which rows and columns are used, and what of a selection becomes a finding."""
 
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,3 +148,19 @@ def test_labels_are_flipped_where_two_classes_are_large_enough(monkeypatch):
 def test_a_table_with_more_columns_than_rows_allow_for_is_wide():
     assert wide.is_wide(genes(24, 400))
     assert not wide.is_wide(genes(24, 10))
+
+
+@pytest.mark.parametrize("null_sd", [0.1, float("nan")])
+def test_chance_is_drawn_where_it_is_known(null_sd):
+    def plot(kind):
+        axes = plt.figure().add_subplot()
+        axes.set_title(kind)
+        return axes
+
+    selector = SimpleNamespace(null_sd_=null_sd, measure_="concordance", plot=plot)
+    found = {one.name: one for one in wide._pictures(selector)}
+    expected = ["totals", "coincidences", "areas", "null"]
+    assert list(found) == (expected if null_sd == 0.1 else expected[:3])
+    assert found["areas"].caption.startswith("Concordance of each fit")
+    assert ">models<" in found["areas"].svg
+    assert not plt.get_fignums()
