@@ -20,9 +20,11 @@ from parsimon.features.operations import OPERATIONS
 from parsimon.features.series import SeriesExtractor
 from parsimon.features.series.smooth import smooth_kernel
 from parsimon.features.series.tree_methods import METHODS
+from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families._size import linear_freedom, machine_freedom, smoother_trace
 from parsimon.statistician.families.feature_fronts import formula_bits
+from parsimon.statistician.families.gp._kernel_result import pivot_regressor
 from parsimon.svm import ParetoSVC
 
 rng = np.random.default_rng(3)
@@ -165,6 +167,15 @@ def test_the_freedom_of_features_of_series_is_that_of_their_smooth_function():
     assert size.words == f"{len(model.trees)} features, {round(freedom + options + 2)} numbers"
     bits = sum(tree.size for tree in model.trees) * np.log2(len(METHODS))
     assert size.bits == pytest.approx(bits + 0.5 * (freedom + options + 2) * np.log2(30))
+
+
+def test_a_process_of_few_rows_is_counted_as_a_process():
+    size = sized(pivot_regressor(SquaredExponential(lengthscale=3.0), X, Y, 0.5))
+    assert "byte" not in size.words
+    K = SquaredExponential(lengthscale=3.0).gram(X)
+    freedom = smoother_trace(K, np.full(40, 1 / 0.5))
+    # Kernel and noise are told too.
+    assert freedom < size.numbers < freedom + 5
 
 
 def test_the_explanation_has_the_bits_of_the_code():
