@@ -4,6 +4,7 @@ What no test can see is left out: annotations and their names, docstrings, texts
 warnings, `__all__`, what only a type checker reads, decorators, `strict=` of a `zip`.
 """
 
+import operator
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,9 +78,17 @@ def _lines_of(place: CodeRange) -> range:
 
 
 def _changes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    for kind, operator in mutation_operators:
+    for kind, changed in mutation_operators:
         if isinstance(node, kind):
-            yield from operator(node)
+            yield from (new for new in changed(node) if not _only_guards(node, new))
+
+
+def _only_guards(old: cst.CSTNode, new: cst.CSTNode) -> bool:
+    """Whether a call has lost nothing but an argument that guards."""
+    if not isinstance(old, cst.Call) or not isinstance(new, cst.Call) or new.func is not old.func:
+        return False
+    kept, left = ([arg for arg in one.args if not _is_unseen(arg)] for one in (old, new))
+    return len(kept) == len(left) and all(map(operator.is_, kept, left))
 
 
 def _seen(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

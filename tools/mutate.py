@@ -27,16 +27,26 @@ from tools.scratch_source import ScratchSource
 
 PACKAGES = ("structures", "evaluation", "statistician", "inference")
 ENOUGH = 0.85
-# Seconds of processor time: of tests that a mutant meets, and what a start of pytest may take.
-_BATCHES = (3.0, 12.0)
+# Seconds of processor time: of tests that a mutant meets in one go after the other, the last time
+# with all tests of their files; and what a start of pytest may take.
+_BATCHES = ((3.0, False), (12.0, False), (8.0, True))
 _START = 20.0
 # A mutant that makes tests this much slower has been seen.
 _SLOWER = 4.0
 
 
-def choose_tests(mutant: Mutant, tests: CoverageMap, budget: float) -> list[str]:
-    """Return tests that run the line of a mutant, in order, and within seconds of their time."""
+def choose_tests(
+    mutant: Mutant, tests: CoverageMap, budget: float, *, mates: bool = False
+) -> list[str]:
+    """Return tests that run the line of a mutant, in order, and within seconds of their time.
+
+    With `mates` all tests of their files: a fixture of a file runs a line for the first test alone,
+    and the others look at what it made.
+    """
     found = _covering(mutant, tests)
+    if mates:
+        files = {test.partition("::")[0] for test in found}
+        found = frozenset(test for test in tests.seconds if test.partition("::")[0] in files)
     package = mutant.file.split("/")[2]
 
     def rank(test: str) -> tuple[bool, float, str]:
@@ -57,8 +67,9 @@ def _covering(mutant: Mutant, tests: CoverageMap) -> frozenset[str]:
 def judge(mutant: Mutant, source: ScratchSource, tests: CoverageMap) -> str:
     """Return what became of a mutant: "killed", "killed (endless)", "SURVIVED", "NOT COVERED"."""
     met: list[str] = []
-    for budget in _BATCHES:
-        chosen = [test for test in choose_tests(mutant, tests, budget) if test not in met]
+    for budget, mates in _BATCHES:
+        asked = choose_tests(mutant, tests, budget, mates=mates)
+        chosen = [test for test in asked if test not in met]
         if not chosen:
             continue
         limit = _START + _SLOWER * sum(tests.seconds.get(test, 0.0) for test in chosen)

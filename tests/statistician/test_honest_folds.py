@@ -1,15 +1,20 @@
 """What outer folds say of models: the errors of refits without their rows, and chance on noise."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.evaluation.tempering import temper, tempered_slope
-from parsimon.statistician.comparison import compared, fitted_contender
-from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.comparison import as_fitted, compared, fitted_contender
+from parsimon.statistician.families import ModelSize, Question, model_size
 from parsimon.statistician.families.contenders import chosen_contenders
 from parsimon.statistician.families.feature_fronts import few_columns
 from parsimon.statistician.families.gp import GaussianProcesses
@@ -82,17 +87,18 @@ def test_errors_of_the_comparison_are_those_of_refits_to_training_rows(task):
 
 
 def test_the_comparison_stays_at_chance_on_random_labels():
-    contenders, errors = chosen_contenders((), "linear,tree"), []
-    for n in (90, 91):
+    """These models have learnt their own rows by heart."""
+    models = {"nearest": KNeighborsClassifier(1), "tree": DecisionTreeClassifier(random_state=0)}
+    contenders, errors = chosen_contenders((), list(models.items())), []
+    for n in (90, 91, 92):
         noise = question(n, noise=True)
         answers = run_contenders(contenders, noise, plan_folds(noise, 2, seed()), seed())
-        models = compared(answers, contenders, noise).models
-        errors.append([one.error.estimate for one in models if one.name != "guessing"])
-        # A tree learns all rows by heart.
-        tree = contenders[2].fit(noise.table[["dose"]], noise.values, noise.task, seed())
-        assert np.mean(tree.predict(noise.table[["dose"]]) != noise.values) < 0.4
-    # Three standard errors of a share of 181 rows.
-    np.testing.assert_allclose(np.mean(errors, axis=0), 0.5, atol=0.111)
+        found = {
+            one.name: one.error.estimate for one in compared(answers, contenders, noise).models
+        }
+        errors.append([found[name] for name in models])
+    # Three standard errors of a share of 273 rows.
+    np.testing.assert_allclose(np.mean(errors, axis=0), 0.5, atol=0.091)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -158,6 +164,23 @@ def test_tempered_probabilities_of_random_labels_are_guesses():
     rows = np.concatenate([one.test for one in found])
     shares = np.concatenate([one.told["bold"].value for one in found])
     assert log_loss(truth[rows], shares) == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_guesses_and_those_who_miss_a_fold_or_only_call_classes_are_not_tempered():
+    answers, truth = _bold(90, 0.999, 0.8)
+    said = answers[0].told["bold"]
+    for change in (
+        {
+            one: {"guessing": one_said}
+            for one, one_said in enumerate([a.told["bold"] for a in answers])
+        },
+        {1: {}},
+        {2: {"bold": answers[2].told["bold"]._replace(sure=True)}},
+    ):
+        given = [replace(one, told=change.get(k, one.told)) for k, one in enumerate(answers)]
+        for one, other in zip(_tempered(given, truth), given, strict=True):
+            assert one.told == other.told
+    assert _tempered(answers[:1], truth)[0].told["bold"] is said
 
 
 def _columns(n, noise):
@@ -269,6 +292,25 @@ def test_what_only_calls_classes_is_believed_as_often_as_it_was_right():
     losses = -np.log(np.where(wrong, rate / 2, 1 - rate))
     assert own.difference.estimate + np.log(3) == pytest.approx(losses.mean())
     assert np.isnan(own.log_loss)
+    # Fitted to all rows it is made of three columns; guessing is told as the folds have it.
+    X = pd.DataFrame(rng.normal(size=(30, 4)), columns=list("abcd"))
+    fitted = SimpleNamespace(
+        columns=("a", "b", "d"),
+        variables=[SimpleNamespace(column=name) for name in "abcd"],
+        models=[LinearRegression().fit(X, truth)],
+        numbers=lambda table: table,
+    )
+    guess, whole = (
+        next(
+            one for one in as_fitted(found, {"linear model": fitted}, X).models if one.name == name
+        )
+        for name in ("guessing", "linear model")
+    )
+    assert (guess.variables, guess.size_words) == (0, "0 variables, ")
+    assert whole.variables == 3
+    size = model_size(fitted.models[0], n_rows=30, n_columns=4, used=[0, 1, 3], X=X)
+    assert whole.size_words == f"3 variables, {size.words}"
+    assert whole.size == own.size
 
 
 def test_the_area_of_a_wide_table_is_that_of_the_other_halves():

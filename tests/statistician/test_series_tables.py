@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.sections import summary_lines
-from parsimon.statistician import analyse_series
+from parsimon.statistician import analyse_series, series_analysis
 from parsimon.statistician.families.series_contenders import (
     NearestSeries,
     stretched,
@@ -142,3 +142,17 @@ def test_several_classes_and_missing_targets_are_said():
     assert dict(table.classes) == {"low": 10, "mid": 11, "high": 12}
     assert found.model.predict(frame.iloc[[1, 15, 30]]).tolist() == ["low", "mid", "high"]
     assert len(found.features) == 35
+
+
+@pytest.mark.parametrize(("options", "n_folds"), [({}, 5), ({"fast": True}, 3), ({"outer": 4}, 4)])
+def test_a_fast_page_about_series_has_fewer_outer_folds(monkeypatch, options, n_folds):
+    class Over(Exception):
+        pass
+
+    def searched(*_, outer, **__):
+        raise Over(outer)
+
+    monkeypatch.setattr(series_analysis, "_searched", searched)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 6))).rename(columns=str)
+    with pytest.raises(Over, match=f"^{n_folds}$"):
+        analyse_series(frame.assign(kind=np.tile(["u", "v"], 6)), "kind", **options)

@@ -17,9 +17,14 @@ from sklearn.svm import SVC
 from parsimon.bpm import BayesPointClassifier
 from parsimon.features.expressions import Expression
 from parsimon.features.operations import OPERATIONS
+from parsimon.features.series import SeriesExtractor
+from parsimon.features.series.smooth import smooth_kernel
+from parsimon.features.series.tree_methods import METHODS
+from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families._size import linear_freedom, machine_freedom, smoother_trace
 from parsimon.statistician.families.feature_fronts import formula_bits
+from parsimon.statistician.families.gp._kernel_result import pivot_regressor
 from parsimon.svm import ParetoSVC
 
 rng = np.random.default_rng(3)
@@ -147,6 +152,30 @@ def test_the_freedom_of_a_machine_is_that_of_a_process_with_its_kernel():
     size = sized(search.fit(X, y))
     assert re.fullmatch(r"\d+ rows of the table, \d+ numbers", size.words)
     assert size.bits < model_size(search, n_rows=40, n_columns=7).bits
+
+
+def test_the_freedom_of_features_of_series_is_that_of_their_smooth_function():
+    series = rng.normal(size=(30, 12))
+    codes = (series[:, 3:8].mean(axis=1) > 0).astype(int)
+    search = SeriesExtractor(max_features=2, max_iter=0, random_state=0).fit(series, codes)
+    model = search.best_estimator_
+    K = smooth_kernel(model.Z, model.Z, model.inner.width)
+    values = np.linalg.eigvalsh(K)
+    freedom = np.sum(values / (values + model.inner.noise))
+    options = sum(len(step.options) for tree in model.trees for step in tree.steps)
+    size = model_size(model, n_rows=30, n_columns=1)
+    assert size.words == f"{len(model.trees)} features, {round(freedom + options + 2)} numbers"
+    bits = sum(tree.size for tree in model.trees) * np.log2(len(METHODS))
+    assert size.bits == pytest.approx(bits + 0.5 * (freedom + options + 2) * np.log2(30))
+
+
+def test_a_process_of_few_rows_is_counted_as_a_process():
+    size = sized(pivot_regressor(SquaredExponential(lengthscale=3.0), X, Y, 0.5))
+    assert "byte" not in size.words
+    K = SquaredExponential(lengthscale=3.0).gram(X)
+    freedom = smoother_trace(K, np.full(40, 1 / 0.5))
+    # Kernel and noise are told too.
+    assert freedom < size.numbers < freedom + 5
 
 
 def test_the_explanation_has_the_bits_of_the_code():
