@@ -108,10 +108,9 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
     """Return what was promised of claims: precision, recall beside the best peer, nulls."""
     ours, bar = scores["ours"], 1.0 if judged else None
     found: list[Row] = []
-    # Who claims nothing claims nothing false: shares of tables count only with the recall.
     found_enough: list[bool] = []
     for kind, precision in PRECISION.items():
-        counts = ours.counts(kind)
+        counts, of_all = ours.counts(kind), ours.of_all(kind).precision
         found.append(
             Row(
                 f"{kind}s claimed as certain",
@@ -121,8 +120,8 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
                 higher_is_better=True,
                 bar=bar,
                 note=f"{counts.right} of {counts.claimed}; the peer is what was promised",
-                # Without a claim there is no precision.
-                rivals={SILENT: float("nan"), EVERYTHING: ours.of_all(kind).precision},
+                # Without a claim there is no precision; columns by lot have that of all.
+                rivals={SILENT: float("nan"), **dict.fromkeys((EVERYTHING, GUESS), of_all)},
             )
         )
         recalls = {
@@ -146,36 +145,42 @@ def _bars(scores: Mapping[str, Scores], *, judged: bool) -> list[Row]:
             )
             found.append(row)
             found_enough.append(row.met)
+    return [*found, *_false_shares(ours, bar, counts=all(found_enough))]
+
+
+def _false_shares(ours: Scores, bar: float | None, *, counts: bool) -> list[Row]:
+    """Return on which share of tables something is claimed that is not there.
+
+    Who claims nothing claims nothing false: without the recall, which `counts` says, it is all.
+    """
     idle = {SILENT: 1.0, EVERYTHING: 1.0}
-
-    def share_of(figure: float) -> float:
-        return figure if all(found_enough) else 1.0
-
+    metric, promised = "share, all if the recall is missed", "tables; the peer is what was promised"
+    found = []
     tempting = ours.of(lambda settings: settings.kind in TEMPTING)
     if tempting.tables:
+        share = tempting.share_with_false("interaction")
         found.append(
             Row(
                 "tempting tables with a false interaction",
-                "share, all if the recall is missed",
-                share_of(tempting.share_with_false("interaction")),
+                metric,
+                share if counts else 1.0,
                 NULL_SHARE,
                 bar=bar,
-                note=f"{tempting.share_with_false('interaction'):.3f} of {len(tempting.tables)} "
-                "tables; the peer is what was promised",
+                note=f"{share:.3f} of {len(tempting.tables)} {promised}",
                 rivals=idle,
             )
         )
     n_nulls = sum(table.settings.kind in NULLS for table in ours.tables)
     for claimed, words in ((True, "a certain claim"), (False, "any claim")):
+        share = ours.share_of_nulls(claimed=claimed)
         found.append(
             Row(
                 f"null tables with {words}",
-                "share, all if the recall is missed",
-                share_of(ours.share_of_nulls(claimed=claimed)),
+                metric,
+                share if counts else 1.0,
                 NULL_SHARE,
                 bar=bar if claimed else None,
-                note=f"{ours.share_of_nulls(claimed=claimed):.3f} of {n_nulls} tables; the peer "
-                "is what was promised",
+                note=f"{share:.3f} of {n_nulls} {promised}",
                 rivals=idle if claimed else {},
             )
         )
