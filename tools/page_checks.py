@@ -16,7 +16,7 @@ from tools.page_text import FIRST_SCREEN, TERMINAL, Page
 _N = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
 _P = rf"(?:more than |less than )?{_N} %"
 _GUESSING = "guessing"
-_FORMULA = "constructed features"
+_FORMULA = "short formula"
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -111,9 +111,9 @@ FIGURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"The table .+? has {_N} rows? and, beside .+?, {_N} columns?", ("rows", "columns")),
     (rf"{_N} of the rows could be used", ("rows used",)),
     (rf"is rare \({_N} of {_N} rows", ("", "rows used")),
-    (rf"whole search was wrong in ({_P})", ("error of constructed features", "")),
-    (rf"whole search was wrong in {_P} \(log loss {_N}", ("", "log loss of constructed features")),
-    (rf"missed rows that it had not seen by {_N} on", ("miss of constructed features",)),
+    (rf"whole search was wrong in ({_P})", ("error of short formula", "")),
+    (rf"whole search was wrong in {_P} \(log loss {_N}", ("", "log loss of short formula")),
+    (rf"missed rows that it had not seen by {_N} on", ("miss of short formula",)),
     (rf"guessing ({_P})(?: \(log loss|\.$)", ("error of guessing", "")),
     (rf"guessing {_P} \(log loss {_N}\)", ("", "log loss of guessing")),
     (rf" and guessing {_N}\.", ("miss of guessing",)),

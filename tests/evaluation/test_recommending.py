@@ -45,6 +45,7 @@ def test_gains_beyond_chance_are_told_from_luck():
     assert 0.02 < np.mean(luck) < 0.09
     assert is_better(rng.normal(0.8, 1.0, 30))
     assert is_better(np.full(5, 0.1))
+    assert is_better(-np.log(0.5) + np.log(np.where(np.arange(60) < 2, 0.97, 0.97 + 1e-16)))
     assert not is_better(np.zeros(5))
 
 

@@ -15,6 +15,7 @@ from parsimon.report.sections.table.checking import (
     coverage_sentence,
     operating_point,
 )
+from parsimon.report.sections.table.rows import _grouped
 from parsimon.statistician.families import OwnPredictions
 from parsimon.statistician.measure import _coverage
 from tests.report import reading, samples
@@ -240,6 +241,9 @@ def test_what_speaks_for_and_against():
     number = reading.tables(write(samples.regression()))["table-rows"]
     assert reading.rows(number)[-1][1] == "150"
     assert number.headings[1].title == "Row 12, typical: 151 in truth, predicted 150"
+    assert [_grouped(one) for one in ("2443", "12345.50", "-2443", "0.1234", "1e5", "")] == [
+        "2,443", "12,345.50", "-2443", "0.1234", "1e5", ""
+    ]  # fmt: skip
 
 
 def test_rows_that_are_drawn_are_figures_with_short_captions():

@@ -167,6 +167,10 @@ def test_a_category_is_one_column_with_its_levels():
         "ward: share of “diabetic” (rows): 61.0 % for south (101), 40.0 % for west (102) and "
         "20.0 % for north (100)."
     ]
+    few = replace(found.studies[0].search, n_rows=303)
+    assert told(reading.with_study(found, search=few))[0].startswith(
+        "ward: share of “diabetic” in the 303 rows of the search (rows): 61.0 % for south (101)"
+    )
     table = reading.tables(write(found))["table-variables"]
     assert reading.rows(table)[0] == ["ward", f"99.8{THIN}%", f"25.0{THIN}%"]
     assert sum(row[0].startswith("ward") for row in reading.rows(table)) == 1

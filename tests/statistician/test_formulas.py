@@ -38,7 +38,7 @@ def test_a_report_has_the_front_of_formulas_and_their_honest_error(analysis):
     assert front.gives == "power"
     assert [one.size for one in front.sizes] == sorted(one.size for one in front.sizes)
     models = {one.name: one for one in analysis.comparison.models}
-    formula, linear = models["constructed features"], models["linear model"]
+    formula, linear = models["short formula"], models["linear model"]
     assert formula.error.estimate < linear.error.estimate
     assert formula.recommended
     assert formula.variables in (2, 3)

@@ -152,6 +152,9 @@ def test_the_freedom_of_a_machine_is_that_of_a_process_with_its_kernel():
     size = sized(search.fit(X, y))
     assert re.fullmatch(r"\d+ rows of the table, \d+ numbers", size.words)
     assert size.bits < model_size(search, n_rows=40, n_columns=7).bits
+    # Without a row it says the same of all, whatever its kernel sees.
+    constant = sized(search[-1].select(0))
+    assert (constant.used, constant.words) == ((), "1 number")
 
 
 def test_the_freedom_of_features_of_series_is_that_of_their_smooth_function():

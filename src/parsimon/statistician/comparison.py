@@ -14,6 +14,7 @@ from parsimon._progress import Progress
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart
 from parsimon.evaluation.recommending import (
+    KEPT,
     LIKELY,
     PROVED,
     TOLERANCE,
@@ -138,13 +139,24 @@ def compared(
     yard = _Yardstick.of(measured, question, units, by_errors=by_errors)
     # A constant of another name is no choice: if that is to be used, it is called guessing.
     fit = [one for one in measured if one is yard.guess or not one.is_constant] or measured
-    if certain or yard.beaten:
+    surely = certain or yard.beaten
+    if surely:
         fit = [one for one in fit if one is not yard.guess] or fit
     best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
-    first = min(fit, key=lambda one: (yard.loss(one), one.size.bits))
+    first = top = min(fit, key=lambda one: (yard.loss(one), one.size.bits))
     linear = [one for one in fit if known[one.name].key == "linear" and not by_errors]
     first = next((one for one in linear if yard.worse(one, first) < PROVED), first)
-    near = [one for one in fit if one is first or yard.worse(one, first) < LIKELY]
+    # Who stands in for the best must not let in what is probably much worse than the best itself.
+    near = [
+        one
+        for one in fit
+        if one is first
+        or (
+            yard.worse(one, first) < LIKELY
+            and yard.worse(one, top) < PROVED
+            and not (surely and yard.gives_up(one, first))
+        )
+    ]
     smallest = min(near, key=lambda one: (one.size.bits, yard.loss(one)))
     models = [
         _compared_model(one, known[one.name], yard, best=best, recommended=one is smallest)
@@ -258,6 +270,11 @@ class _Yardstick:
         # Beside an all but exact model another may be worse by more than is thought beforehand.
         surely = self.difference(one, best).low > TOLERANCE * unit
         return max(found, 0.975) if surely else found
+
+    def gives_up(self, one: _Losses, best: _Losses) -> bool:
+        """Return whether a model loses most of what another gains over guessing."""
+        gain = self._guessed - self.loss(best)
+        return gain > 0 and self._guessed - self.loss(one) < KEPT * gain
 
     @property
     def _guessed(self) -> float:

@@ -24,7 +24,7 @@ _NAMED = 12
 # Who is told beside a front.
 _BESIDE = ("linear", "boosting")
 # What the model of formulas is called in comparisons.
-FORMULAS = "constructed features"
+FORMULAS = "short formula"
 
 
 def front_blocks(
@@ -73,7 +73,6 @@ def formula_section(
         "Formulas of a few columns",
         (
             paragraph(
-                "The constructed features in the table of models are a short formula.",
                 choice_parts(front),
                 honest_sentence(found, FORMULAS, unit),
             ),

@@ -206,6 +206,9 @@ def _support(model: Any, table: _Table) -> ModelSize:
     Where that is not known: which rows the support vectors are, and a number for each.
     """
     m, used = len(model.support_), table.all_used
+    if not m:
+        # The same for every row: its height alone.
+        return ModelSize((), table.numbers(1), _counted(1, "number"))
     rows = f"{_counted(m, 'row')} of the table"
     freedom = math.nan if table.X is None else machine_freedom(model, table.X)
     if not math.isnan(freedom):

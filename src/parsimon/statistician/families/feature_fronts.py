@@ -57,7 +57,7 @@ def _few_columns(setting: Setting, **options: Any) -> Any:
 
 
 FORMULA = Contender(
-    name="constructed features",
+    name="short formula",
     key="formula",
     family="features",
     words="a formula of a few columns, from a Pareto front",

@@ -1,5 +1,6 @@
 """Single rows: a few taken apart by what speaks for and against, and those worth a look."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -113,7 +114,9 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
     predicted = f"predicted {short(one.probability)}"
     if not scope.numeric:
         predicted = percent(one.probability)
-    truth = f"{clean(one.label)} in truth" if scope.numeric else f"truly {quoted(one.label)}"
+    truth = f"truly {quoted(one.label)}"
+    if scope.numeric:
+        truth = f"{_grouped(clean(one.label))} in truth"
     if one.called:
         predicted = f"called {quoted(one.called)}, with {predicted}"
     elif not scope.numeric:
@@ -123,6 +126,12 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
         # Such a row has its class's usual probability; the typical row of all is another.
         role = "rightly called"
     return f"Row {one.row:,}, {role}: {truth}, {predicted}"
+
+
+def _grouped(number: str) -> str:
+    """Return a number with commas between its thousands, all digits kept."""
+    whole, point, rest = number.partition(".")
+    return f"{int(whole):,}{point}{rest}" if re.fullmatch(r"\d{4,}", whole) else number
 
 
 def _part_row(found: Sequence[RowExplanation], key: tuple[str, ...]) -> tuple[Cell, ...]:

@@ -162,6 +162,8 @@ def level_sentence(scope: Scope, found: CategoryFinding) -> str:
     more = len(order) - len(told)
     rest = f"; {more} more in the picture" if more else ""
     what = f"Mean {scope.target}" if scope.numeric else f"Share of {scope.positive}"
+    if scope.n_rows < scope.findings.table.n_rows_used:
+        what += f" in the {scope.n_rows:,} rows of the search"
     return f"{what} (rows): {joined(told)}{rest}."
 
 
