@@ -342,13 +342,7 @@ def _analysed(
         studies=studies,
         run=replace(
             _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
-            skipped=list_left_out(
-                options.n_outer,
-                options.fast,
-                comparison,
-                studies,
-                has_formulas=formulas is not None,
-            ),
+            skipped=list_left_out(options, comparison, studies, formulas),
             date=date,
         ),
         joint=_joint(asked, folds),

@@ -227,22 +227,21 @@ def run_findings(
 
 
 def list_left_out(
-    n_outer: int | None,
-    fast: bool,
-    comparison: ModelComparison | None,
-    studies: Sequence[Study],
-    *,
-    has_formulas: bool,
+    options: Any, comparison: ModelComparison | None, studies: Sequence[Study], formulas: Any
 ) -> tuple[str, ...]:
-    """Return what was left out to save time: as asked for, or since the time was up."""
+    """Return what was left out to save time: as asked for, or since the time was up.
+
+    options: Of the analysis.
+    formulas: Their front; None if there is none.
+    """
     found = []
     rows = () if comparison is None else comparison.models
-    if not has_formulas and any(one.name == FORMULA.name for one in rows):
+    if formulas is None and any(one.name == FORMULA.name for one in rows):
         found.append("the drawing of formulas")
-    if n_outer == 0:
+    if options.n_outer == 0:
         # A fast report asks the plain models on outer folds all the same.
         found.append("outer folds" if comparison is None else "outer folds of the search")
-    if fast and any("×" in one.model.expression for one in studies):
+    if options.fast and any("×" in one.model.expression for one in studies):
         found.append("interactions beside sums")
     return tuple(dict.fromkeys([*found, *(one for study in studies for one in study.left_out)]))
 

@@ -47,8 +47,8 @@ _MORE_ROWS = 4
 _MOST_WORK = 4e9
 _MOST_CELLS = 14e6
 _CELLS_OF_PAIR = 9
-# Share of the time that may be gone when a closer look begins.
-_LOOK = 0.02
+# With a time limit: share of it that looks may take, and rows of the first.
+_LOOK, _FIRST_LOOK = 0.25, 250
 # What a search for nothing but the chosen model takes of a whole one, about.
 _BRIEF = 0.2
 # Rows outside a fold in which columns are shuffled; each column is predicted several times.
@@ -174,13 +174,20 @@ def look_closely(
     sampling: np.random.SeedSequence,
     time_limit: float | None = None,
 ) -> StructurePosterior:
-    """Return which columns matter by as many rows as can be looked at: all, if that is cheap."""
-    started, more = time.monotonic(), SEARCHED_ROWS
+    """Return which columns matter by as many rows as can be looked at: all, if that is cheap.
+
+    With a limit a look begins with few rows, and goes on to more while there is time for them.
+    """
+    started = began = time.monotonic()
+    more = SEARCHED_ROWS if time_limit is None else _FIRST_LOOK
     while True:
         rows = sampled_rows(question.y, question.task, more, sampling)
         found = table_structures(question, preparer, numbers, rows)
-        late = time_limit is not None and time.monotonic() - started > _LOOK * time_limit
-        more = 0 if late else _more_rows(found, len(question.y))
+        more, now = _more_rows(found, len(question.y)), time.monotonic()
+        if time_limit is not None and more:
+            left = _LOOK * time_limit - (now - started)
+            more *= (now - began) * more / found.n_rows <= left
+        began = now
         if not more:
             return found
 

@@ -119,24 +119,14 @@ def select_features(
     start = time.perf_counter()
     budget = TimeBudget.keeping(check_seconds("time_limit", time_limit), _LAST_SECONDS, _LAST_SHARE)
     used = _used(frame, target, fixed)
-    left = budget.left()
-    selector = StableSelector(
-        n_splits=n_splits,
-        random_state=seed,
-        n_jobs=n_jobs,
-        fixed=[*map(str, fixed)] or None,
-        time_limit=None if left is None else max(left, _LEAST_SECONDS),
-    )
+    selector = _selector(budget, n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=fixed)
     selector.fit(used.X, used.y)
     noise = _noise(used, seed, budget.left_to_describe())
     run = run_findings(
         seed=seed,
         seconds=time.perf_counter() - start,
         command=command,
-        options=(
-            ("splits", str(selector.n_splits_)),
-            ("fixed", ", ".join(map(str, fixed)) or "none"),
-        ),
+        options=_said_options(selector, fixed),
         skipped=(),
         cells=frame.to_csv(index=False),
         reading=used.treatments,
@@ -172,6 +162,17 @@ def select_features(
         selector,
         columns,
     )
+
+
+def _selector(budget: TimeBudget, *, fixed: Sequence[str], **options: Any) -> StableSelector:
+    """Return a selector with the time that is left for it."""
+    left = budget.left()
+    limit = None if left is None else max(left, _LEAST_SECONDS)
+    return StableSelector(fixed=[*map(str, fixed)] or None, time_limit=limit, **options)
+
+
+def _said_options(selector: StableSelector, fixed: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return ("splits", str(selector.n_splits_)), ("fixed", ", ".join(map(str, fixed)) or "none")
 
 
 @dataclass(frozen=True)
