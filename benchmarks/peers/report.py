@@ -13,7 +13,7 @@ of 10 tables, and what would be recommended of all on at least 7.
 Then the rule itself, where rows are few: on 12 real tables of at most 60 rows, split again and
 again, and on drawn ones, how much the recommended model loses on rows apart above the best of all,
 beside always taking the best in the folds, the smallest within one standard error of the least
-error, the linear model, or guessing. The rule was settled on drawn tables of other seeds.
+error, the linear model, or guessing. The rule was settled on other tables, real and drawn.
 
 Then the recommended model itself is asked about 5,000 new rows of drawn tables: none may be a
 constant, and the intervals of the page must hold the errors.

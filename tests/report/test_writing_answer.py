@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.document import Figure, KeyFigures, Listings, Strong
-from parsimon.report.findings import ComparedModel, Interval, ModelComparison
+from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Treatment
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
 from parsimon.report.sections.table.honesty import explained, misses
@@ -548,3 +548,13 @@ def test_where_no_model_is_level_with_the_best_all_others_are_worse():
     known = replace(known, models=(*known.models, third))
     page = to_markdown(write(replace(samples.findings(), comparison=known)))
     assert "; all others are worse." in page
+
+
+def test_levels_that_were_left_out_though_they_come_back_are_a_doubt():
+    found = samples.findings()
+    for n_levels, is_doubt in ((40, True), (found.table.n_rows_used - 1, False)):
+        left = Treatment(kind="column_names", column="town", count=n_levels)
+        known = reading.with_table(found, treatments=(left,))
+        doubts = " ".join(lists(known)["What to doubt"])
+        assert ("left out: town" in doubts) is is_doubt
+        assert to_markdown(write(known)).count("left out: town") == 1

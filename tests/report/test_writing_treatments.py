@@ -127,8 +127,8 @@ ONE = {
     ),
     "column_names": (
         {"column": "ticket", "count": 681},
-        "One column holds names, identifiers or free text, most of it in too few rows to learn "
-        "from, and was left out: ticket (681 different cells).",
+        "One column holds names, free text or too many levels, most of them in too few rows to "
+        "learn from, and was left out: ticket (681 different cells).",
     ),
     "column_rare": (
         {"column": "smoker", "count": 1, "value": "no"},
@@ -192,8 +192,8 @@ TWO = {
     "(equal to v).",
     "column_identifier": "Two columns differ in every row, as names and running numbers do, and "
     "were left out: a and b.",
-    "column_names": "Two columns hold names, identifiers or free text, most of it in too few rows "
-    "to learn from, and were left out: a (4 different cells) and b (4 different cells).",
+    "column_names": "Two columns hold names, free text or too many levels, most of them in too "
+    "few rows to learn from, and were left out: a (4 different cells) and b (4 different cells).",
     "column_rare": "Two columns are the same in nearly every row and were left out: a (all but 4 "
     "cells “v”) and b (all but 4 cells “v”).",
     "unseen_levels": "Levels occur that no fitted row had: a (4 cells, taken as “v”) and b (4 "

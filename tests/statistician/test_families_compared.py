@@ -151,7 +151,7 @@ def compared_shares(own, bits):
     return compared(answers, contenders, asked)
 
 
-def test_a_smaller_model_keeps_half_of_a_sure_gain_over_guessing():
+def test_a_smaller_model_keeps_most_of_a_sure_gain_over_guessing():
     right = np.arange(4000) % 10 < 6
     own = {
         "linear model": np.where(right, 0.6, 0.4),

@@ -26,7 +26,7 @@ from parsimon.report.sections.table.honesty import (
 )
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
-from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
+from parsimon.report.sections.table.treatments import is_doubtful, treatment_sentences
 from parsimon.structures import Claim
 
 _MOST_DOUBTS = 6
@@ -85,7 +85,8 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
         yield (*first, *((" ", *more) if more else ()))
     elif not scope.several:
         yield _unproved(scope)
-    found = [one for one in findings.table.treatments if one.kind in DOUBTFUL]
+    n_rows = findings.table.n_rows_used
+    found = [one for one in findings.table.treatments if is_doubtful(one, n_rows)]
     yield from treatment_sentences(found)
     if not scope.several:
         yield _calibration(scope)

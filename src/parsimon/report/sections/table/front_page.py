@@ -13,7 +13,7 @@ from parsimon.report.sections._phrases import (
     spelled,
 )
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections.table.treatments import DOUBTFUL, treatment_sentences
+from parsimon.report.sections.table.treatments import is_doubtful, treatment_sentences
 
 _MOST_CLASSES = 12
 
@@ -40,7 +40,9 @@ def the_table(scope: Scope) -> Section:
     table, reading = scope.findings.table, scope.findings.run.reading
     n = table.n_missing
     missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
-    done = treatment_sentences([one for one in table.treatments if one.kind not in DOUBTFUL])
+    done = treatment_sentences(
+        [one for one in table.treatments if not is_doubtful(one, table.n_rows_used)]
+    )
     blocks: list[Block] = [
         paragraph(
             _size(table),

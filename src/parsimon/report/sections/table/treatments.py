@@ -9,7 +9,17 @@ from parsimon.report.sections._phrases import clean, count, joined, named, opene
 _MOST = 8
 Group = Sequence[Treatment]
 # What makes a reader careful; the first screen says it.
-DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
+_DOUBTFUL = ("rows_duplicated", "suspicious_value", "columns_screened", "rows_sampled")
+
+
+def is_doubtful(treatment: Treatment, n_rows: int) -> bool:
+    """Return whether a reader must know of a treatment before believing the page.
+
+    Left out with names are levels, such as of many towns, that come back in these rows and may
+    well matter.
+    """
+    recurs = treatment.kind == "column_names" and 2 * treatment.count <= n_rows
+    return recurs or treatment.kind in _DOUBTFUL
 
 
 def treatment_sentences(treatments: Sequence[Treatment]) -> tuple[str, ...]:
@@ -283,8 +293,8 @@ def _column_names(group: Group) -> str:
     n = len(group)
     texts = _listed(group, lambda one: f"{one.count:,} different cells")
     return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} names, identifiers or free text, most of it in "
-        f"too few rows to learn from, and {_are(n)} left out: {texts}."
+        f"{spelled(n, 'column')} {_are(n, 'hold')} names, free text or too many levels, most of "
+        f"them in too few rows to learn from, and {_are(n)} left out: {texts}."
     )
 
 
