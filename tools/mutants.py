@@ -97,7 +97,14 @@ def _seen(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         return
     yield node
     for child in node.children:
-        yield from _seen(child)
+        if not _names_what_is_checked(node, child):
+            yield from _seen(child)
+
+
+def _names_what_is_checked(node: cst.CSTNode, child: cst.CSTNode) -> bool:
+    """Whether a text is the name that a function which checks gives to a value in its error."""
+    is_check = isinstance(node, cst.Call) and _called(node).startswith("check_")
+    return is_check and isinstance(child, cst.Arg) and isinstance(child.value, cst.SimpleString)
 
 
 def _is_unseen(node: cst.CSTNode) -> bool:

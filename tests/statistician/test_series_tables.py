@@ -156,3 +156,11 @@ def test_a_fast_page_about_series_has_fewer_outer_folds(monkeypatch, options, n_
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 6))).rename(columns=str)
     with pytest.raises(Over, match=f"^{n_folds}$"):
         analyse_series(frame.assign(kind=np.tile(["u", "v"], 6)), "kind", **options)
+
+
+def test_rows_without_a_name_of_their_series_are_counted_and_left_out():
+    frame = pd.DataFrame({"who": ["a", None, "a", "b", "b", None], "at": [1, 1, 2, 1, 2, 3]})
+    frame = frame.assign(level=[1.0, 9.0, 2.0, 3.0, 4.0, 9.0], kind="u")
+    found, _ = taken(frame, id="who", time="at", value=("level",))
+    assert found.n_without_id == 2
+    assert [np.ravel(cell).tolist() for cell in found.cells] == [[1.0, 2.0], [3.0, 4.0]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from parsimon.structures import Claim, _best_first, find_structures, merged, posterior, steady
-from parsimon.structures._sets import find_stand_ins
-from parsimon.structures.claims import CERTAIN
+from parsimon.structures._sets import StandIns, find_stand_ins
+from parsimon.structures.claims import CERTAIN, say_sets
 
 
 def _sets(weights: dict[str, float], d: int = 6):
@@ -196,3 +196,11 @@ def test_that_something_matters_is_said_where_no_column_is_sure():
     assert said["any"].certain
     assert said["any"].words == "something here predicts height"
     assert said["any"].variables == ()
+
+
+def test_the_surest_set_is_said_first():
+    sets = [StandIns((0, 1), 0.95), StandIns((2, 3, 4), 0.999), StandIns((5, 6), 0.97)]
+    said = list(say_sets(list("abcdefg"), sets))
+    assert [one.variables for one in said] == [("c", "d", "e"), ("f", "g"), ("a", "b")]
+    assert said[0].words == "at least one of c, d and e matters"
+    assert [one.probability for one in said] == [0.999, 0.97, 0.95]
