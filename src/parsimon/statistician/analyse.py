@@ -60,6 +60,7 @@ from parsimon.statistician.outer_folds import (
     outside_predictions,
 )
 from parsimon.statistician.prepare import TargetColumn
+from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import Answer, plan_folds, run_searches, with_claims
 from parsimon.statistician.study import (
@@ -582,6 +583,6 @@ def _run(
             ("seed", str(options.seed)),
         ),
         skipped=(),
-        cells=frame.to_csv(index=False),
+        fingerprint=fingerprint(frame),
         too_few_rows=options.n_outer != 0 and not n_folds,
     )

@@ -1,7 +1,6 @@
 """What `analyse` returns: findings, fronts, models, and files to read."""
 
 import datetime
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -204,11 +203,11 @@ def run_findings(
     command: str,
     options: Sequence[tuple[str, str]],
     skipped: Sequence[str],
-    cells: str,
+    fingerprint: str,
     too_few_rows: bool = False,
     reading: Sequence[Treatment] = (),
 ) -> RunFindings:
-    """Return what is needed to get the same report again; `cells` is all that was read."""
+    """Return what is needed to get the same report again."""
     return RunFindings(
         version=__version__,
         seed=seed,
@@ -217,7 +216,7 @@ def run_findings(
         command=command,
         options=tuple(options),
         skipped=tuple(skipped),
-        fingerprint=hashlib.sha256(cells.encode()).hexdigest(),
+        fingerprint=fingerprint,
         libraries=tuple(
             (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")
         ),

@@ -266,14 +266,10 @@ def series_front(
 
 def _best_of_each_number(search: Any) -> list[Any]:
     """Return the models of least error for each number of features, where more are better."""
-    from parsimon.statistician.families.series_contenders import best_with
+    from parsimon.statistician.families.series_contenders import place_with
 
-    found: list[Any] = []
-    for number in range(1, int(search.max_features) + 1):
-        model = best_with(search, number)
-        if not found or len(model.trees) > len(found[-1].trees):
-            found.append(model)
-    return found
+    places = [place_with(search, number) for number in range(1, int(search.max_features) + 1)]
+    return [search.select(place) for place in dict.fromkeys(places) if place != search.best_index_]
 
 
 def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from parsimon import __version__
 from parsimon._writing import WAITING, warn_if_unwritten, write_file, write_secret
 from parsimon.exceptions import CheckpointWarning, InvalidInputError
+from parsimon.statistician.prepare.frames import fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +154,7 @@ def work_key(frame: "pd.DataFrame", asked: tuple[Any, ...], options: Any) -> str
     columns = [(repr(name), repr(kind)) for name, kind in frame.dtypes.items()]
     about = repr((__version__, sys.version_info[:3], libraries, asked, chosen, columns))
     digest = hashlib.sha256(about.encode())
-    digest.update(frame.to_csv(index=False).encode())
+    digest.update(fingerprint(frame).encode())
     return digest.hexdigest()
 
 

@@ -23,6 +23,7 @@ from parsimon.statistician.families.contenders import chosen_contenders
 from parsimon.statistician.families.feature_fronts import few_columns, formulas
 from parsimon.statistician.feature_front import column_front, drawn_formulas, front_picture
 from parsimon.statistician.fold_answers import PreparedTable
+from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.question import plan_folds
 from parsimon.statistician.time_budget import TimeBudget
@@ -178,7 +179,7 @@ def _run(
         command=command,
         options=(("outer", str(n_outer)), ("seed", str(seed))),
         skipped=() if n_outer else ("outer folds",),
-        cells=asked.frame.to_csv(index=False),
+        fingerprint=fingerprint(asked.frame),
         too_few_rows=few,
     )
 

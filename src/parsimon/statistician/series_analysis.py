@@ -34,7 +34,7 @@ from parsimon.statistician.feature_front import drawn_series, front_picture, ser
 from parsimon.statistician.fitted_series import SeriesTableModel
 from parsimon.statistician.fold_answers import FoldAnswers, UnchangedTable
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.prepare.frames import as_frame
+from parsimon.statistician.prepare.frames import as_frame, fingerprint
 from parsimon.statistician.question import plan_folds
 from parsimon.statistician.saving import save_model
 from parsimon.statistician.series_tables import AskedSeries, read_series, target_of_series
@@ -205,7 +205,7 @@ def analyse_series(
         command=command,
         options=tuple((option, str(one)) for option, one in said.items()),
         skipped=() if found.n_outer else ("outer folds",),
-        cells=given.frame.to_csv(index=False),
+        fingerprint=fingerprint(given.frame),
         too_few_rows=bool(outer) and not found.n_outer and not found.late,
         reading=given.treatments,
     )

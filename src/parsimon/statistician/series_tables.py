@@ -151,7 +151,9 @@ def _holds_numbers(column: Any) -> bool:
 
 def read_series(frame: "pd.DataFrame", columns: SeriesColumns) -> TakenSeries:
     """Return the series of a table."""
-    for name in (*columns.values, *(one for one in (columns.id, columns.time) if one)):
+    names = (*columns.values, *(one for one in (columns.id, columns.time) if one))
+    # A look at all names for each of a thousand columns takes seconds.
+    for name in set(names).difference(frame.columns) if frame.columns.is_unique else names:
         find_column(frame, name)
     values = np.column_stack([_numbers(frame, name) for name in columns.values])
     return _from_rows(frame, columns, values) if columns.is_long else _wide(frame, columns, values)

@@ -64,7 +64,7 @@ from parsimon.statistician.families.phylo import (
 )
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.prepare.frames import as_frame
+from parsimon.statistician.prepare.frames import as_frame, fingerprint
 from parsimon.statistician.trait_model import TraitModel
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ def analyse_traits(
         command=command,
         options=_said(traits, options),
         skipped=() if n_folds else ("folds",),
-        cells=as_frame(table).to_csv(index=True) + full.write(),
+        fingerprint=fingerprint(as_frame(table), index=True, beside=full.write()),
     )
     run = replace(run, date=kept.first("date", run.date))
     with Progress("Analysing", total=_STEPS + 3 * n_folds, verbose=verbose) as progress:

@@ -23,6 +23,7 @@ from parsimon.report.wide_findings import (
 )
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.prepare.cells import LARGEST
+from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def select_features(
         command=command,
         options=_said_options(selector, fixed),
         skipped=(),
-        cells=frame.to_csv(index=False),
+        fingerprint=fingerprint(frame),
         reading=used.treatments,
     )
     columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)

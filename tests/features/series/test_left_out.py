@@ -35,6 +35,17 @@ def test_a_row_left_out_is_told_what_a_fit_to_the_others_says(rows):
     assert fit.loss == pytest.approx(np.mean((T - fit.left_out) ** 2))
 
 
+def test_many_rows_are_told_by_the_rank_of_their_kernel(rng):
+    Z = rng.normal(size=(620, 2))
+    T = np.column_stack([Z[:, 0] ** 2, Z[:, 1]]) + 0.5 * rng.normal(size=(620, 2))
+    fit = smooth_fit(Z, T)
+    for row in (0, 311, 619):
+        rest = np.delete(np.arange(len(Z)), row)
+        np.testing.assert_allclose(fit.left_out[[row]], _told(Z, T, rest, [row], fit), atol=1e-6)
+    said = smooth_kernel(Z, Z, fit.width) @ fit.weights
+    np.testing.assert_allclose(said + fit.noise * fit.weights, T, atol=1e-5)
+
+
 def test_a_fold_is_told_what_a_fit_to_its_training_rows_says(rows):
     Z, T = rows
     folds = [(np.arange(0, 12), np.arange(12, 16)), (np.arange(0, 16), np.arange(16, 24))]

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.prepare.frames import as_frame, clean_text, column_names, named_frame
+from parsimon.statistician.prepare.frames import (
+    as_frame,
+    clean_text,
+    column_names,
+    fingerprint,
+    named_frame,
+)
 
 
 def test_frames_of_polars_and_arrow_become_pandas():
@@ -75,3 +81,19 @@ def test_names_are_always_distinct_and_never_empty(names):
     found = column_names(names)
     assert len(set(found)) == len(names)
     assert all(name and name == clean_text(name) for name in found)
+
+
+def test_a_fingerprint_sees_names_cells_and_their_order():
+    frame = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", 2], "c": [[1], None]})
+    others = [
+        frame.rename(columns={"a": "d"}),
+        frame[["b", "a", "c"]],
+        frame.iloc[::-1],
+        frame.assign(a=[1.0, 0.0]),
+        frame.assign(b=["x", 3]),
+        frame.assign(c=[[2], None]),
+    ]
+    found = [fingerprint(frame), *map(fingerprint, others), fingerprint(frame, beside="tree")]
+    assert len(set(found)) == len(found)
+    assert fingerprint(frame.copy()) == found[0]
+    assert fingerprint(frame.set_axis([5, 6]), index=True) != fingerprint(frame, index=True)

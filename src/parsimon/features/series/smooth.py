@@ -10,12 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices
+from parsimon.linalg import pivoted_cholesky
 
 # The prior variance of the constant, in units of the bumps'.
 _CONSTANT = 10.0
 _LINEAR = 1.0
 _WIDTHS = (0.1, 0.3, 1.0)
 _NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)
+# From so many rows on a matrix is taken by its rank, to this mean of what is left out.
+_MANY_ROWS, _TOL = 600, 1e-9
 
 
 class SmoothFit(NamedTuple):
@@ -79,15 +82,36 @@ def _noise_path(K: Array, T: Array, train: Indices, test: Indices) -> list[tuple
 
     Where both are the same rows, each is told what a fit to the others says.
     """
-    values, vectors = np.linalg.eigh(K[np.ix_(train, train)])
+    values, vectors = _spectrum(K[np.ix_(train, train)])
     along = vectors.T @ T[train]
+    # What no vector holds has the value 0.
+    beside = T[train] - vectors @ along if len(values) < len(train) else 0.0
+    rest = 1.0 - (vectors**2).sum(axis=1) if len(values) < len(train) else 0.0
     path = []
     for noise in _NOISES:
         inverse = 1.0 / (np.maximum(values, 0.0) + noise)
-        weights = vectors @ (inverse[:, None] * along)
+        weights = vectors @ (inverse[:, None] * along) + beside / noise
         if train is test:
-            told = T - weights / ((vectors**2) @ inverse)[:, None]
+            told = T - weights / ((vectors**2) @ inverse + rest / noise)[:, None]
         else:
             told = K[np.ix_(test, train)] @ weights
         path.append((weights, told))
     return path
+
+
+def _spectrum(K: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and vectors of a kernel matrix; of many rows, those that are not 0.
+
+    A smooth kernel of few columns has a rank far below the number of its rows.
+    """
+    n = len(K)
+    if n < _MANY_ROWS:
+        values, vectors = np.linalg.eigh(K)
+        return values, vectors
+    found = pivoted_cholesky(lambda i, j: K[i][:, j], K.diagonal(), tol=_TOL, max_rank=n // 5)
+    if not found.converged:
+        values, vectors = np.linalg.eigh(K)
+        return values, vectors
+    values, inner = np.linalg.eigh(found.factor.T @ found.factor)
+    kept = values > _TOL
+    return values[kept], found.factor @ (inner[:, kept] / np.sqrt(values[kept]))

@@ -217,18 +217,22 @@ class FeatureSearch(FrameModel):
 
     def of_each_size(self) -> dict[str, FrameModel]:
         """Return the best of the front with at most so many features, by `size_name`."""
-        most = int(self.search_.max_features)
+        search = self.search_
+        sizes = range(1, int(search.max_features) + 1)
+        places = [place_with(search, size) for size in sizes]
+        models = {place: search.select(place) for place in {*places} - {search.best_index_}}
+        models[search.best_index_] = self.best_estimator_
         return {
-            size_name(size): FrameModel(best_with(self.search_, size))
-            for size in range(1, most + 1)
+            size_name(size): FrameModel(models[place])
+            for size, place in zip(sizes, places, strict=True)
         }
 
 
-def best_with(search: SeriesExtractor, size: int) -> Any:
-    """Return the model of least error with at most so many features, be it no use."""
+def place_with(search: SeriesExtractor, size: int) -> int:
+    """Return the place of the least error with at most so many features, be it no use."""
     frame = search.to_frame()
     error = frame["error"].where(frame["n_features"] <= size, np.inf)
-    return search.select(int(np.argmin(error)))
+    return int(np.argmin(error))
 
 
 def size_name(size: int) -> str:

@@ -1,5 +1,6 @@
 """A table as it comes: any frame becomes a pandas one, with names that can be told apart."""
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -111,6 +112,22 @@ def unused(name: str, taken: set[str]) -> str:
     return own
 
 
+def fingerprint(frame: "pd.DataFrame", *, index: bool = False, beside: str = "") -> str:
+    """Return the SHA-256 of names, of a hash of each cell, and of a text beside them.
+
+    A large table takes seconds to be written as text, and its hashes a fraction of one.
+    """
+    from pandas.util import hash_pandas_object
+
+    digest = hashlib.sha256(repr([*map(str, frame.columns), beside]).encode())
+    columns = [column for _, column in frame.items()]
+    for column in [*columns, frame.index.to_series()] if index else columns:
+        cells = column.map(repr) if column.dtype == object else column
+        hashes = hash_pandas_object(cells, index=False, categorize=False)
+        digest.update(hashes.to_numpy(dtype="<u8").tobytes())
+    return digest.hexdigest()
+
+
 def named_frame(table: Any) -> "pd.DataFrame":
     """Return the table with cleaned names; the cells are not copied."""
     frame = as_frame(table)
@@ -119,7 +136,7 @@ def named_frame(table: Any) -> "pd.DataFrame":
 
 def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str]:
     """Return a column and its cleaned name, or say which columns there are."""
-    names = [str(one) for one in frame.columns]
+    names = [*map(str, frame.columns)]
     for wanted, known in ((str(name), names), (clean_text(name), list(map(clean_text, names)))):
         places = [place for place, one in enumerate(known) if one == wanted]
         if len(places) == 1:
