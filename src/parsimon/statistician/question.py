@@ -134,7 +134,9 @@ def search_for(
         )
     searched = question.at(rows)
     if time_limit is not None:
-        time_limit = max(0.0, time_limit - (time.monotonic() - started))
+        # Of more rows than are searched half of the time is for the fit to all of them.
+        share = 1.0 if len(rows) == len(question.y) else 0.5
+        time_limit = share * max(0.0, time_limit - (time.monotonic() - started))
     return Answer(
         question=question,
         result=family.search(searched, seed=searching, time_limit=time_limit),

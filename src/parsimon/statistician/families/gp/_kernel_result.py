@@ -172,6 +172,8 @@ EXACT_ROWS = 3000
 _RESTARTS = 3
 # Points that stand for more rows than that, of classes and of numbers.
 _INDUCING, MOST_PIVOTS = 200, 500
+# A fit to all rows has so many seconds, be the time up.
+_LEAST_SECONDS = 1.0
 
 
 class PivotRegressor(RegressorMixin, BaseEstimator):
@@ -344,7 +346,12 @@ class KernelCandidate(ModelCandidate):
         if len(X) <= EXACT_ROWS:
             return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
         whole = int(seed.generate_state(1)[0])
-        sparse: dict[str, Any] = {"optimise": False, "n_inducing": _INDUCING}
+        limit = self.search.time_limit
+        sparse: dict[str, Any] = {
+            "optimise": False,
+            "n_inducing": _INDUCING,
+            "time_limit": None if limit is None else max(limit, _LEAST_SECONDS),
+        }
         return SparseGPClassifier(kernel, random_state=whole, **sparse).fit(X, y)
 
     def left_out(self) -> Array | None:
