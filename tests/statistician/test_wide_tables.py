@@ -135,11 +135,11 @@ def test_labels_are_flipped_where_two_classes_are_large_enough(monkeypatch):
         np.repeat([0, 1], [7, 9]),
     ):
         used = wide._Used(pd.DataFrame(np.zeros((len(y), 1))), y, np.arange(len(y)), (), 0, 0)
-        assert wide._noise(used, 5) is None
+        assert wide._noise(used, 5, None) is None
     assert [one["flips"] for one in seen] == [(3,)]
     assert seen[0]["random_state"] == 5
     assert (
-        wide._noise(wide._Used(pd.DataFrame(), np.repeat([0, 1], [8, 9]), None, (), 0, 0), 5)
+        wide._noise(wide._Used(pd.DataFrame(), np.repeat([0, 1], [8, 9]), None, (), 0, 0), 5, None)
         is None
     )
     assert seen[1]["flips"] == (2,)

@@ -192,8 +192,8 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     else:
         has = _beside(decimal(chosen.log_loss, 3), decimal(best.log_loss, 3))
     return (
-        f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} it is over {much} "
-        "larger."
+        f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} its {what} is over "
+        f"{much} larger."
     )
 
 
