@@ -50,6 +50,8 @@ FEWEST_EVALUATIONS = 20
 FOLD_STEPS, REFITS = 4, 2.0
 # Of the time that is left, for one fit.
 FIT_SHARE = 0.5
+# What an evaluation of the evidence with its gradient takes, in those without.
+_WITH_GRADIENT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,13 +275,17 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     Bounds are those of all rows, so that a column that is constant in one part does no harm
     (He 2016, eq 3.5, measures the whole training set too). The optimum of a part is near that of
     all rows, and the evidence there curved alike: Newton's steps find it. A kernel of so many
-    hyperparameters that the curvature costs more than a fit may keeps those of all rows.
+    hyperparameters that the curvature costs more than a fit may, or more time than is left, keeps
+    those of all rows.
     """
     task = _KernelFit.of(problem, whole.kernel, whole.noise_variance)
     evaluate = task.evidence(problem.X, problem.y)
+    began = time.monotonic()
     posterior = evaluate(task.theta, None)
+    n_steps = len(task.theta) + 2 * FOLD_STEPS * len(problem.folds)
+    seconds, left = _WITH_GRADIENT * n_steps * (time.monotonic() - began), problem.seconds(1.0)
     curvature = None
-    if problem.refits and task.can_refit(posterior):
+    if problem.refits and task.can_refit(posterior) and (left is None or seconds < left):
         curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
     near = _Near(posterior, curvature)
     rows = [_judge_fold(problem, task, near, train, test) for train, test in problem.folds]

@@ -34,7 +34,7 @@ from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
 
 # What searches may take of a time limit; what a last fit, a table and a file need of it.
-_SEARCHING, _LAST_SECONDS, _LAST_SHARE = 0.6, 1.0, 0.03
+_SEARCHING, _LAST_SECONDS, _LAST_SHARE = 0.45, 1.0, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
