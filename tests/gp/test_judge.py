@@ -1,4 +1,6 @@
 import pickle
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,3 +135,18 @@ def test_what_a_fold_says_does_not_move_with_the_targets_that_it_is_tested_on():
         problem = evaluation.KernelProblem(X, moved, "regression", folds, refits=False)
         errors.append(evaluation.cross_validate(problem, whole).errors[0])
     assert errors[0] + errors[2] - 2 * errors[1] == pytest.approx(2 * 5.0**2)
+
+
+def test_folds_keep_the_hyperparameters_of_all_rows_where_time_is_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=40)
+    folds = ((np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20)))
+    problem = evaluation.KernelProblem(X, y - y.mean(), "regression", folds)
+    start, seed = evaluation.FitStart(), np.random.SeedSequence(0)
+    whole = evaluation.fit_whole(problem, SE(0).start(X), start, seed)
+    refitted = evaluation.cross_validate(problem, whole)
+    kept = evaluation.cross_validate(replace(problem, refits=False), whole)
+    late = evaluation.cross_validate(replace(problem, deadline=time.monotonic()), whole)
+    assert late == kept
+    assert late != refitted
