@@ -9,7 +9,7 @@ from tools.planted_models import MODELS
 _FIRST = (
     plant(
         "features/series/smooth.py",
-        "told = T - weights / ((vectors**2) @ inverse)[:, None]",
+        "told = T - weights / ((vectors**2) @ inverse + rest / noise)[:, None]",
         "told = K @ weights",
         "features/series/test_left_out.py::test_a_row_left_out_is_told_what_a_fit_to_the_others_says",
         kind=LEAK,
