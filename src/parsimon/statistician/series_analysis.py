@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Of a time limit, what is kept for figures and files.
-_LAST_SECONDS, _LAST_SHARE = 3.0, 0.15
+_LAST_SECONDS, _LAST_SHARE = 5.0, 0.15
 _FAST_FOLDS = 3
 # How much longer a fold takes than the search that is made again in it.
 _AGAIN = 1.2
