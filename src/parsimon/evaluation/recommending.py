@@ -12,10 +12,8 @@ the rule was settled on (25 real ones and 64 drawn, apart from those of
 `python -m benchmarks.peers report`, which judges it) nothing did as well on new rows as a rule that
 begins there. The smallest model is then recommended of which that probability, beside the model
 begun with, is below one tenth, and beside the best below one half; where something surely predicts
-it must keep seven tenths of what that model gains over guessing. On 128 cuts of 20 to 60 rows out
-of other real tables one quarter in place of one tenth lost .005 more of what guessing loses
-(standard error .003), always the linear model .010; on 50 drawn tables .003 (.004) and .014.
-`is_better` says where guessing is out of the question.
+it must keep seven tenths of what that model gains over guessing. `is_better` says where guessing is
+out of the question.
 """
 
 import math
