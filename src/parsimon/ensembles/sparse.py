@@ -142,7 +142,7 @@ class WeightedVote(TwoClassVote, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class _Votes:
+class _MemberColumns:
     """What members say of the training rows, and in which fold each row is left out.
 
     whole (n, M): For use. of_fold: (n, M) for each fold, learnt without its rows. folds (n,).
@@ -153,7 +153,7 @@ class _Votes:
     folds: Indices
 
     @classmethod
-    def alike(cls, columns: Array, folds: Indices) -> "_Votes":
+    def alike(cls, columns: Array, folds: Indices) -> "_MemberColumns":
         """Return columns that are the same in all folds."""
         return cls(columns, (columns,) * (int(folds.max()) + 1), folds)
 
@@ -302,7 +302,7 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
         path: Path,
         paths: list[Path],
         pool: Members,
-        said: _Votes,
+        said: _MemberColumns,
         codes: Indices,
         rng: np.random.Generator,
     ) -> Self:
@@ -377,7 +377,7 @@ class _Votes:
 
 def _gathered(
     given: Any, X: Array, y: AnyArray, codes: Indices, folds: Indices
-) -> tuple[Members, _Votes]:
+) -> tuple[Members, _MemberColumns]:
     """Return the members, and what they say of the training rows."""
     classes = np.unique(y)
     if given is None:
@@ -385,12 +385,12 @@ def _gathered(
         # Which columns fall with yes is learnt too, in each fold from its own rows.
         own = [GivenColumns.of(X[folds != k], codes[folds != k]) for k in range(folds.max() + 1)]
         turned = tuple(one.columns(X, classes) for one in own)
-        return columns, _Votes(columns.columns(X, classes), turned, folds)
+        return columns, _MemberColumns(columns.columns(X, classes), turned, folds)
     if hasattr(given, "member_labels"):
         check_is_fitted(given)
         theta = given.samples_.reshape(-1, given.samples_.shape[2])
         rules = RuleMembers(given.rule_, theta)
-        return rules, _Votes.alike(rules.columns(X, classes), folds)
+        return rules, _MemberColumns.alike(rules.columns(X, classes), folds)
     models = list(given)
     if not models:
         raise InvalidInputError("members is empty; give classifiers, or None for columns of X.")
@@ -412,7 +412,7 @@ def _gathered(
             own = clone(model).fit(X[~held], y[~held])
             said[held, place] = np.asarray(own.predict(X[held])) == classes[1]
         fitted.append(clone(model).fit(X, y))
-    return FittedMembers(tuple(fitted)), _Votes.alike(said, folds)
+    return FittedMembers(tuple(fitted)), _MemberColumns.alike(said, folds)
 
 
 def _is_fitted(model: Any) -> bool:
