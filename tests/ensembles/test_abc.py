@@ -1,5 +1,7 @@
 """Averages of rules: the posterior they sample, the bits they repeat, and what they refuse."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -14,9 +16,12 @@ from parsimon.ensembles import (
     YesNoRule,
 )
 from parsimon.ensembles._votes import class_folds, fitted_vote_calibration
+from parsimon.ensembles.chain_options import ChainOptions
+from parsimon.ensembles.chains import abc_sample
 from parsimon.ensembles.rules import average_vote
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.pareto import Checkpoint
+from parsimon.pareto.run import SearchOptions
 from parsimon.roc import auc
 from tests.contract import contract
 
@@ -261,6 +266,38 @@ def test_a_time_limit_ends_the_run_with_what_there_is():
         model.fit(X, Y)
     assert model.stopped_by_ == "time_limit"
     assert model.predict(X).shape == (60,)
+
+
+def test_a_deadline_cuts_a_chunk_of_steps_and_keeps_where_the_chains_stood(monkeypatch):
+    late = SimpleNamespace(monotonic=lambda: np.inf)
+    monkeypatch.setattr("parsimon.ensembles.chains.time", late)
+    model = ABCClassifier(HardTree(1), **SMALL, time_limit=1e9, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, Y)
+    assert (model.stopped_by_, model.n_iter_) == ("time_limit", 0)
+    assert model.samples_.shape[1] == 1
+
+
+def test_many_rows_get_fewer_draws_to_start_from(monkeypatch):
+    n_drawn = []
+
+    class Counting:
+        def __init__(self, bound):
+            self.bound = bound
+
+        def __getattr__(self, name):
+            return getattr(self.bound, name)
+
+        def draw(self, n, rng):
+            n_drawn.append(n)
+            return self.bound.draw(n, rng)
+
+    random = np.random.default_rng(0).integers(2, size=len(X))
+    bound = HardTree(1).bind(X)
+    monkeypatch.setattr("parsimon.ensembles.chains._PRIOR_ROWS", 20 * len(X))
+    options = ChainOptions(n_chains=1, start_tolerance=0.01, n_samples=20)
+    abc_sample(Counting(bound), X, ErrorOf("auc", random), options, SearchOptions(0))
+    assert n_drawn == [20]
 
 
 def test_a_rule_and_a_loss_of_ones_own():

@@ -144,7 +144,7 @@ def test_guesses_keep_the_class_ratio_and_follow_the_shape_of_the_data():
     known[[0, 23]] = -1.0, 1.0
     kernel = np.exp(-((x[:, None] - x) ** 2))
     problem = TransductiveProblem(kernel, known, np.ones(24), 6, 16)
-    guesses = first_labellings(problem, squared_kernel_distances(kernel))
+    guesses = list(first_labellings(problem, squared_kernel_distances(kernel)))
     assert all(6 <= (labels > 0).sum() <= 16 for labels, _ in guesses)
     halves = np.where(x > 2, 1.0, -1.0)[1:-1]
     assert any(np.array_equal(labels, halves) for labels, _ in guesses)

@@ -154,6 +154,14 @@ def test_exact_machines_include_the_plain_ones():
     assert distances.min() < 1e-3
 
 
+def test_after_the_deadline_one_labelling_is_left():
+    problem = random_problem(1, n_unlabelled=30, gamma=3.0)
+    rng = np.random.default_rng(0)
+    every, few = exact_machines(problem, rng), exact_machines(problem, rng, deadline=0.0)
+    # Both constants, and machines at twenty prices, those without unlabelled rows among them.
+    assert 2 < len(few) <= 2 + 20 < len(every)
+
+
 def test_the_printed_mode_prefers_the_smaller_margin(blobs):
     X, y, truth = blobs
     printed = ParetoTransductiveSVC("dual", population_size=30, gamma=0.5, random_state=0)

@@ -11,6 +11,7 @@ Every chain has random numbers of its own in every chunk of steps, so that neith
 workers nor an interruption changes a bit.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,9 +24,12 @@ from parsimon.ensembles.convergence import agreement
 from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.rules import BoundRule, Labeller
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.run import Ending, SearchOptions, Standing, run
+from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
 
-_PRIOR_DRAWS, _PRIOR_BLOCKS = 64, 40
+# Of the prior, to find a start for a walker: how many at once, at least and at most; and how many
+# rows they may label in all.
+_PRIOR_BLOCK, _PRIOR_LEAST, _PRIOR_MOST = 64, 8, 2560
+_PRIOR_ROWS = 1_000_000
 _WISHED_ACCEPTANCE = 0.3
 # A descent ends after this many chunks in which the best error fell by no more than that.
 _IDLE, _NEWS = 10, 0.002
@@ -188,9 +192,10 @@ class _AbcProcess:
     def _start(self, rng: np.random.Generator) -> tuple[Array, float]:
         """Return a draw of the prior within the first tolerance, or the best of many draws."""
         found: tuple[Array, float] | None = None
-        for _ in range(1 if self.options.is_smc else _PRIOR_BLOCKS):
-            n = 1 if self.options.is_smc else _PRIOR_DRAWS
-            theta = self.bound.draw(n, rng)
+        wished = max(_PRIOR_LEAST, min(_PRIOR_MOST, _PRIOR_ROWS // len(self.X)))
+        wished = 1 if self.options.is_smc else wished
+        for first in range(0, wished, _PRIOR_BLOCK):
+            theta = self.bound.draw(min(_PRIOR_BLOCK, wished - first), rng)
             errors = self.error(self.labels(theta))
             within = np.flatnonzero(errors <= self.options.start_tolerance)
             place = int(within[0]) if len(within) else int(errors.argmin())
@@ -204,7 +209,7 @@ class _AbcProcess:
 
     def step(self, state: Walk, rng: np.random.Generator, deadline: float | None) -> Walk:  # noqa: ARG002
         chunk = state.n_chunks + 1
-        calls = [self._call(state, group, chunk) for group in self.groups]
+        calls = [(*self._call(state, group, chunk), deadline) for group in self.groups]
         if len(calls) == 1:
             parts = [_walk_on(self.labels, *calls[0])]
         else:
@@ -459,8 +464,9 @@ def _walk_on(
     steps: _Chances,
     every: int,
     offset: int,
+    deadline: float | None,
 ) -> _Stretch:
-    """Take a chunk of steps with some walkers; every `every`-th state is kept.
+    """Take a chunk of steps with some walkers, all or none; every `every`-th state is kept.
 
     A move is taken if its error is within the tolerance, or lower than before, and with the
     probability of Metropolis: the ratio of priors, which a coordinate drawn from its prior cancels.
@@ -470,6 +476,8 @@ def _walk_on(
     accepted, errors, trail = np.zeros(w, dtype=np.intp), np.empty((n_steps, w)), []
     best, best_error = theta[int(error.argmin())], float(error.min())
     for i in range(n_steps):
+        if deadline is not None and time.monotonic() >= deadline:
+            raise OutOfTime
         proposed, anew = _proposed(theta, steps, i)
         proposed = bound.fold(proposed)
         prior = bound.log_prior(proposed)

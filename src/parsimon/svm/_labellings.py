@@ -333,11 +333,11 @@ def evolve(
     order = nearest_order(distances[np.ix_(problem.unlabelled, problem.unlabelled)])
     population = _Population(population_size)
     for labels, anneal in first_labellings(problem, distances):
-        if population.fits and is_late(deadline):
-            break
         if anneal or population.is_new(labels):
             local = annealed if anneal else descend
             population.add(local(problem, labels, deadline=deadline))
+        if is_late(deadline):
+            break
     best, since = population.best, 0
     for n_iter in range(1, max_iter + 1):
         if is_late(deadline):
@@ -355,21 +355,26 @@ def evolve(
     return FoundLabelling(best, max_iter, "max_iter")
 
 
-def first_labellings(problem: TransductiveProblem, distances: Array) -> list[tuple[Array, bool]]:
-    """Return the guesses with which a search begins, and whether each is to be annealed."""
+def first_labellings(
+    problem: TransductiveProblem, distances: Array
+) -> Iterator[tuple[Array, bool]]:
+    """Yield the guesses with which a search begins, and whether each is to be annealed.
+
+    Graphs are made when a guess needs them: on thousands of rows each takes a part of a second.
+    """
     counts = np.unique(np.linspace(problem.fewest, problem.most, _N_RATIOS).round().astype(int))
-    graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
+    graphs = (neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances))
     if len(problem.labelled) == 0:
-        return [(labels, False) for labels in _clusterings(problem, graphs, counts)]
+        yield from ((labels, False) for labels in _clusterings(problem, list(graphs), counts))
+        return
     rows = problem.unlabelled
     inductive = inductive_scores(problem)[rows]
-    guesses = [(problem.ranked(inductive), True), (problem.ranked(inductive), False)]
+    yield from ((problem.ranked(inductive), is_annealed) for is_annealed in (True, False))
     for graph in graphs:
         spread = spread_labels(graph, problem.known)[rows]
-        guesses += [(problem.ranked(spread), False)]
-        guesses += [(problem.ranked(spread, int(count)), False) for count in counts[1:-1:2]]
-    guesses += [(problem.ranked(inductive, int(count)), False) for count in counts]
-    return guesses
+        yield problem.ranked(spread), False
+        yield from ((problem.ranked(spread, int(count)), False) for count in counts[1:-1:2])
+    yield from ((problem.ranked(inductive, int(count)), False) for count in counts)
 
 
 def _clusterings(problem: TransductiveProblem, graphs: list[Array], counts: Indices) -> list[Array]:

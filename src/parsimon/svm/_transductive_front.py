@@ -7,7 +7,9 @@ exact machines of several labellings and prices, which NSGA-II blends and stretc
 is the search of the source. Objectives and operators take a whole population at once.
 """
 
+import time
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,13 @@ from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, n
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
 from parsimon.svm._front import BlendCrossover, resumable, seconds_left
-from parsimon.svm._labellings import descend, evolve, first_labellings, squared_kernel_distances
+from parsimon.svm._labellings import (
+    descend,
+    evolve,
+    first_labellings,
+    is_late,
+    squared_kernel_distances,
+)
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
 PRIMAL_NAMES = ("margin_term", "train_loss", "test_loss")
@@ -156,16 +164,20 @@ def exact_machines(
     n = len(problem.known)
     made = [np.append(np.zeros(n), bias) for bias in (-1.0, 1.0)]
     seen = {row.tobytes() for row in made}
-    for fit in _labellings(problem, rng, deadline):
+    # Half of the time for labellings, so that machines at several prices follow.
+    halfway = None if deadline is None else 0.5 * (time.monotonic() + deadline)
+    for fit in _labellings(problem, rng, halfway):
         signs = problem.signs(fit.labels)
-        for share in _SHARES:
-            for price in _PRICES:
-                upper = price * problem.upper
-                upper[problem.unlabelled] *= share
-                row = _machine(problem.kernel, signs, upper)
-                if row.tobytes() not in seen:
-                    seen.add(row.tobytes())
-                    made.append(row)
+        for share, price in product(_SHARES, _PRICES):
+            upper = price * problem.upper
+            upper[problem.unlabelled] *= share
+            row = _machine(problem.kernel, signs, upper)
+            if row.tobytes() not in seen:
+                seen.add(row.tobytes())
+                made.append(row)
+        # Never earlier: the plain machines may break the class ratio, and some must keep it.
+        if is_late(deadline):
+            break
     return np.array(made)
 
 
@@ -187,7 +199,7 @@ def _labellings(
     found = [evolve(problem, max_iter=_GENERATIONS, rng=rng, deadline=deadline).fit]
     distances = squared_kernel_distances(problem.kernel)
     for labels, _ in first_labellings(problem, distances):
-        if len(found) >= _MOST_LABELLINGS:
+        if len(found) >= _MOST_LABELLINGS or is_late(deadline):
             break
         found.append(descend(problem, labels, deadline=deadline))
     unique = {fit.labels.tobytes(): fit for fit in reversed(found)}
