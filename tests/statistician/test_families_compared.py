@@ -3,11 +3,13 @@
 import pickle
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
@@ -491,6 +493,36 @@ def test_those_that_take_too_long_are_not_asked_again():
     assert reasons == ["there was no time left for it"] * 3
     spent = sum("slow" in one.told for one in answers)
     assert spent < 3
+
+
+@pytest.mark.parametrize(("limit", "is_asked"), [(400.0, True), (60.0, False)])
+def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch):
+    """A fit takes a second and a tenth of one for each row, so 180 rows of 200 take 19."""
+    clock, sizes = SimpleNamespace(now=0.0), []
+    monkeypatch.setattr(
+        "parsimon.statistician.fold_answers.time",
+        SimpleNamespace(monotonic=lambda: clock.now, process_time=lambda: clock.now),
+    )
+    monkeypatch.setattr("parsimon.statistician.fold_answers._MANY_ROWS", 100)
+
+    class Slow(DummyClassifier):
+        def fit(self, X, y):
+            sizes.append(len(y))
+            clock.now += 1.0 + 0.1 * len(y)
+            return super().fit(X, y)
+
+    asked = question(n=200)
+    folding, comparing = np.random.SeedSequence(0).spawn(2)
+    parts = plan_folds(asked, 10, folding)
+    quick = chosen_contenders((), "linear")[1]
+    contenders = (GUESSING, quick, replace(quick, name="slow", make=lambda _: Slow()))
+    answers = run_contenders(contenders, asked, parts, comparing, time_limit=limit)
+    assert all(("slow" in one.told) == is_asked for one in answers)
+    # Later folds know the costs of the first.
+    few = [size for size in sizes if size < 100]
+    assert len(few) == 2 or (not is_asked and len(few) <= 2)
+    assert (max(sizes) == 180) == is_asked
+    assert clock.now <= limit
 
 
 class _Slow(ClassifierMixin, BaseEstimator):

@@ -23,7 +23,7 @@ from parsimon.statistician.families import (
     model_size,
     together,
 )
-from parsimon.statistician.families.contender import Contender, Setting, class_shares
+from parsimon.statistician.families.contender import Contender, Setting, class_shares, sampled
 from parsimon.statistician.families.contenders import GUESSING, MOST_COLUMNS
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.outer_folds import FoldResult, joint_shares
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from parsimon.statistician.prepare import Preparer, Screener
 
 _NO_TIME = "there was no time left for it"
-# What a fit is taken to cost of the time for a fold before the first of its kind.
+# What a fit is taken to cost of the time for a fold before the first of its kind; from so many rows
+# on, two fits to these parts of the rows tell more.
 _UNKNOWN_COST = 0.2
+_MANY_ROWS, _PROBED_PARTS = 20_000, (1 / 64, 1 / 16)
 # Cells from which a fold is prepared once, for all models in one process.
 _PREPARED_ONCE = 200_000
 # Families whose fits take long.
@@ -261,8 +263,11 @@ def _ask(
         name = contender.name
         # Guessing and one model are always asked: of fewer there is nothing to say.
         if limit is not None and len(told) >= 2:
-            ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
-            if ready > limit or name in late:
+            left = limit - (time.monotonic() - started)
+            cost = np.inf if name in late else costs.get(name, _UNKNOWN_COST * limit)
+            if name not in costs and cost <= left:
+                cost = _expected_seconds(contender, table, question.task, left)
+            if cost > limit - (time.monotonic() - started):
                 failures[name] = _NO_TIME
                 continue
         try:
@@ -270,6 +275,26 @@ def _ask(
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[name] = _reason(error)
     return FoldAnswers(part.test, told, failures)
+
+
+def _expected_seconds(contender: Contender, table: SeenTable, task: Task, left: float) -> float:
+    """Return how long a fit will take, judged by fits to few of many rows; 0 if nobody knows."""
+    n, seconds = min(len(table.values), contender.most_rows or len(table.values)), []
+    if n < _MANY_ROWS:
+        return 0.0
+    sizes = [int(part * n) for part in _PROBED_PARTS]
+    for size in sizes:
+        rows = sampled(table.values, task, size, np.random.SeedSequence(0))
+        started = time.process_time()
+        try:
+            contender.fit(table.X.iloc[rows], table.values[rows], task, np.random.SeedSequence(0))
+        except Exception:  # noqa: BLE001 - what few rows lack, all of them may have
+            return 0.0
+        seconds.append(time.process_time() - started)
+        if sum(seconds) > left / 2:
+            return np.inf
+    growth = max(0.0, seconds[1] - seconds[0]) / (sizes[1] - sizes[0])
+    return seconds[1] + growth * (n - sizes[1])
 
 
 def _all_told(
