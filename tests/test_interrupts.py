@@ -8,7 +8,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from parsimon._compiled import compiled
 from parsimon._interrupts import undisturbed
+from parsimon._typing import Array
 from parsimon.ensembles import ABCClassifier
 from parsimon.ensembles.rules import HardTree
 from parsimon.exceptions import InterruptWarning
@@ -199,3 +201,32 @@ def test_ctrl_c_waits_until_what_must_not_be_cut_is_done():
     assert done
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+@compiled
+def one_more(values: Array) -> float:
+    """Only for the test below, so that its machine code is made there."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total + 1
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_loops_that_were_compiled_when_ctrl_c_came_can_be_called_again(monkeypatch):
+    caching = pytest.importorskip("numba.core.caching")
+    typing = pytest.importorskip("numba.core.typed_passes").NopythonTypeInference
+    usual, calls = typing.run_pass, []
+
+    def interrupted(self, state):
+        calls.append(state)
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return usual(self, state)
+
+    monkeypatch.setattr(typing, "run_pass", interrupted)
+    monkeypatch.setattr(one_more.machine_code, "_cache", caching.NullCache())
+    with pytest.raises(KeyboardInterrupt):
+        one_more(np.ones(3))
+    assert one_more(np.ones(3)) == 4
+    assert len(calls) == 1
