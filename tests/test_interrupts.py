@@ -252,12 +252,14 @@ def test_ctrl_c_waits_until_what_must_not_be_cut_is_done():
 
     def move():
         with undisturbed():
-            signal.raise_signal(signal.SIGINT)
-            done.append("all of it")
+            with undisturbed():
+                signal.raise_signal(signal.SIGINT)
+                done.append("all of it")
+            done.append("what is around it")
 
     with pytest.raises(KeyboardInterrupt):
         move()
-    assert done
+    assert done == ["all of it", "what is around it"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 

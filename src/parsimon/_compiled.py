@@ -60,7 +60,7 @@ class Compiled(Generic[P, R]):
         }
         bound = FunctionType(own.__code__, known | called, own.__name__, own.__defaults__)
         made: Any = njit(cache=True, fastmath=self._fastmath)(bound)
-        made._compile_for_args = _not_cut(made._compile_for_args)
+        made.compile = _not_cut(made.compile)
         return made  # type: ignore[no-any-return]
 
 
