@@ -8,11 +8,20 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from parsimon._compiled import compiled
 from parsimon._interrupts import undisturbed
+from parsimon._typing import Array
 from parsimon.ensembles import ABCClassifier
 from parsimon.ensembles.rules import HardTree
 from parsimon.exceptions import InterruptWarning
-from parsimon.features import ClusteringSelector, ParetoConstructor, ParetoSelector
+from parsimon.features import (
+    ClusteringSelector,
+    ParetoConstructor,
+    ParetoSelector,
+    StableSelector,
+    _halves,
+)
+from parsimon.features._halves import fit_halves
 from parsimon.features.series import SeriesExtractor
 from parsimon.features.series.tree_search import TreeSearch
 from parsimon.gp import KernelSearch
@@ -133,6 +142,58 @@ def test_a_selection_returns_the_best_so_far(max_subsets, cut, monkeypatch):
     assert (search.stopped_by_, search.exact_) == ("interrupt", False)
 
 
+@pytest.fixture
+def cut_halves(monkeypatch):
+    """Let someone press Ctrl-C in the n-th split of a selection; return the selection."""
+    wide = RNG.normal(size=(40, 60))
+
+    def at(n, **options):
+        calls = []
+
+        def interrupted(*given):
+            calls.append(given)
+            if len(calls) == n:
+                raise KeyboardInterrupt
+            return fit_halves(*given)
+
+        monkeypatch.setattr(_halves, "fit_halves", interrupted)
+        options = {"n_splits": 15, "n_permutations": 3, "random_state": 0, **options}
+        return StableSelector(**options).fit(wide, Y)
+
+    return at
+
+
+# 15 splits with a permuted target each come first, then 15 with the true one, then 3 times 15.
+@pytest.mark.parametrize(("n", "n_splits", "n_permutations"), [(28, 12, 0), (50, 15, 1)])
+def test_a_stable_selection_returns_what_it_has_counted(cut_halves, n, n_splits, n_permutations):
+    with says_best_so_far():
+        found = cut_halves(n)
+    assert found.stopped_by_ == "interrupt"
+    assert (found.n_splits_, found.n_permutations_) == (n_splits, n_permutations)
+    whole = cut_halves(0, n_splits=n_splits)
+    assert whole.stopped_by_ == "splits"
+    if n_splits == 15:
+        np.testing.assert_array_equal(found.totals_, whole.totals_)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_stable_selection_of_a_few_splits_is_none(cut_halves, n):
+    with pytest.raises(KeyboardInterrupt):
+        cut_halves(n)
+
+
+def test_ctrl_c_ends_a_cross_validation_of_a_stable_selection(cut_halves, monkeypatch):
+    monkeypatch.setattr("parsimon._interrupts._is_users", lambda _: False)
+    with pytest.raises(KeyboardInterrupt):
+        cut_halves(28)
+
+
+def test_a_stable_selection_says_that_its_time_was_up():
+    wide = RNG.normal(size=(40, 60))
+    found = StableSelector(n_splits=500, time_limit=0.01, random_state=0).fit(wide, Y)
+    assert found.stopped_by_ == "time_limit"
+
+
 def test_selectors_say_why_they_ended():
     assert ClusteringSelector(random_state=0).fit(X).stopped_by_ == "exhausted"
     assert ParetoSelector(random_state=0).fit(X, Y).stopped_by_ == "exhausted"
@@ -191,11 +252,42 @@ def test_ctrl_c_waits_until_what_must_not_be_cut_is_done():
 
     def move():
         with undisturbed():
-            signal.raise_signal(signal.SIGINT)
-            done.append("all of it")
+            with undisturbed():
+                signal.raise_signal(signal.SIGINT)
+                done.append("all of it")
+            done.append("what is around it")
 
     with pytest.raises(KeyboardInterrupt):
         move()
-    assert done
+    assert done == ["all of it", "what is around it"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+@compiled
+def one_more(values: Array) -> float:
+    """Only for the test below, so that its machine code is made there."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total + 1
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_loops_that_were_compiled_when_ctrl_c_came_can_be_called_again(monkeypatch):
+    caching = pytest.importorskip("numba.core.caching")
+    typing = pytest.importorskip("numba.core.typed_passes").NopythonTypeInference
+    usual, calls = typing.run_pass, []
+
+    def interrupted(self, state):
+        calls.append(state)
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return usual(self, state)
+
+    monkeypatch.setattr(typing, "run_pass", interrupted)
+    monkeypatch.setattr(one_more.machine_code, "_cache", caching.NullCache())
+    with pytest.raises(KeyboardInterrupt):
+        one_more(np.ones(3))
+    assert one_more(np.ones(3)) == 4
+    assert len(calls) == 1

@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
+from parsimon._interrupts import undisturbed
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -57,8 +59,19 @@ class Compiled(Generic[P, R]):
             if isinstance(known.get(name), Compiled)
         }
         bound = FunctionType(own.__code__, known | called, own.__name__, own.__defaults__)
-        made: Callable[P, R] = njit(cache=True, fastmath=self._fastmath)(bound)
-        return made
+        made: Any = njit(cache=True, fastmath=self._fastmath)(bound)
+        made.compile = _not_cut(made.compile)
+        return made  # type: ignore[no-any-return]
+
+
+def _not_cut(compile_for: Callable[P, R]) -> Callable[P, R]:
+    """Let Ctrl-C wait for numba, which cannot call again what was compiled by halves."""
+
+    def compile_whole(*arguments: P.args, **keywords: P.kwargs) -> R:
+        with undisturbed():
+            return compile_for(*arguments, **keywords)
+
+    return compile_whole
 
 
 class _Mark(Protocol):

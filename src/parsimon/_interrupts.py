@@ -106,7 +106,7 @@ def as_one_piece() -> Iterator[Interrupt]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let Ctrl-C wait until something short is done that must not be cut."""
+    """Let Ctrl-C wait until something short is done that must not be cut, and all around it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -117,4 +117,4 @@ def undisturbed() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, usual)
     if came:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)

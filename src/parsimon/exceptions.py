@@ -14,6 +14,25 @@ class InvalidInputError(ParsimonError, ValueError):
     """Data or an option that cannot be used; the message says what to change."""
 
 
+class BadRowError(InvalidInputError):
+    """A row that cannot be used; the message names it by its place in the table.
+
+    before, after: What is said before and after the place.
+    row: Counted from 0.
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(before, row, after)
+        self.before, self.row, self.after = before, row, after
+
+    def __str__(self) -> str:
+        return self.at(f"data row {self.row + 1}")
+
+    def at(self, place: str) -> str:
+        """Return the message with another name for the place, such as a line of a file."""
+        return f"{self.before}{place}{self.after}"
+
+
 class EmptyFrontError(ParsimonError, ValueError):
     """A choice was asked of a front without solutions."""
 

@@ -120,7 +120,7 @@ def test_long_fronts_are_shortened_but_show_the_choice(run, tmp_path):
         (("{table}", "--maximise", "auc"), "no column 'auc'; its columns are the model"),
         (
             ("{table}", "--maximise", "words"),
-            "holds text, not numbers (first: 'low' in data row 1)",
+            "holds text, not numbers (first: 'low' in line 2 of",
         ),
         (("{table}", "--maximise", "with gap"), "2 of 5 rows have no value in with gap"),
         (("{table}",), "the numeric columns are area under curve, n features, with gap"),

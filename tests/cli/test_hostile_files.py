@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import pickle
 import resource
 import zipfile
 
@@ -15,7 +16,8 @@ from parsimon.cli import main, text_files
 from parsimon.cli.headers import own_names
 from parsimon.cli.series_files import read_archive
 from parsimon.cli.tables import read_table
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import BadRowError, InvalidInputError
+from parsimon.statistician import analyse_series
 from parsimon.statistician.prepare.cells import parse_number
 
 RNG = np.random.default_rng(0)
@@ -274,8 +276,38 @@ def test_a_date_that_does_not_exist_is_said(tmp_path):
     assert said in run("predict", tmp_path / "m.skops", path).stderr
 
 
-def test_a_bad_time_is_named_with_its_row(tmp_path):
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bad_time_is_named_with_its_line(tmp_path, packed):
     rows = [(str(k // 6), "x" if k == 8 else str(k % 6), "1", "ab"[k // 6 % 2]) for k in range(120)]
     path = write(tmp_path / "t.csv", ["id", "t", "v", "y"], rows)
+    lines = path.read_text().splitlines()
+    # An empty line, one of blanks, and a cell of two lines move the row from line 10 to 13.
+    lines = ["", *lines[:2], "  ", '0,1,1,"a\n"', *lines[3:]]
+    if packed:
+        path = tmp_path / "t.csv.gz"
+        path.write_bytes(gzip.compress("\r\n".join(lines).encode()))
+    else:
+        path.write_text("\n".join(lines))
     result = run("series", path, "--id", "id", "--time", "t", "--value", "v", "--target", "y")
-    assert (result.exit_code, "data row 9, which holds 'x'" in result.stderr) == (1, True)
+    assert (result.exit_code, f"(first: line 13 of {path}, which holds 'x')" in result.stderr) == (
+        1,
+        True,
+    )
+
+
+def test_a_bad_time_of_a_workbook_or_a_frame_is_named_with_its_row(tmp_path):
+    times = [str(k % 6) if k != 8 else "x" for k in range(120)]
+    frame = pd.DataFrame({"id": np.arange(120) // 6, "t": times, "v": 1, "y": "a"})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    words = ("--id", "id", "--time", "t", "--value", "v", "--target", "y")
+    result = run("series", tmp_path / "t.xlsx", *words)
+    assert "data row 9, which holds 'x'" in result.stderr
+    with pytest.raises(BadRowError, match="data row 9") as raised:
+        analyse_series(frame, "y", id="id", time="t", value=("v",))
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+def test_text_among_objectives_is_named_with_its_line(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n\n1,2\n3,low\n")
+    said = run("front", tmp_path / "t.csv", "--maximise", "a", "--minimise", "b").stderr
+    assert f"'low' in line 4 of {tmp_path / 't.csv'}" in said

@@ -395,6 +395,23 @@ def test_options_that_do_not_go_together_are_told(more, message):
     failed(result, message)
 
 
+@pytest.mark.parametrize("command", [["report"], ["phylo"]])
+def test_a_time_limit_goes_with_a_tree(tmp_path, monkeypatch, command):
+    calls = []
+
+    def analysed(*_, **options):
+        calls.append(options["time_limit"])
+        raise InvalidInputError("enough")
+
+    monkeypatch.setattr("parsimon.statistician.analyse_traits", analysed)
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("tip,x,y\na,1,2\nb,2,3\nc,3,5\n")
+    Path("tree.nwk").write_text("((a:1,b:1):1,c:2);")
+    words = ["rows.csv", "--target", "y", "--tree", "tree.nwk", "--time-limit", "9"]
+    failed(CliRunner().invoke(main, [*command, *words]), "enough")
+    assert 8 < calls[0] <= 9
+
+
 def test_words_and_holes_reach_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)

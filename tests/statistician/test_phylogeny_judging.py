@@ -10,12 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from parsimon.evaluation import corrected_t_interval
+from parsimon.exceptions import CheckpointWarning, InvalidInputError
 from parsimon.phylo import PGLS, CladeKFold, PhyRVM, brownian_traits, yule_tree
 from parsimon.statistician import analyse_traits
 from parsimon.statistician import traits as analyse
+from parsimon.statistician.families.phylo import Phylogeny, _clades
 from parsimon.statistician.families.phylo._clades import _over_folds, judge
 from parsimon.statistician.families.phylo._regressions import fit
 from parsimon.statistician.families.phylo._species import read_traits
+from parsimon.statistician.finished_work import FinishedWork
 
 TREE = yule_tree(24, random_state=5)
 
@@ -167,3 +170,43 @@ def test_an_interval_does_not_go_below_what_is_possible(rng):
     values = rng.normal(size=6) ** 6
     folds = [(np.setdiff1d(np.arange(6), [k]), np.array([k])) for k in range(6)]
     assert _over_folds(lambda rows: float(values[rows].mean()), folds, least=0.0).low == 0.0
+
+
+def test_a_time_limit_leaves_out_folds_and_says_so(table):
+    found = analyse_traits(table, TREE, "size", folds=3, time_limit=0.01).findings
+    assert (found.error, found.comparison) == (None, None)
+    assert found.error_failure == "The time limit left no time for it."
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        analyse_traits(table, TREE, "size", time_limit=-1)
+
+
+def test_a_time_limit_that_suffices_changes_nothing(table, analysis):
+    found = analyse_traits(table, TREE, "size", folds=3, seed=4, time_limit=3600).findings
+    assert repr(found.error) == repr(analysis.findings.error)
+
+
+def test_fewer_folds_are_judged_in_a_short_time(traits, monkeypatch):
+    options = (traits, "phyrvm", 6, np.random.SeedSequence(0), lambda _: None)
+    monkeypatch.setattr(_clades, "_affordable_folds", lambda *_: 3)
+    found = judge(*options, time_limit=10)
+    assert repr(found.error) == repr(judge(traits, "phyrvm", 3, *options[3:]).error)
+
+
+def test_each_fold_is_fitted_twice_within_a_limit(traits, monkeypatch, clock):
+    family = Phylogeny(tree=traits.tree, leading="phyrvm")
+    monkeypatch.setattr(
+        _clades, "run_searches", lambda *_, **__: setattr(clock, "now", clock.now + 2)
+    )
+    # 65 of 100 seconds, less the 2 of the first, at 2.6 seconds a fit.
+    assert _clades._affordable_folds(traits, family, 20, 100, 1) == 12
+    assert _clades._affordable_folds(traits, family, 20, 100, 2) == 20
+    assert _clades._affordable_folds(traits, family, 20, 5, 1) < 2
+
+
+def test_work_kept_of_some_folds_is_not_taken_for_that_of_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    kept = FinishedWork(tmp_path / "work", "key")
+    kept.under("folds", 5).write("search", (0, 0), "of five")
+    assert kept.under("folds", 5).read("search", [(0, 0)]) == {(0, 0): "of five"}
+    with pytest.warns(CheckpointWarning, match="other options"):
+        assert kept.under("folds", 10).read("search", [(0, 0)]) == {}

@@ -13,7 +13,7 @@ from parsimon._checks import shorten
 from parsimon._writing import whole_file
 from parsimon.cli.printing import say, visible
 from parsimon.cli.tables import check_target, column, read_table
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import BadRowError, InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,9 +121,10 @@ def _complete(
     empty = data[list(names)].isna().any(axis=1)
     if empty.any() and not drop:
         missing = [name for name in names if data[name].isna().any()]
-        raise InvalidInputError(
-            f"{int(empty.sum())} of {len(data)} rows have no value in {shorten(missing)} "
-            f"(first: data row {int(empty.argmax()) + 1}); fill them or add --drop-missing."
+        raise BadRowError(
+            f"{int(empty.sum())} of {len(data)} rows have no value in {shorten(missing)} (first: ",
+            int(empty.argmax()),
+            "); fill them or add --drop-missing.",
         )
     if empty.all():
         raise InvalidInputError("No row has a value in every objective.")
@@ -139,9 +140,10 @@ def _refuse_text(values: "pd.Series", name: str) -> None:
         pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     ):
         row = int(text.argmax())
-        raise InvalidInputError(
-            f"The objective {name!r} holds text, not numbers "
-            f"(first: {values.iloc[row]!r} in data row {row + 1})."
+        raise BadRowError(
+            f"The objective {name!r} holds text, not numbers (first: {values.iloc[row]!r} in ",
+            row,
+            ").",
         )
 
 

@@ -76,7 +76,9 @@ class LazyGroup(click.Group):
             # Who reads has seen enough; click ends quietly.
             raise
         except (ParsimonError, OSError) as error:
-            say(f"Error: {visible(error, one_line=True)}", err=True)
+            from parsimon.cli.row_lines import say_line
+
+            say(f"Error: {visible(say_line(ctx, error), one_line=True)}", err=True)
             sys.exit(1)
         except click.UsageError as error:
             said = error.format_message()

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from parsimon.cli.running import resume_option, rivals_option, run_options
+from parsimon.cli.running import resume_option, rivals_option, run_options, time_option
 from parsimon.cli.sources import complete_table
 from parsimon.cli.traits import report_on_trait, tree_options
 
@@ -21,6 +21,7 @@ from parsimon.cli.traits import report_on_trait, tree_options
 @rivals_option
 @run_options
 @resume_option
+@time_option
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
 @click.pass_context
 def phylo(context: click.Context, /, table: str, **options: Any) -> None:

@@ -38,7 +38,7 @@ _CLASSES = 10
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
-    *("cluster", "resume", "rivals"),
+    *("cluster", "resume", "rivals", "time_limit"),
     *TREE_NAMES,
 )
 # What a table with many more columns than rows is asked with.

@@ -170,7 +170,7 @@ def _quoted_rows(lines: Iterator[str], number: int, path: Path, layout: Layout) 
                 raise InvalidInputError(_unclosed(path, number, mark, taken))
             yield line
 
-    with _any_length():
+    with any_length():
         for cells in csv.reader(take(), delimiter=mark):
             is_odd = layout.header is not None and len(cells) != layout.width
             if is_odd or len(taken) > 1 or taken[0].count('"') % 2:
@@ -182,7 +182,7 @@ def _quoted_rows(lines: Iterator[str], number: int, path: Path, layout: Layout) 
 
 
 @contextmanager
-def _any_length() -> Iterator[None]:
+def any_length() -> Iterator[None]:
     """Let cells be longer than the csv module allows by itself."""
     before = csv.field_size_limit(2**31 - 1)
     try:

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from parsimon._checks import did_you_mean, shorten
 from parsimon.cli.headers import FileTable, with_header
 from parsimon.cli.printing import say
+from parsimon.cli.row_lines import note_table
 from parsimon.cli.row_widths import Layout, check_widths, read_layout
 from parsimon.cli.text_files import memory_size, open_text
 from parsimon.exceptions import InvalidInputError, MissingDependencyError, ParsimonError
@@ -135,6 +136,7 @@ def read_text(path: Path, usual: str, *, has_header: bool = True) -> FileTable:
     """Return a table of text; `usual` is what its name says that cells are cut at."""
     layout = read_layout(path, usual, has_header=has_header)
     check_widths(path, layout)
+    note_table(path, layout)
     if layout.encoding in _NAMES:
         say(f"{path} is not UTF-8 text; it is read as {_NAMES[layout.encoding]}.", err=True)
     table = _read_cells(path, layout)

@@ -1,6 +1,7 @@
 """From a table of species and a tree to a page about one trait: `report --tree` and `phylo`."""
 
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from parsimon.cli.pages import (
     write_files,
 )
 from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster
+from parsimon.cli.running import kept_work, on_cluster, seconds_left
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
@@ -81,9 +82,11 @@ def report_on_trait(
     quiet: bool,
     cluster: str | None,
     resume: bool,
+    time_limit: float | None,
     **options: Any,
 ) -> None:
     """Analyse a trait and write its page; what is left of the options goes to the analysis."""
+    started = time.monotonic()
     source, tree = _species(find_source(table, target), table, tree)
     places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
     model = f"{places['Report'].stem.removesuffix(f'-{ending}')}-model.skops"
@@ -104,6 +107,7 @@ def report_on_trait(
             verbose=not quiet,
             command=command_line(context, needed_target(source), _SHOWING),
             checkpoint=folder,
+            time_limit=seconds_left(time_limit, started),
             **options,
         )
         write_files(analysis, places, source.treatments)

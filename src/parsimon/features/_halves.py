@@ -1,7 +1,7 @@
 """Fits to both halves of a split: what each selects, and how its models do on the other half."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import kendalltau
 from sklearn.base import clone
 
+from parsimon._interrupts import Interrupt
 from parsimon._parallel import Workers
 from parsimon._random import generator
 from parsimon._typing import AnyArray, Array, Indices
@@ -21,6 +22,9 @@ from parsimon.features._screen import (
     target_columns,
 )
 from parsimon.roc import auc
+
+# Splits after which Ctrl-C ends a run with what it has: a share of their 20 fits is known to 0.2.
+_FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,9 @@ class Splits:
         n_runs: int,
         started: float,
         time_limit: float | None,
+        interrupt: Interrupt,
     ) -> None:
-        self._workers, self._n_splits = workers, n_splits
+        self._workers, self._n_splits, self._interrupt = workers, n_splits, interrupt
         self._end = None if time_limit is None else started + time_limit
         # Models of the true target are judged too, which takes longer than to select.
         self._n_shares = n_runs + 2
@@ -93,6 +98,34 @@ class Splits:
         self, table: WideTable, seed: Any, fit: Callable[..., Any] | None = None
     ) -> list[HalfFit]:
         """Make a run; at least one split is fitted."""
+        found: list[HalfFit] = []
+        self._run(table, seed, fit or fit_halves, found)
+        return found
+
+    def fits_so_far(self, table: WideTable, seed: Any) -> list[HalfFit]:
+        """Make a run that Ctrl-C ends with the splits that are done, unless those are few."""
+        found: list[HalfFit] = []
+        try:
+            self._run(table, seed, fit_halves, found)
+        except KeyboardInterrupt as error:
+            if len(found) < 2 * _FEWEST:
+                raise
+            self._interrupt.answer(error)
+        return found
+
+    def whole_runs(self, runs: Iterable[tuple[WideTable, Any]]) -> Iterator[list[HalfFit]]:
+        """Make runs while there is time; one that Ctrl-C cuts is not counted."""
+        try:
+            for table, seed in runs:
+                if self._has_time():
+                    yield self.fits(table, seed)
+        except KeyboardInterrupt as error:
+            self._interrupt.answer(error)
+
+    def _run(
+        self, table: WideTable, seed: Any, fit: Callable[..., Any], found: list[HalfFit]
+    ) -> None:
+        """Add the fits to both halves of each split to a list, as they are made."""
         began = time.monotonic()
         share = None
         if self._end is not None and not self._longest:
@@ -102,13 +135,15 @@ class Splits:
             for place, one in enumerate(seed.spawn(self._n_splits))
             if share is None or place == 0 or time.monotonic() < share
         )
-        found = [half for pair in self._workers.map(fit or fit_halves, calls) for half in pair]
+        for pair in self._workers.map(fit, calls):
+            found.extend(pair)
         self._n_splits = len(found) // 2
         self._longest = max(self._longest, time.monotonic() - began)
-        return found
 
-    def has_time(self) -> bool:
+    def _has_time(self) -> bool:
         """Return whether another run is likely to end in time."""
+        if self._interrupt.came:
+            return False
         return self._end is None or time.monotonic() + self._longest < self._end
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_count, check_seconds
 from parsimon._data import validate_data
+from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._partition import class_rows
 from parsimon._random import Seed, generator, seed_sequence
@@ -111,6 +112,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
     ----------
     n_splits_, n_permutations_ : int
         Splits and runs with a permuted target that were made.
+    stopped_by_ : {"splits", "time_limit", "interrupt"}
+        Why there are no more: "splits" if all are made.
     frequencies_ : ndarray of shape (d,)
         Share of the fits that select each column.
     totals_, coincidences_ : ndarray of shape (d,)
@@ -208,38 +211,41 @@ class StableSelector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    @stoppable
     def fit(self, X: Any, y: Any) -> Self:
         """Select in both halves of every split, and count.
 
-        Shapes: X (n, d), y (n,) classes or a number.
+        Shapes: X (n, d), y (n,) classes or a number. After ten splits Ctrl-C ends it with what is
+        counted by then, and with fewer runs with a permuted target; before, there is nothing.
         """
         self._check_options()
         started = time.monotonic()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         table = self._table(X, y)
         seeds = seed_sequence(self.random_state).spawn(2 + self.n_permutations)
-        with Workers(self.n_jobs, ahead=1 if self.time_limit else 2) as workers:
-            splits = Splits(workers, self.n_splits, len(seeds), started, self.time_limit)
+        ahead = 1 if self.time_limit else 2
+        with as_one_piece() as interrupt, Workers(self.n_jobs, ahead=ahead) as workers:
+            splits = Splits(workers, self.n_splits, len(seeds), started, self.time_limit, interrupt)
             chance: list[HalfFit] = []
             if self.n_permutations:
                 chance = splits.fits(replace(table, judged=False), seeds[-1], fit_permuted)
             if chance and self.estimator is None:
                 table = replace(table, n_selected=self._size_by_chance(table, chance))
                 chance = [replace(one, columns=one.columns[: table.n_selected]) for one in chance]
-            fits = splits.fits(table, seeds[0])
-            permuted = []
-            for seed in seeds[1:-1]:
-                order, halves = seed.spawn(2)
-                y_permuted = generator(order).permutation(table.y)
-                shuffled = replace(table, y=y_permuted, judged=False)
-                if splits.has_time():
-                    permuted.append(splits.fits(shuffled, halves))
+            fits = splits.fits_so_far(table, seeds[0])
+            permuted = list(splits.whole_runs(_shuffled(table, seed) for seed in seeds[1:-1]))
         self.n_splits_, self.n_permutations_ = len(fits) // 2, len(permuted)
+        self.stopped_by_ = "interrupt" if interrupt.came else self._ending()
         masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
         self._count(table, fits, masks)
         self._bound(table, masks)
         self._judge(table, fits)
         return self
+
+    def _ending(self) -> str:
+        """Return what ended a fit that nobody cut."""
+        made, asked = (self.n_splits_, self.n_permutations_), (self.n_splits, self.n_permutations)
+        return "splits" if made == asked else "time_limit"
 
     def _check_options(self) -> None:
         check_count("n_splits", self.n_splits)
@@ -457,6 +463,13 @@ class StableSelector(SelectorMixin, BaseEstimator):
         if kind == "sizes":
             return plot_sizes(self, ax)
         return plot_models(self, kind, ax)
+
+
+def _shuffled(table: WideTable, seed: Any) -> tuple[WideTable, Any]:
+    """Return the table with a permuted target, and the seed of its splits."""
+    order, halves = seed.spawn(2)
+    y = generator(order).permutation(table.y)
+    return replace(table, y=y, judged=False), halves
 
 
 def _mask(fits: Sequence[HalfFit], d: int) -> Mask:

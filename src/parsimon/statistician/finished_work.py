@@ -52,6 +52,13 @@ class FinishedWork:
             _own_folder(self._folder)
             self._secret = own_secret()
 
+    def under(self, *further: object) -> "FinishedWork":
+        """Return the same folder for results that depend on something more."""
+        if self._folder is None:
+            return self
+        key = hashlib.sha256(repr((self._key, *further)).encode()).hexdigest()
+        return FinishedWork(self._folder, key)
+
     def read(self, stage: str, places: Iterable[Place]) -> dict[Place, Any]:
         """Return the results that are kept of some places."""
         found = {}

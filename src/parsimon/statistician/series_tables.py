@@ -14,7 +14,7 @@ import numpy as np
 
 from parsimon._checks import shorten
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import BadRowError, InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.findings import Treatment
 from parsimon.report.series_findings import SeriesTableFindings
@@ -255,9 +255,10 @@ def _times(frame: "pd.DataFrame", name: str) -> Array:
         first = int(np.flatnonzero(np.isnan(times))[0])
         cell = label(column.iloc[first]) if column.notna().iloc[first] else ""
         seen = f"holds {cell!r}" if cell else "is empty"
-        raise InvalidInputError(
-            f"{rows} no time in {name!r} (first: data row {first + 1}, which {seen}); complete or "
-            "remove them."
+        raise BadRowError(
+            f"{rows} no time in {name!r} (first: ",
+            first,
+            f", which {seen}); complete or remove them.",
         )
     return times
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from parsimon._checks import check_choice
+from parsimon._checks import check_choice, check_seconds
 from parsimon._progress import Progress
 from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
@@ -65,6 +65,7 @@ from parsimon.statistician.families.phylo import (
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
 from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.prepare.frames import as_frame, fingerprint
+from parsimon.statistician.time_budget import TimeBudget
 from parsimon.statistician.trait_model import TraitModel
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ def _drawn(findings: TraitFindings, states: AncestralStates) -> "Iterator[tuple[
 
 
 _PERMUTATIONS = 999
+# Of a time limit: for findings, figures and files.
+_LAST_SECONDS, _LAST_SHARE = 5.0, 0.1
 # Signal, regressions, ancestors and figures; then two sets of folds, and rivals on one of them.
 _STEPS = 4
 # Keeps the seed of a final fit apart from those of an analysis.
@@ -230,6 +233,7 @@ def analyse_traits(
     command: str = "",
     rivals: Rivals = "all",
     checkpoint: str | os.PathLike[str] | None = None,
+    time_limit: float | None = None,
 ) -> TraitAnalysis:
     """Explain a trait of related species, and collect everything worth saying.
 
@@ -273,6 +277,9 @@ def analyse_traits(
         "boosting", or your own.
     checkpoint : str or Path, optional
         A folder of your own that keeps what is finished, as in `analyse`.
+    time_limit : float, optional
+        Seconds for everything: in a short time there are fewer folds of clades, or none, and fewer
+        rivals.
 
     Returns
     -------
@@ -290,6 +297,8 @@ def analyse_traits(
     """
     started = time.perf_counter()
     check_choice("model", model, ["phyrvm", "pgls"])
+    check_seconds("time_limit", time_limit)
+    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     contenders = chosen_contenders((), rivals)
     full = tree if isinstance(tree, Tree) else read_tree(os.fspath(tree))
     traits = read_traits(table, full, target, name=name, tip=tip, features=features, drop=drop)
@@ -316,7 +325,7 @@ def analyse_traits(
     run = replace(run, date=kept.first("date", run.date))
     with Progress("Analysing", total=_STEPS + 3 * n_folds, verbose=verbose) as progress:
         step = _ProgressSteps(progress)
-        analysis = _analysed(traits, options, contenders, run, n_jobs, step, kept)
+        analysis = _analysed(traits, options, contenders, run, n_jobs, step, kept, budget)
         run = replace(run, seconds=time.perf_counter() - started)
         findings = replace(analysis.findings, run=run)
         findings = draw_figures(findings, analysis.ancestors)
@@ -332,6 +341,7 @@ def _analysed(
     n_jobs: int | None,
     step: "_ProgressSteps",
     kept: FinishedWork,
+    budget: TimeBudget,
 ) -> TraitAnalysis:
     """Fit, reconstruct, judge and compare; nothing is drawn."""
     fits = _fits(traits, options.model)
@@ -345,7 +355,7 @@ def _analysed(
         ancestors=list_ancestors(states),
         predictions=_predictions(traits, fits.leading),
         run=run,
-        **_found(traits, fits, options, contenders[1:], n_jobs, step, kept),
+        **_found(traits, fits, options, contenders[1:], n_jobs, step, kept, budget),
     )
     return TraitAnalysis(
         findings=findings,
@@ -431,6 +441,7 @@ def _found(
     n_jobs: int | None,
     step: _ProgressSteps,
     kept: FinishedWork,
+    budget: TimeBudget,
 ) -> dict[str, Any]:
     """Return the findings about signal, errors, all models and both regressions."""
     permuting, folding, comparing = seed_sequence(options.seed).spawn(3)
@@ -439,7 +450,16 @@ def _found(
     judged, comparison = Judgement(None, "", {}), None
     if options.folds:
         name = fits.leading.name
-        judged = judge(traits, name, options.folds, folding, step, n_jobs=n_jobs, finished=kept)
+        judged = judge(
+            traits,
+            name,
+            options.folds,
+            folding,
+            step,
+            n_jobs=n_jobs,
+            finished=kept,
+            time_limit=budget.left(),
+        )
         comparison = compare_regressions(
             traits,
             judged,
@@ -448,6 +468,7 @@ def _found(
             n_jobs=n_jobs,
             done=lambda n_done: step("rivals") if n_done else None,
             finished=kept,
+            time_limit=budget.left(),
         )
     curves, pgls, phyrvm = [curve], None, None
     if fits.pgls is not None:

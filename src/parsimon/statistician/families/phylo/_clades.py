@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from parsimon._parallel import n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation import corrected_t_interval
 from parsimon.evaluation.folds import OuterPart
@@ -41,6 +42,11 @@ from parsimon.statistician.question import run_searches
 _SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10
 # Cells of the table from which on processes pay.
 _WORTH_PROCESSES = 20_000
+# Of a time limit: for the folds of regressions on the tree; rivals have the rest.
+_JUDGING, _FEWEST_JUDGED = 0.65, 2
+# How much longer a fit of another fold may take than the first.
+_SLOWER = 1.3
+_NO_TIME = "The time limit left no time for it."
 Fold = tuple[Indices, Indices]
 
 
@@ -81,25 +87,33 @@ def judge(
     *,
     n_jobs: int | None = 1,
     finished: FinishedWork = NOTHING_KEPT,
+    time_limit: float | None = None,
 ) -> Judgement:
-    """Judge all models that these species allow, on the same folds."""
+    """Judge all models that these species allow, on the same folds.
+
+    With a limit there are as many folds as there is time for.
+    """
     from sklearn.model_selection import KFold
 
-    X = traits.X
+    X, n_jobs = traits.X, _worth(traits, n_jobs)
+    question, family = trait_question(traits), Phylogeny(tree=traits.tree, leading=leading)
+    names = [one.name for one in family.search(question, seed=seed).candidates]
+    if time_limit is not None:
+        folds = _affordable_folds(traits, family, folds, time_limit, n_workers(n_jobs))
+    if folds < _FEWEST_JUDGED:
+        return Judgement(None, _NO_TIME, {})
     clades = list(CladeKFold(traits.tree, folds).split(X))
     shuffle = KFold(folds, shuffle=True, random_state=int(seed.generate_state(1)[0]))
     shuffled = list(shuffle.split(X))
-    question, family = trait_question(traits), Phylogeny(tree=traits.tree, leading=leading)
-    names = [one.name for one in family.search(question, seed=seed).candidates]
     _, results = run_searches(
         family,
         [question],
         [OuterPart(0, number, *fold) for number, fold in enumerate((*clades, *shuffled))],
         seed,
         whole=False,
-        n_jobs=_worth(traits, n_jobs),
+        n_jobs=n_jobs,
         done=lambda n_done, _: step("folds") if n_done else None,
-        kept=finished,
+        kept=finished.under("folds", folds),
     )
     outside, failed, kept = _outside(traits, names, results[:folds])
     beside, also, _ = _outside(traits, names, results[folds:])
@@ -121,6 +135,22 @@ def judge(
     return Judgement(error, "", dict(kept), outside=told, clades=clades)
 
 
+def _affordable_folds(
+    traits: Traits, family: Phylogeny, folds: int, time_limit: float, workers: int
+) -> int:
+    """Return on how many folds the models can be judged, by how long one fit of all of them takes.
+
+    Those of a fold are fitted twice: without its clades, and without random species.
+    """
+    started = time.monotonic()
+    first = next(CladeKFold(traits.tree, folds).split(traits.X))
+    question, seed = trait_question(traits), np.random.SeedSequence(0)
+    run_searches(family, [question], [OuterPart(0, 0, *first)], seed, whole=False)
+    seconds = max(1e-3, time.monotonic() - started)
+    fits = (_JUDGING * time_limit - seconds) / (_SLOWER * seconds)
+    return min(folds, int(workers * fits / 2))
+
+
 def compare_regressions(
     traits: Traits,
     judged: Judgement,
@@ -130,6 +160,7 @@ def compare_regressions(
     n_jobs: int | None = 1,
     done: Callable[[float], object] = lambda _: None,
     finished: FinishedWork = NOTHING_KEPT,
+    time_limit: float | None = None,
 ) -> ModelComparison | None:
     """Compare regressions on the tree with guessing and plain rivals on the same unseen clades.
 
@@ -144,8 +175,9 @@ def compare_regressions(
         [OuterPart(0, number, *fold) for number, fold in enumerate(judged.clades)],
         seed,
         n_jobs=_worth(traits, n_jobs),
+        time_limit=time_limit,
         done=done,
-        kept=finished,
+        kept=finished.under("folds", len(judged.clades)),
     )
     written = {name: _written(name, traits) for name in names}
     answers = [
