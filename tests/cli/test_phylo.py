@@ -23,7 +23,7 @@ PACKAGE = import_module("parsimon.statistician")
 REAL = inspect.signature(PACKAGE.analyse_traits)
 TREE = "((A:1,B:1):1,(C:1,D:1):1);"
 OPTIONS = (
-    "rows.csv --tree tree.nwk --target y --tip tip --model pgls --features x,z --drop w --folds 4 "
+    "rows.csv --tree tree.nwk --target y --tip tip --model pgls --keep x,z --drop w --folds 4 "
     "--seed 9 --jobs 2 --quiet"
 )
 
@@ -112,8 +112,8 @@ def test_options_reach_the_analysis(calls):
     assert call["tree"] == read_tree(TREE)
     assert call["table"].shape == (4, 5)
     assert call["command"] == (
-        "parsimon phylo rows.csv --target y --tree tree.nwk --tip tip --model pgls "
-        "--features x,z --drop w --folds 4 --seed 9"
+        "parsimon phylo rows.csv --target y --keep x,z --drop w --tree tree.nwk --tip tip "
+        "--model pgls --folds 4 --seed 9"
     )
 
 
@@ -131,12 +131,12 @@ def test_defaults_are_those_of_the_analysis(calls):
 def test_columns_may_be_given_one_by_one_and_have_commas(calls):
     frame = pd.read_csv("rows.csv").rename(columns={"z": "z, wide"})
     frame.to_csv("rows.csv", index=False)
-    usual("--features", "x", "--features", "z, wide")
+    usual("--keep", "x", "--keep", "z, wide")
     assert calls[0]["features"] == ["x", "z, wide"]
 
 
 def test_no_features_at_all(calls):
-    usual("--features", "")
+    usual("--keep", "")
     assert calls[0]["features"] == []
 
 
@@ -198,9 +198,9 @@ def test_mistakes_are_one_line_before_anything_is_computed(arguments, message, c
     ("more", "message"),
     [
         (("--tip", "x"), "4 of 4 names are not tips of the tree"),
-        (("--features", "nope"), "no column 'nope'"),
+        (("--keep", "nope"), "'nope' is no column"),
         (("--folds", "1"), "folds must be 0"),
-        (("--features", "tip"), "cannot be a feature"),
+        (("--keep", "tip"), "cannot be a feature"),
     ],
 )
 def test_mistakes_of_the_analysis_are_one_line(more, message, folder):
@@ -360,7 +360,7 @@ def test_a_mostly_empty_column_of_tiny_numbers_is_no_traceback(folder):
     rows = pd.DataFrame({"tip": tree.tip_names, "x": rng.normal(size=12), "y": rng.normal(size=12)})
     rows["rare"] = np.where(np.arange(12) < 5, 1e-200 * rng.normal(size=12), np.nan)
     rows.to_csv("rows.csv", index=False)
-    result = usual("--features", "x,rare", "--folds", "0", "--jobs", "1", "--quiet")
+    result = usual("--keep", "x,rare", "--folds", "0", "--jobs", "1", "--quiet")
     assert result.exit_code == 1
     assert "Column 'rare' of X varies by only" in result.stderr
     assert result.stderr.strip().count("\n") == 0
@@ -385,7 +385,7 @@ def test_report_with_a_tree_is_the_same(calls):
     ("more", "message"),
     [
         (["--tip", "tip"], "--tip is for related species; add --tree FILE"),
-        (["--features", "x"], "--features is for related species"),
+        (["--folds", "3"], "--folds is for related species"),
         (["--tree", "tree.nwk", "--fast"], "--fast does not go with --tree"),
         (["--tree", "tree.nwk", "--depth", "2"], "--depth does not go with --tree"),
     ],

@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon._writing import write_file
+from parsimon.cli.columns import choose_columns
+from parsimon.cli.options import QUESTION, RUN, shared
 from parsimon.cli.pages import file_name
 from parsimon.cli.printing import say, visible
-from parsimon.cli.running import (
-    kept_work,
-    on_cluster,
-    question_options,
-    resume_option,
-    rivals_option,
-    run_options,
-    say_treatments,
-    seconds_left,
-    time_option,
-)
+from parsimon.cli.running import kept_work, on_cluster, say_treatments, seconds_left
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
@@ -31,30 +23,27 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@question_options
+@shared(*QUESTION)
 @click.option(
     "--families",
     default="all",
     metavar="NAMES",
     help="Some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  [default: all]",
 )
-@rivals_option
+@shared("rivals")
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path), help="Write the rows to FILE."
 )
 @click.option(
-    "--outer",
-    type=int,
-    metavar="N",
-    help="Outer folds.  [default: 5; 3 of 20,000 rows or more]",
+    "--outer", type=int, metavar="N", help="Outer folds.  [default: 5; 3 of 20,000 rows or more]"
 )
-@run_options
-@resume_option
-@time_option
+@shared(*RUN)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(
     table: str,
     target: str | None,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
     json_file: Path | None,
     cluster: str | None,
     resume: bool,
@@ -78,7 +67,7 @@ def compare(
     printed = json_file is not None and str(json_file) == "-"
     if json_file is not None and not printed:
         check_target(json_file)
-    source = find_source(table, target)
+    source = choose_columns(find_source(table, target), keep, drop)
     from parsimon.statistician import compare_models
 
     verbose = not quiet and not printed

@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.pages import file_name
+from parsimon.cli.columns import choose_columns
+from parsimon.cli.options import QUESTION, RUN, RuleName, shared
+from parsimon.cli.pages import model_name
 from parsimon.cli.printing import say
-from parsimon.cli.running import (
-    RuleName,
-    kept_work,
-    on_cluster,
-    question_options,
-    resume_option,
-    run_options,
-    say_treatments,
-    seconds_left,
-    time_option,
-)
+from parsimon.cli.running import kept_work, on_cluster, say_treatments, seconds_left
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@question_options
+@shared(*QUESTION)
 @click.option(
     "--family",
     default="recommended",
@@ -47,19 +39,12 @@ if TYPE_CHECKING:
     help="Of gp: supported, one_se or least_error.  [default: supported]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The file of the model.")
-@click.option(
-    "--outer",
-    type=int,
-    metavar="N",
-    help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
-)
-@run_options
-@resume_option
-@time_option
-@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@shared("outer", *RUN, "quiet")
 def fit(
     table: str,
     target: str | None,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
     out: Path | None,
     choose: str,
     cluster: str | None,
@@ -79,7 +64,7 @@ def fit(
         parsimon fit patients.csv --target outcome --family gp --choose one_se
     """
     started = time.monotonic()
-    source = find_source(table, target)
+    source = choose_columns(find_source(table, target), keep, drop)
     place = _place(out, source.name)
     from parsimon.statistician import fit_model, save_model
 
@@ -106,9 +91,9 @@ def fit(
 
 
 def _place(out: Path | None, name: str) -> Path:
-    place = Path(f"{file_name(name)}-model.skops") if out is None else out
+    place = Path(model_name(name)) if out is None else out
     if place.is_dir():
-        place = place / f"{file_name(name)}-model.skops"
+        place = place / model_name(name)
     elif place.suffix.lower() in (".html", ".csv", ".json", ".pdf"):
         raise InvalidInputError(f"--out names the model, not {place}; give a name in .skops.")
     check_target(place)

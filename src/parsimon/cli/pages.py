@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon._writing import all_or_none
+from parsimon.cli.options import SHOWING
 from parsimon.cli.printing import say, visible
 from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
@@ -35,9 +36,20 @@ _WRITERS = {
 
 
 def find_places(
-    name: str, out: Path | None, ending: str, *, pdf: bool, as_json: bool, markdown: bool
+    name: str,
+    out: Path | None,
+    ending: str,
+    *,
+    pdf: bool,
+    as_json: bool,
+    markdown: bool,
+    model: bool = False,
+    features: Path | None = None,
 ) -> dict[str, Path]:
-    """Return where each file goes: all in one folder, named after the page."""
+    """Return where each file goes, and refuse what cannot be written before work begins.
+
+    All files are in the folder of the page and named after it, but for `features`.
+    """
     folder = Path() if out is None else out
     if out is None or out.is_dir():
         page = folder / f"{file_name(name)}-{ending}.html"
@@ -51,14 +63,22 @@ def find_places(
         is_page = out.suffix.lower() in _PAGE_ENDINGS
         page = out if is_page else out.with_name(f"{out.name}.html")
     others = {"PDF": (pdf, ".pdf"), "Findings": (as_json, ".json"), "Markdown": (markdown, ".md")}
-    return {
-        "Report": page,
-        **{kind: page.with_suffix(end) for kind, (wanted, end) in others.items() if wanted},
-    }
+    found = {kind: page.with_suffix(end) for kind, (wanted, end) in others.items() if wanted}
+    places = {"Report": page, **found}
+    if model:
+        places["Model"] = page.with_name(model_name(page.stem.removesuffix(f"-{ending}")))
+    if features is not None:
+        places["Features"] = features
+    _check_places(places)
+    return places
 
 
-def check_places(places: Mapping[str, Path]) -> None:
-    """Refuse what cannot be written, before anything is computed."""
+def model_name(table: str) -> str:
+    """Return what the file of a table's model is called."""
+    return f"{file_name(table)}-model.skops"
+
+
+def _check_places(places: Mapping[str, Path]) -> None:
     for path in places.values():
         check_target(path)
         if not os.access(path.parent, os.W_OK):
@@ -69,13 +89,13 @@ def check_places(places: Mapping[str, Path]) -> None:
         check_pdf()
 
 
-def command_line(context: click.Context, target: str, showing: frozenset[str]) -> str:
+def command_line(context: click.Context, target: str) -> str:
     """Return the command that gives these findings again."""
     words = ["parsimon", context.info_name or "", context.params["table"], "--target", target]
     for option in context.command.params:
         name, value = option.name or "", context.params.get(option.name or "")
         nothing = value is None or value is False or value == ()
-        if nothing or name in showing or name == "target":
+        if nothing or name in SHOWING or name == "target":
             continue
         if value == option.get_default(context) and name != "seed":
             continue

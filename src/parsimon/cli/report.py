@@ -9,24 +9,14 @@ import click
 from click.core import ParameterSource
 
 from parsimon._parallel import early_workers, is_done_alone
-from parsimon.cli.pages import (
-    check_places,
-    command_line,
-    find_places,
-    show_summary,
-    write_files,
-)
+from parsimon.cli.columns import choose_columns
+from parsimon.cli.options import PAGE, QUESTION, RUN, RuleName, shared
+from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
 from parsimon.cli.running import (
-    RuleName,
     kept_work,
     on_cluster,
-    question_options,
-    resume_option,
-    rivals_option,
-    run_options,
     seconds_left,
-    time_option,
 )
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
@@ -38,23 +28,15 @@ _CLASSES = 10
 _GUIDES = ("cv_error", "cv_logloss", "loo_logloss", "nlml", "bic")
 _OF_TRAITS = (
     *("tree", "target", "out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet"),
-    *("cluster", "resume", "rivals", "time_limit"),
+    *("cluster", "resume", "rivals", "time_limit", "keep", "drop"),
     *TREE_NAMES,
 )
 # What a table with many more columns than rows is asked with.
 _OF_COLUMNS = ("out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet")
-# Options that change where and how results are shown, not the results.
-_SHOWING = frozenset(
-    {"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet", "cluster", "resume"}
-)
 
 
 @click.command()
-@question_options
-@click.option("--out", type=click.Path(path_type=Path), help="The page to write, or a folder.")
-@click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
-@click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
-@click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
+@shared(*QUESTION, *PAGE)
 @click.option(
     "--depth", type=int, metavar="N", help="Most base kernels.  [default: 4, of large tables 2]"
 )
@@ -88,18 +70,9 @@ _SHOWING = frozenset(
     help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  "
     "[default: all]",
 )
-@rivals_option
-@click.option(
-    "--outer",
-    type=int,
-    metavar="N",
-    help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
-)
-@run_options
-@resume_option
-@time_option
+@shared("rivals", "outer", *RUN)
 @click.option("--fast", is_flag=True, help="A shallow search; plain models alone are compared.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@shared("quiet")
 @tree_options
 @click.pass_context
 def report(
@@ -107,6 +80,8 @@ def report(
     /,
     table: str,
     target: str | None,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
     tree: str | None,
     out: Path | None,
     pdf: bool,
@@ -130,6 +105,7 @@ def report(
         parsimon report pima
         parsimon report patients.csv --target outcome --positive died --pdf
         parsimon report patients.csv --target outcome --fast --out first-look.html
+        parsimon report patients.csv --target outcome --drop 'id,visit_*'
         parsimon report lizards.csv --target SVL --tree lizards.nwk
     """
     started = time.monotonic()
@@ -139,16 +115,15 @@ def report(
         report_on_trait(context, table, ending="report", **given)
         return
     options = {name: value for name, value in options.items() if name not in TREE_NAMES}
-    source = find_source(table, target)
+    source = choose_columns(find_source(table, target), keep, drop)
     if _is_sent_on(context, source):
         given = {name: context.params[name] for name in _OF_COLUMNS}
         left = seconds_left(time_limit, started)
         select_and_report(context, source, time_limit=left, **given)
         return
-    places = find_places(source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown)
-    model = f"{places['Report'].stem.removesuffix('-report')}-model.skops"
-    places["Model"] = places["Report"].with_name(model)
-    check_places(places)
+    places = find_places(
+        source.name, out, "report", pdf=pdf, as_json=as_json, markdown=markdown, model=True
+    )
     from parsimon.statistician import analyse
 
     with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
@@ -157,7 +132,7 @@ def report(
             needed_target(source),
             name=source.name,
             verbose=not quiet,
-            command=command_line(context, needed_target(source), _SHOWING),
+            command=command_line(context, needed_target(source)),
             checkpoint=folder,
             time_limit=seconds_left(time_limit, started),
             **options,

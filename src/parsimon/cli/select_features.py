@@ -1,18 +1,15 @@
 """`parsimon select-features`: which columns of a table are needed, or a formula of them."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.running import time_option
-from parsimon.cli.sources import complete_table
+from parsimon.cli.options import PAGE, shared
 from parsimon.cli.wide_tables import columns_and_report
 
 
 @click.command("select-features")
-@click.argument("table", shell_complete=complete_table)
-@click.option("--target", metavar="COLUMN", help="The column to tell: classes or a number.")
+@shared("table", "target", "keep", "drop")
 @click.option("--construct", is_flag=True, help="Search for formulas of the columns.")
 @click.option(
     "--max-features", type=int, metavar="K", help="Most columns, or most features of a formula."
@@ -25,19 +22,12 @@ from parsimon.cli.wide_tables import columns_and_report
     metavar="N",
     help="Ask which columns come back in N splits into halves.  [default: 100, of wide tables]",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The page to write, or a folder.")
-@click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
-@click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
-@click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
-@click.option("--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]")
-@click.option("--jobs", "n_jobs", default=-1, metavar="N", help="Processes.  [default: all cores]")
-@time_option
-@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@shared(*PAGE, "seed", "jobs", "time-limit", "quiet")
 @click.pass_context
 def select_features(
     context: click.Context, /, table: str, target: str | None, **given: Any
 ) -> None:
-    """Find which columns of TABLE are needed to tell one of them, and report on it.
+    """Find which columns of TABLE are needed to predict one of them, and report on it.
 
     The page shows the front: for each number of columns the best columns of that number and their
     error, and how well the choice does on new rows beside a linear model of all columns and

@@ -7,33 +7,18 @@ from typing import Any
 
 import click
 
-from parsimon.cli.pages import (
-    check_places,
-    command_line,
-    find_places,
-    show_summary,
-    write_files,
-)
+from parsimon.cli.columns import choose_columns
+from parsimon.cli.options import PAGE, QUESTION, shared
+from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
-from parsimon.cli.running import (
-    on_cluster,
-    question_options,
-    run_options,
-    seconds_left,
-    time_option,
-)
+from parsimon.cli.running import on_cluster, seconds_left
 from parsimon.cli.series_files import CLASS
 from parsimon.cli.sources import Source, find_source, needed_target, series_source
 from parsimon.exceptions import InvalidInputError
 
-# Options that change where and how results are shown, not the results.
-_SHOWING = frozenset(
-    {"table", "out", "pdf", "as_json", "markdown", "features", "n_jobs", "quiet", "cluster"}
-)
-
 
 @click.command()
-@question_options
+@shared(*QUESTION)
 @click.option("--id", "id_", metavar="COLUMN", help="Which series a row belongs to.")
 @click.option("--time", "time_", metavar="COLUMN", help="When a row was measured: number or date.")
 @click.option(
@@ -50,33 +35,33 @@ _SHOWING = frozenset(
 @click.option(
     "--outer", type=int, metavar="N", help="Outer folds; 0 for none.  [default: 5, with --fast 3]"
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The page to write, or a folder.")
-@click.option("--pdf", is_flag=True, help="Write the report as PDF too.")
-@click.option("--json", "as_json", is_flag=True, help="Write the findings as data too.")
-@click.option("--markdown", is_flag=True, help="Write the text as Markdown too.")
+@shared(*PAGE)
 @click.option(
     "--features",
+    "features_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write the features of each series as CSV or TSV too.",
 )
-@run_options
-@time_option
+@shared("seed", "jobs", "cluster", "time-limit")
 @click.option("--fast", is_flag=True, help="A short search, three outer folds, no warping.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+@shared("quiet")
 @click.pass_context
 def series(
     context: click.Context,
     /,
     table: str,
     target: str | None,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
     id_: str | None,
     time_: str | None,
+    value: tuple[str, ...],
     out: Path | None,
     pdf: bool,
     as_json: bool,
     markdown: bool,
-    features: Path | None,
+    features_file: Path | None,
     cluster: str | None,
     time_limit: float | None,
     quiet: bool,
@@ -104,7 +89,18 @@ def series(
     """
     started = time.monotonic()
     source, has_header = _source(table, target)
-    places = _places(source, out, features, pdf=pdf, as_json=as_json, markdown=markdown)
+    source = choose_columns(source, keep, drop, needed=(id_, time_, *value))
+    _check_features(features_file)
+    places = find_places(
+        source.name,
+        out,
+        "series",
+        pdf=pdf,
+        as_json=as_json,
+        markdown=markdown,
+        model=True,
+        features=features_file,
+    )
     from parsimon.statistician import analyse_series
 
     with on_cluster(cluster):
@@ -113,10 +109,11 @@ def series(
             needed_target(source),
             id=id_,
             time=time_,
+            value=value,
             has_header=has_header,
             name=source.name,
             verbose=not quiet,
-            command=command_line(context, needed_target(source), _SHOWING),
+            command=command_line(context, needed_target(source)),
             time_limit=seconds_left(time_limit, started),
             **options,
         )
@@ -136,16 +133,6 @@ def _source(table: str, target: str | None) -> tuple[Source, bool]:
     return bare, False
 
 
-def _places(
-    source: Source, out: Path | None, features: Path | None, **wanted: bool
-) -> dict[str, Path]:
-    """Return where each file goes, and refuse what cannot be written."""
-    places = find_places(source.name, out, "series", **wanted)
-    stem = places["Report"].stem.removesuffix("-series")
-    places["Model"] = places["Report"].with_name(f"{stem}-model.skops")
-    if features is not None:
-        if features.suffix.lower() not in (".csv", ".tsv", ".tab"):
-            raise InvalidInputError(f"--features {features} must end in .csv or .tsv.")
-        places["Features"] = features
-    check_places(places)
-    return places
+def _check_features(file: Path | None) -> None:
+    if file is not None and file.suffix.lower() not in (".csv", ".tsv", ".tab"):
+        raise InvalidInputError(f"--features {file} must end in .csv or .tsv.")

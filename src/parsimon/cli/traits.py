@@ -2,28 +2,18 @@
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.pages import (
-    check_places,
-    command_line,
-    find_places,
-    show_summary,
-    write_files,
-)
+from parsimon.cli.columns import find_columns
+from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
 from parsimon.cli.running import kept_work, on_cluster, seconds_left
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
-
-# Options that change where and how results are shown, not the results.
-_SHOWING = frozenset(
-    {"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet", "cluster", "resume"}
-)
 
 
 def tree_options(with_tree: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,17 +42,13 @@ _TREE_OPTIONS = (
         help="With --tree, what predicts: phyrvm or pgls.  [default: phyrvm]",
     ),
     click.option(
-        "--features", multiple=True, metavar="COLUMNS", help="With --tree, only these: a,b,c."
-    ),
-    click.option("--drop", multiple=True, metavar="COLUMNS", help="With --tree, all but these."),
-    click.option(
         "--folds",
         type=int,
         metavar="N",
         help="Folds of whole clades; 0 for none.  [default: 3 to 10]",
     ),
 )
-TREE_NAMES = ("default_length", "tip", "model", "features", "drop", "folds")
+TREE_NAMES = ("default_length", "tip", "model", "folds")
 
 
 def report_on_trait(
@@ -73,7 +59,7 @@ def report_on_trait(
     tree: str | None,
     default_length: float | None,
     target: str | None,
-    features: tuple[str, ...],
+    keep: tuple[str, ...],
     drop: tuple[str, ...],
     out: Path | None,
     pdf: bool,
@@ -88,10 +74,9 @@ def report_on_trait(
     """Analyse a trait and write its page; what is left of the options goes to the analysis."""
     started = time.monotonic()
     source, tree = _species(find_source(table, target), table, tree)
-    places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
-    model = f"{places['Report'].stem.removesuffix(f'-{ending}')}-model.skops"
-    places["Model"] = places["Report"].with_name(model)
-    check_places(places)
+    places = find_places(
+        source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown, model=True
+    )
     from parsimon.phylo import read_tree
     from parsimon.statistician import analyse_traits
 
@@ -102,10 +87,10 @@ def report_on_trait(
             read_tree(Path(tree).expanduser(), default_length=default_length),
             needed_target(source),
             name=source.name,
-            features=_listed(features, columns) if features else None,
-            drop=_listed(drop, columns),
+            features=find_columns(keep, columns, "--keep") if keep else None,
+            drop=find_columns(drop, columns, "--drop"),
             verbose=not quiet,
-            command=command_line(context, needed_target(source), _SHOWING),
+            command=command_line(context, needed_target(source)),
             checkpoint=folder,
             time_limit=seconds_left(time_limit, started),
             **options,
@@ -128,12 +113,3 @@ def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
     if tree is None:
         raise InvalidInputError("Name the file of the tree with --tree.")
     return source, str(tree)
-
-
-def _listed(given: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return names that were given one by one or with commas; a column may have one in its name."""
-    names: list[str] = []
-    for text in given:
-        parts = [text] if text in columns else [part.strip() for part in text.split(",")]
-        names += [part for part in parts if part]
-    return names

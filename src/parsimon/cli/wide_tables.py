@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from parsimon.cli.pages import (
-    check_places,
-    command_line,
-    find_places,
-    show_summary,
-    write_files,
-)
+from parsimon.cli.columns import choose_columns
+from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
 from parsimon.cli.running import seconds_left
 from parsimon.cli.sources import Source, find_source, needed_target
@@ -22,9 +17,6 @@ from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Options that change where and how results are shown, not the results.
-_SHOWING = frozenset({"table", "out", "pdf", "as_json", "markdown", "n_jobs", "quiet"})
 
 
 def sent_on(context: click.Context, frame: "pd.DataFrame") -> bool:
@@ -41,7 +33,7 @@ def sent_on(context: click.Context, frame: "pd.DataFrame") -> bool:
         if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
     ]
     own = {"table", "target", "seed", "n_jobs", "time_limit", "quiet"}
-    own |= {"out", "pdf", "as_json", "markdown"}
+    own |= {"keep", "drop", "out", "pdf", "as_json", "markdown"}
     if not is_wide(frame) or set(asked) - own:
         return False
     say(
@@ -58,6 +50,8 @@ def columns_and_report(
     table: str,
     target: str | None,
     *,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
     construct: bool,
     max_features: int | None,
     outer: int,
@@ -67,7 +61,7 @@ def columns_and_report(
 ) -> None:
     """Search for the front of columns or formulas; of a wide table, for columns that come back."""
     started = time.monotonic()
-    source = find_source(table, target)
+    source = choose_columns(find_source(table, target), keep, drop, needed=given["fixed"])
     searched = construct or max_features is not None
     wide = source.frame.shape[1] - 1 > len(source.frame)
     if splits is None and (searched or not wide):
@@ -104,13 +98,12 @@ def _search_and_report(
     target = needed_target(source)
     ending = "formulas" if options["construct"] else "columns"
     places = find_places(source.name, out, ending, pdf=pdf, as_json=as_json, markdown=markdown)
-    check_places(places)
     analysis = select_columns(
         source.frame,
         target,
         name=source.name,
         verbose=not quiet,
-        command=command_line(context, target, _SHOWING),
+        command=command_line(context, target),
         **options,
     )
     write_files(analysis, places, source.treatments)
@@ -144,7 +137,6 @@ def select_and_report(
         raise InvalidInputError(f"--splits must be at least 1, got {splits}.")
     target = needed_target(source)
     places = find_places(source.name, out, "columns", pdf=pdf, as_json=as_json, markdown=markdown)
-    check_places(places)
     analysis = select(
         source.frame,
         target,
@@ -154,7 +146,7 @@ def select_and_report(
         seed=seed,
         n_jobs=n_jobs,
         time_limit=time_limit,
-        command=command_line(context, target, _SHOWING),
+        command=command_line(context, target),
     )
     write_files(analysis, places, source.treatments)
     _show(analysis, places, quiet=quiet)

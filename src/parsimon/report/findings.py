@@ -55,6 +55,7 @@ class ModelFinding:
 Task: TypeAlias = Literal["classification", "regression"]
 
 TreatmentKind: TypeAlias = Literal[
+    "column_unasked",  # left out as --keep or --drop has it
     "columns_unnamed",  # of a file: `count` columns without a name and a value, left out
     "column_renamed",  # of a file: was called `value`, as an earlier column is; empty for no name
     "row_names",  # of a file: names of rows that the header has no cell for, left out

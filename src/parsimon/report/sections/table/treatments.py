@@ -61,6 +61,11 @@ def _columns_unnamed(group: Group) -> str:
     )
 
 
+def _column_unasked(group: Group) -> str:
+    n = len(group)
+    return f"{spelled(n, 'column')} {_are(n)} left out as asked: {_columns(group)}."
+
+
 def _column_renamed(group: Group) -> str:
     n = len(group)
     whose = "has no name, or that of an earlier column," if n == 1 else ""
@@ -344,6 +349,7 @@ def _suspicious_value(group: Group) -> str:
 
 
 _TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
+    "column_unasked": _column_unasked,
     "columns_unnamed": _columns_unnamed,
     "column_renamed": _column_renamed,
     "row_names": _row_names,
