@@ -99,6 +99,18 @@ def test_a_table_of_formulas_has_no_empty_column_and_no_second_guessing(analysis
     assert "smaller than those of the table of models" in str(table_of(few).caption)
 
 
+def test_errors_of_a_search_are_called_too_good_only_where_rows_set_apart_say_so(analysis):
+    front = analysis.findings.formulas
+
+    def said(outside):
+        sizes = tuple(replace(one, error=0.01511, outside=outside) for one in front.sizes)
+        return str(write(replace(analysis.findings, formulas=replace(front, sizes=sizes))))
+
+    assert "is that of the best of many and so too good" in said(0.01615)
+    assert "so too good" not in said(0.01512)
+    assert "the first weight and the constant that is added do not count." in said(0.01512)
+
+
 def test_a_fast_report_searches_no_formulas():
     fast = analyse(TABLE, "power", fast=True, depth=1, rivals="linear", n_jobs=1)
     assert fast.findings.formulas is None
