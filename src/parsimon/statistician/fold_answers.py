@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parsimon.statistician.prepare import Preparer, Screener
 
-_NO_TIME = "there was no time left for it"
+_NO_TIME = "there was no time left"
 # What a fit is taken to cost of the time for a fold before the first of its kind.
 _UNKNOWN_COST = 0.2
 # Cells from which a fold is prepared once, for all models in one process.
@@ -259,13 +259,14 @@ def _ask(
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one, _ in contenders})
     for contender, child in contenders:
         name = contender.name
-        # Guessing and one model are always asked: of fewer there is nothing to say.
-        if limit is not None and len(told) >= 2:
-            ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
-            if ready > limit or name in late:
-                failures[name] = _NO_TIME
-                continue
         try:
+            refused = contender.refuses(Setting.of(table.X, table.values, question.task, child))
+            # Guessing and one model are always asked: of fewer there is nothing to say.
+            if limit is not None and len(told) >= 2:
+                ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
+                refused = refused or _NO_TIME * (ready > limit or name in late)
+            if refused:
+                raise _RefusedError(refused)
             told |= _all_told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[name] = _reason(error)
@@ -282,9 +283,6 @@ def _all_told(
 ) -> dict[str, Told]:
     """Return what a contender says, and what the further models say that come with it."""
     started = time.process_time()
-    refused = contender.refuses(Setting.of(table.X, table.values, task, seed))
-    if refused:
-        raise _RefusedError(refused)
     model = contender.fit(table.X, table.values, task, seed)
     told = {contender.name: _told(model, table, outside, n_classes, started)}
     for name, other in contender.others(model).items():
