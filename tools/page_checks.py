@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from parsimon.report.findings import ComparedModel, Findings, Honest
+from parsimon.report.sections.table.methods import references
 from tools.page_text import FIRST_SCREEN, TERMINAL, Page
 
 _N = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
@@ -545,6 +546,23 @@ def check_repetition(page: Page) -> Iterator[str]:
     yield from (f"said {times} times: {text}" for text, times in found.items() if times > 1)
 
 
+def check_rows(page: Page) -> Iterator[str]:
+    """Check that a row called surprising is missed, and that one rightly called is called."""
+    pattern = rf"(surprising|rightly called): truly (“.+?”), {_P} predicted for (“.+?”)"
+    for where, match in page.find(pattern):
+        is_right = (match[2] == match[4]) == (float(match[3]) >= 50)
+        if is_right == (match[1] == "surprising") and not page.says("is rare: a row is suspected"):
+            yield f"{where}: {match[0]}"
+
+
+def check_works(page: Page) -> Iterator[str]:
+    """Check that every work that is cited is among the references."""
+    known = [short for short, _ in references(page.findings)]
+    for where, match in page.find(r"(?:[A-Z][a-z]+ (?:et al\.|and [A-Z][a-z]+)|He) (?:19|20)\d\d"):
+        if match[0] not in known:
+            yield f"{where}: {match[0]} is not among the references"
+
+
 def check_numbers(page: Page) -> Iterator[str]:
     """Check that no figure is one that no reader understands."""
     for where, match in page.find(r"(?<![\w“])(nan|inf|None)(?![\w”])"):
@@ -571,5 +589,7 @@ CHECKS: tuple[Callable[[Page], Iterator[str]], ...] = (
     check_order_of_levels,
     check_formula,
     check_repetition,
+    check_rows,
+    check_works,
     check_numbers,
 )

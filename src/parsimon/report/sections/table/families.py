@@ -151,12 +151,13 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
 
 
 def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
-    """Say so where probabilities were too sure."""
+    """Say so where probabilities were made less sure."""
     if chosen.slope == 1:
         return ()
     return (
-        "Its probabilities were too sure on new rows, so they are drawn towards even odds: all "
-        f"log odds are multiplied by {decimal(chosen.slope, 2)}.",
+        "Its probabilities seemed too sure on new rows, so they are drawn towards even odds: all "
+        f"log odds are multiplied by {decimal(chosen.slope, 2)}, and what this page says of them is "
+        "said after that.",
     )
 
 
