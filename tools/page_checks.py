@@ -101,10 +101,10 @@ FIGURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"higher probability in ({_P}) of cases", ("AUC", "")),
     (rf"[Tt]he gain over guessing is ({_P}) of the variance", ("explained by {use}", "")),
     (
-        rf"off by {_N} instead of {_N} on average, but takes {_N} bits instead of {_N}",
+        rf"off by {_N} instead of {_N} on average, (?:but|and) takes {_N} bits instead of {_N}",
         ("miss of {use}", "miss of {best}", "bits of {use}", "bits of {best}"),
     ),
-    (rf"but (?:it )?takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
+    (rf"(?:but|and) (?:it )?takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
     (rf"Its log loss is {_N} instead of {_N}", ("log loss of {use}", "log loss of {best}")),
     (rf"[Cc]alibration slope {_N}", ("calibration slope",)),
     (rf"Fitted again to {_N} parts", ("parts",)),

@@ -266,7 +266,8 @@ def _ask(
                 ready = time.monotonic() - started + costs.get(name, _UNKNOWN_COST * limit)
                 refused = refused or _NO_TIME * (ready > limit or name in late)
             if refused:
-                raise _RefusedError(refused)
+                failures[name] = _reason(refused)
+                continue
             told |= _all_told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[name] = _reason(error)
@@ -310,7 +311,7 @@ class _RefusedError(Exception):
     """A contender says why it does not answer."""
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception | str) -> str:
     first = next(iter(str(error).splitlines()), "") or type(error).__name__
     return first.strip().rstrip(".")
 

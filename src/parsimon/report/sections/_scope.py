@@ -28,7 +28,6 @@ from parsimon.report.sections._phrases import DASH, clean, number, percent, quot
 from parsimon.structures import Claim
 from parsimon.structures.claims import SUGGESTED
 
-
 _GUIDES = {
     "cv_error": "cross-validated error",
     "cv_logloss": "cross-validated log loss",
