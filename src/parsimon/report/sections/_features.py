@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
-from parsimon.report.findings import ComparedModel, ModelComparison, ReportFindings
+from parsimon.report.findings import ComparedModel, Findings, ModelComparison, ReportFindings
 from parsimon.report.sections._blocks import bullets, note, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -62,7 +62,7 @@ def front_blocks(
 
 
 def formula_section(
-    findings: ReportFindings, front: FeatureFront, found: ModelComparison | None, unit: float
+    findings: Findings, front: FeatureFront, found: ModelComparison | None, unit: float
 ) -> Section:
     """Return the section of a report about formulas, which answered beside other models.
 
@@ -74,6 +74,7 @@ def formula_section(
         (
             paragraph(
                 choice_parts(front),
+                _sampled(front, findings.table.n_rows_used),
                 honest_sentence(found, FORMULAS, unit),
             ),
             *front_blocks(findings, front, compared=found is not None),
@@ -81,6 +82,13 @@ def formula_section(
         ),
         folded=True,
     )
+
+
+def _sampled(front: FeatureFront, n_rows: int) -> str:
+    """Say how many rows were searched, where that is not all of them."""
+    if front.n_rows >= n_rows:
+        return ""
+    return f"The search used {front.n_rows:,} of {count(n_rows, 'row')}, drawn at random."
 
 
 def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Block]:
