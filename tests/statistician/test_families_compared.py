@@ -490,7 +490,7 @@ def test_those_that_take_too_long_are_not_asked_again():
     answers = run_contenders(contenders, asked, parts, comparing, time_limit=1.2)
     assert all("guessing" in one.told for one in answers)
     reasons = [one.failures.get("after it", "") for one in answers]
-    assert reasons == ["there was no time left for it"] * 3
+    assert reasons == ["there was no time left"] * 3
     spent = sum("slow" in one.told for one in answers)
     assert spent < 3
 
@@ -523,6 +523,16 @@ def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch
     assert len(few) == 2 or (not is_asked and len(few) <= 2)
     assert (max(sizes) == 180) == is_asked
     assert clock.now <= limit
+
+
+def test_who_does_not_answer_such_a_question_says_so_though_there_is_no_time():
+    asked = question()
+    folding, comparing = np.random.SeedSequence(0).spawn(2)
+    linear = chosen_contenders((), "linear")[1]
+    unfit = replace(linear, name="unfit", refuses=lambda _: "it answers other questions only")
+    parts = plan_folds(asked, 3, folding)
+    answers = run_contenders((GUESSING, linear, unfit), asked, parts, comparing, time_limit=1e-6)
+    assert {one.failures["unfit"] for one in answers} == {"it answers other questions only"}
 
 
 class _Slow(ClassifierMixin, BaseEstimator):
