@@ -167,6 +167,17 @@ def test_a_smaller_model_keeps_most_of_a_sure_gain_over_guessing():
     assert found.recommended.name == "decision tree"
 
 
+def test_the_linear_model_does_not_stand_in_for_what_is_smaller_and_better():
+    rng = np.random.default_rng(0)
+    worse, better = sorted(rng.uniform(0.3, 0.99, (2, 40)), key=lambda one: np.log(one).sum())
+    own = {"linear model": worse, "decision tree": better}
+    bits = {"linear model": 37.0, "decision tree": 25.0}
+    assert compared_shares(own, bits).recommended.name == "decision tree"
+    # As large a gap is no reason for a larger model.
+    bits["decision tree"] = 50.0
+    assert compared_shares(own, bits).recommended.name == "linear model"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_recommended_is_probably_not_much_worse_than_the_best(seed):
     rng = np.random.default_rng(seed)
