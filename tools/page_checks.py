@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from parsimon.report.findings import ComparedModel, Findings, Honest
+from parsimon.report.sections.table.methods import references
 from tools.page_text import FIRST_SCREEN, TERMINAL, Page
 
 _N = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
@@ -100,10 +101,10 @@ FIGURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"higher probability in ({_P}) of cases", ("AUC", "")),
     (rf"[Tt]he gain over guessing is ({_P}) of the variance", ("explained by {use}", "")),
     (
-        rf"off by {_N} instead of {_N} on average, but takes {_N} bits instead of {_N}",
+        rf"off by {_N} instead of {_N} on average, (?:but|and) takes {_N} bits instead of {_N}",
         ("miss of {use}", "miss of {best}", "bits of {use}", "bits of {best}"),
     ),
-    (rf"but (?:it )?takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
+    (rf"(?:but|and) (?:it )?takes {_N} bits instead of {_N}", ("bits of {use}", "bits of {best}")),
     (rf"Its log loss is {_N} instead of {_N}", ("log loss of {use}", "log loss of {best}")),
     (rf"[Cc]alibration slope {_N}", ("calibration slope",)),
     (rf"Fitted again to {_N} parts", ("parts",)),
@@ -545,6 +546,23 @@ def check_repetition(page: Page) -> Iterator[str]:
     yield from (f"said {times} times: {text}" for text, times in found.items() if times > 1)
 
 
+def check_rows(page: Page) -> Iterator[str]:
+    """Check that a row called surprising is missed, and that one rightly called is called."""
+    pattern = rf"(surprising|rightly called): truly (“.+?”), {_P} predicted for (“.+?”)"
+    for where, match in page.find(pattern):
+        is_right = (match[2] == match[4]) == (float(match[3]) >= 50)
+        if is_right == (match[1] == "surprising") and not page.says("is rare: a row is suspected"):
+            yield f"{where}: {match[0]}"
+
+
+def check_works(page: Page) -> Iterator[str]:
+    """Check that every work that is cited is among the references."""
+    known = [short for short, _ in references(page.findings)]
+    for where, match in page.find(r"(?:[A-Z][a-z]+ (?:et al\.|and [A-Z][a-z]+)|He) (?:19|20)\d\d"):
+        if match[0] not in known:
+            yield f"{where}: {match[0]} is not among the references"
+
+
 def check_numbers(page: Page) -> Iterator[str]:
     """Check that no figure is one that no reader understands."""
     for where, match in page.find(r"(?<![\w“])(nan|inf|None)(?![\w”])"):
@@ -571,5 +589,7 @@ CHECKS: tuple[Callable[[Page], Iterator[str]], ...] = (
     check_order_of_levels,
     check_formula,
     check_repetition,
+    check_rows,
+    check_works,
     check_numbers,
 )

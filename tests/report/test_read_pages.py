@@ -102,6 +102,7 @@ def test_a_changed_figure_is_found(name, label, value):
 
 
 REPEATS = "Beyond doubt: in a repeating pattern (99 %), though the curve does not repeat."
+EXPECTED = "Row 1, surprising: truly “no”, 1.0 % predicted for “yes”"
 PLANTED = (
     ("a number", r"\d of 3 columns used", "2 of 3 columns used"),
     ("a number", r"has 90 rows", "has 89 rows"),
@@ -123,6 +124,9 @@ PLANTED = (
     ("three classes", r"(commonest slip was to .+), \d+ times", r"\1, 99 times"),
     ("a number", r"(What each further .+ buys on)", r"\1 nan"),
     ("a number", r"(No cell is missing\.)", r"\1 Rows are counted from 1, below the header."),
+    ("two classes", r"(No cell is missing\.)", rf"\1 {EXPECTED}"),
+    ("two classes", r"rightly called: truly “yes”, [\d.]+", "rightly called: truly “yes”, 38.0"),
+    ("a number", r"He 2016", "Hu et al. 2016"),
     ("a number", r"instead of [\d.]+ on average", "instead of 77.7 on average"),
     ("a number", r"takes [\d,]+ bits", "takes 9,999 bits"),
     ("a number", r"; [^;]+ cannot be told from it", "; all others are worse"),

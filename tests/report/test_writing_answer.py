@@ -135,6 +135,18 @@ def test_key_figures_without_an_honest_error():
     ]
 
 
+def test_guessing_calls_every_row_the_commoner_class_only_if_its_error_is_the_share_of_the_other():
+    few = reading.with_study(samples.no_structure(), honest=None, n_positive=2, n_negative=3)
+    baseline = replace(few.studies[0].baseline, error=0.5833)
+    few = reading.with_study(few, baseline=baseline)
+    assert ("40.0 %", "guessing’s error", "calling every row “not diabetic”") in key_figures(few)
+    even = reading.with_study(samples.findings(), n_positive=362, n_negative=363)
+    known = even.studies[0].honest
+    even = reading.with_study(even, honest=replace(known, baseline_error=interval(0.512, 0.02)))
+    said = ("51.2 %", "guessing’s error", "calling each row what most other rows are")
+    assert said in key_figures(even)
+
+
 def test_key_figures_without_structure_or_curve():
     found = reading.with_study(samples.no_structure(), honest=None)
     found = reading.with_study(found, checks=replace(found.studies[0].checks, roc=None))

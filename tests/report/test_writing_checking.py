@@ -261,8 +261,18 @@ def test_rows_that_are_drawn_are_figures_with_short_captions():
     )
     assert text(found, "rows").startswith(
         "Bars to the right speak for “diabetic”, to the left against; they add up, from the "
-        "average row on, and below zero in all “diabetic” is the less probable."
+        "average row on, and with a sum below zero “diabetic” is the less probable."
     )
+    rare = reading.with_study(
+        found,
+        n_positive=10,
+        n_negative=90,
+        explained=tuple(replace(one, probability=0.155) for one in explained),
+    )
+    (figure,) = [one for one in reading.section(rare, "rows").blocks if isinstance(one, Figure)]
+    assert figure.picture.caption.startswith("Row 12, rightly suspected: truly “diabetic”, 15.5")
+    assert "“Diabetic” is rare" not in text(found, "rows")
+    assert "is rare: a row is suspected from 10.0 % on, its share among all." in text(rare, "rows")
     number = samples.regression()
     explained = tuple(replace(one, picture="row-1") for one in number.studies[0].explained[:1])
     number = replace(

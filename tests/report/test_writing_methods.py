@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from parsimon.report.findings import ComparedModel, ModelComparison
+from parsimon.report.findings import ComparedModel, ModelComparison, RecommendedModel
 from parsimon.report.sections import write
 from parsimon.report.sections.table.methods import cited, references
 from parsimon.structures.claims import CERTAIN
@@ -272,6 +272,29 @@ def test_every_work_is_cited_in_the_text(name):
     for short, full in references(found):
         assert short in said
         assert full.endswith(".")
+
+
+def test_a_measured_model_is_cited_where_the_search_was_not_measured():
+    known = samples.findings()
+    own = RecommendedModel(name="random forest", columns=(), honest=(known.studies[0].honest,))
+    found = replace(reading.with_study(known, honest=None), recommended=own)
+    assert "(Bates et al. 2023)" in text(found, "methods")
+    assert "Bates et al. 2023" in cited(found)
+
+
+def test_why_a_probable_claim_is_only_suggested_is_said_whatever_was_measured():
+    known = reading.with_study(samples.findings(), honest=None)
+    said = "What the outer folds do not bear out is only suggested."
+    assert said not in text(known, "methods")
+    first, *others = known.studies[0].claims
+    doubted = (replace(first, probability=0.999, certain=False), *others)
+    assert said in text(reading.with_study(known, claims=doubted), "methods")
+
+
+def test_with_a_time_limit_the_same_report_needs_a_machine_as_fast():
+    found = reading.with_run(samples.findings(), command="parsimon report pima --time-limit 120")
+    said = "give the same report where the machine gets as far in that time: parsimon report pima"
+    assert said in text(found, "methods")
 
 
 def test_references_are_in_order():

@@ -123,6 +123,18 @@ def test_what_is_not_claimed_is_ranked_by_error_then_evidence():
     assert [row[0] for row in reading.rows(table)] == list(samples.NAMES[::-1])
 
 
+def test_a_table_of_the_columns_that_were_searched_is_not_called_one_of_all():
+    found = samples.findings()
+    n = len({one.variable.column for one in found.studies[0].variables})
+
+    def caption(n_columns):
+        page = write(reading.with_table(found, n_columns=n_columns))
+        return reading.tables(page)["table-variables"].caption
+
+    assert caption(n + 1) == "All columns, the surest first."
+    assert caption(n + 3) == "The columns that the search used, the surest first."
+
+
 def test_a_wide_table_is_cut():
     found = samples.findings()
     first = found.studies[0].variables[0]

@@ -167,6 +167,17 @@ def test_a_smaller_model_keeps_most_of_a_sure_gain_over_guessing():
     assert found.recommended.name == "decision tree"
 
 
+def test_the_linear_model_does_not_stand_in_for_what_is_smaller_and_better():
+    rng = np.random.default_rng(0)
+    worse, better = sorted(rng.uniform(0.3, 0.99, (2, 40)), key=lambda one: np.log(one).sum())
+    own = {"linear model": worse, "decision tree": better}
+    bits = {"linear model": 37.0, "decision tree": 25.0}
+    assert compared_shares(own, bits).recommended.name == "decision tree"
+    # As large a gap is no reason for a larger model.
+    bits["decision tree"] = 50.0
+    assert compared_shares(own, bits).recommended.name == "linear model"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_recommended_is_probably_not_much_worse_than_the_best(seed):
     rng = np.random.default_rng(seed)
@@ -490,7 +501,7 @@ def test_those_that_take_too_long_are_not_asked_again():
     answers = run_contenders(contenders, asked, parts, comparing, time_limit=1.2)
     assert all("guessing" in one.told for one in answers)
     reasons = [one.failures.get("after it", "") for one in answers]
-    assert reasons == ["there was no time left for it"] * 3
+    assert reasons == ["there was no time left"] * 3
     spent = sum("slow" in one.told for one in answers)
     assert spent < 3
 
@@ -523,6 +534,16 @@ def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch
     assert len(few) == 2 or (not is_asked and len(few) <= 2)
     assert (max(sizes) == 180) == is_asked
     assert clock.now <= limit
+
+
+def test_who_does_not_answer_such_a_question_says_so_though_there_is_no_time():
+    asked = question()
+    folding, comparing = np.random.SeedSequence(0).spawn(2)
+    linear = chosen_contenders((), "linear")[1]
+    unfit = replace(linear, name="unfit", refuses=lambda _: "it answers other questions only")
+    parts = plan_folds(asked, 3, folding)
+    answers = run_contenders((GUESSING, linear, unfit), asked, parts, comparing, time_limit=1e-6)
+    assert {one.failures["unfit"] for one in answers} == {"it answers other questions only"}
 
 
 class _Slow(ClassifierMixin, BaseEstimator):

@@ -13,10 +13,12 @@ from parsimon.features import ParetoConstructor, ParetoSelector
 from parsimon.report.document import Table
 from parsimon.report.sections import write
 from parsimon.statistician import analyse, load_model
+from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.contributions import joint_variables
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families.contender import Setting
 from parsimon.statistician.families.feature_fronts import FORMULA, formula_text, short_numbers
+from parsimon.statistician.feature_front import formula_front
 from parsimon.statistician.prepare import Screener
 
 RNG = np.random.default_rng(0)
@@ -97,6 +99,32 @@ def test_a_table_of_formulas_has_no_empty_column_and_no_second_guessing(analysis
     assert all(len(row) == 3 for row in table_of(few).rows)
     assert "On the rows set apart guessing has" in str(table_of(front).caption)
     assert "smaller than those of the table of models" in str(table_of(few).caption)
+
+
+def test_errors_of_a_search_are_called_too_good_only_where_rows_set_apart_say_so(analysis):
+    front = analysis.findings.formulas
+
+    def said(outside):
+        sizes = tuple(replace(one, error=0.01511, outside=outside) for one in front.sizes)
+        return str(write(replace(analysis.findings, formulas=replace(front, sizes=sizes))))
+
+    assert "is that of the best of many and so too good" in said(0.01615)
+    assert "so too good" not in said(0.01512)
+    assert "the first weight and the constant that is added do not count." in said(0.01512)
+
+
+def test_a_page_says_of_how_many_rows_formulas_were_searched(analysis):
+    assert analysis.findings.formulas.n_rows == len(TABLE)
+    assert "drawn at random" not in str(write(analysis.findings))
+    x = np.random.default_rng(0).normal(size=(700, 2))
+    many = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0])
+    model = FORMULA.fit(many[["a", "b"]], x[:, 0], "regression", np.random.SeedSequence(0))
+    asked = read_question(many, "y", positive=None, task="auto")
+    front = formula_front(model[-1], asked.questions[0], ())
+    assert front.n_rows == 600
+    rows = replace(analysis.findings.table, n_rows_used=700)
+    page = replace(analysis.findings, formulas=front, table=rows)
+    assert "The search used 600 of 700 rows, drawn at random." in str(write(page))
 
 
 def test_a_fast_report_searches_no_formulas():

@@ -91,7 +91,7 @@ def test_a_row_of_which_the_model_says_otherwise_once_it_has_seen_it_is_not_show
     # A tenth of four standard deviations is allowed.
     seen[[4, 5]] += [0.39, 0.41]
     found = taken_apart(Model(seen), asked(y, "regression"), own(value, deviation=1.0))
-    assert [(one.row, one.role) for one in found][1:] == [(105, "highest"), (103, "surprising")]
+    assert [(one.row, one.role) for one in found][1:] == [(105, "highest")]
 
 
 def test_rows_of_two_classes_are_typical_borderline_and_surprising():
@@ -112,6 +112,46 @@ def test_where_no_row_is_near_the_border_none_is_called_so():
     assert "borderline" not in {one.role for one in found}
     away = Model(1 - value, ("well", "ill"))
     assert taken_apart(away, asked(y, "classification"), own(value)) == ()
+
+
+def roles(found):
+    return {one.role: one.row for one in found}
+
+
+def test_a_row_that_is_predicted_well_is_never_called_surprising():
+    y, value = np.array([1, 1, 0, 0]), np.array([0.95, 0.9, 0.05, 0.1])
+    question = asked(y, "classification")
+    assert "surprising" not in roles(
+        taken_apart(Model(value, ("well", "ill")), question, own(value))
+    )
+    # By a fit that has not seen it the second is wrong, by the model that is saved it is right.
+    unseen = value - [0, 0.45, 0, 0]
+    seen = np.where(unseen == unseen[1], 0.52, value)
+    found = taken_apart(Model(seen, ("well", "ill")), question, own(unseen))
+    assert "surprising" not in roles(found)
+    number = own(y + 1.9, deviation=1.0)
+    found = taken_apart(Model(y + 1.9), asked(y, "regression"), number)
+    assert "surprising" not in roles(found)
+    found = taken_apart(Model(y + 2.1), asked(y, "regression"), own(y + 2.1, deviation=1.0))
+    assert "surprising" in roles(found)
+    codes = SHARES.argmax(axis=1)
+    found = _classes_apart(Model(SHARES, ("a", "b", "c")), asked(codes, "classification"), SHARES)
+    assert "surprising" not in roles(found)
+
+
+def test_a_class_is_called_from_one_half_on_and_suspected_from_its_share_on_if_it_is_rare():
+    y = np.array([1, 1, 0, 0, 0, 0])
+    value = np.array([0.7, 0.36, 0.47, 0.1, 0.34, 0.1])
+    found = roles(
+        taken_apart(Model(value, ("well", "ill")), asked(y, "classification"), own(value))
+    )
+    assert found == {"typical": 101, "borderline": 103, "surprising": 102}
+    y = np.repeat([1, 0], [1, 9])
+    value = np.array([0.3, 0.11, *np.linspace(0.01, 0.06, 8)])
+    found = roles(
+        taken_apart(Model(value, ("well", "ill")), asked(y, "classification"), own(value))
+    )
+    assert found == {"typical": 101, "surprising": 102}
 
 
 SHARES = np.array(

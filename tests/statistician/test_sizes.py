@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from parsimon.bpm import BayesPointClassifier
+from parsimon.features import parse
 from parsimon.features.expressions import Expression
 from parsimon.features.operations import OPERATIONS
 from parsimon.features.series import SeriesExtractor
@@ -22,7 +23,12 @@ from parsimon.features.series.smooth import smooth_kernel
 from parsimon.features.series.tree_methods import METHODS
 from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families import model_size
-from parsimon.statistician.families._size import linear_freedom, machine_freedom, smoother_trace
+from parsimon.statistician.families._size import (
+    _written_numbers,
+    linear_freedom,
+    machine_freedom,
+    smoother_trace,
+)
 from parsimon.statistician.families.feature_fronts import formula_bits
 from parsimon.statistician.families.gp._kernel_result import pivot_regressor
 from parsimon.svm import ParetoSVC
@@ -45,6 +51,14 @@ def divergence(fitted, y, step=1e-5):
         down[place] -= step
         total += (fitted(up)[place] - fitted(down)[place]) / (2 * step)
     return total
+
+
+@pytest.mark.parametrize(
+    ("formula", "numbers"),
+    [("exp(a - b)", 0), ("-a*b", 0), ("a - 1", 1), ("exp(2*a - b)", 1), ("log(0.5 - a/3)", 2)],
+)
+def test_a_minus_is_no_number_of_a_formula(formula, numbers):
+    assert _written_numbers(parse(formula)) == numbers
 
 
 @pytest.mark.parametrize("alpha", [0.1, 5.0, 300.0])

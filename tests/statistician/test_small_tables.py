@@ -1,5 +1,6 @@
 """What is recommended of a few dozen rows: two classic tables, and a rare class of one column."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -112,7 +113,9 @@ def test_what_is_too_sure_is_tempered_in_the_comparison_the_file_and_the_sentenc
         for one in found.comparison.models
     ]
     said = choice_sentences(replace(found.comparison, models=tuple(models)), 1.0)
-    assert f"all log odds are multiplied by {slope:.2f}." in str(said)
+    assert f"all log odds are multiplied by {slope:.2f}, and" in str(said)
+    # What these few rows show of it is said elsewhere on the page, perhaps that they do not.
+    assert "seemed too sure" in str(said)
 
 
 def replace_slope(model):
@@ -132,3 +135,11 @@ def test_the_line_says_what_much_worse_means():
     )
     said = str(choice_sentences(told, 1.0)).replace("\\u202f", " ")
     assert "with a probability of 12.0 % its log loss is over 5 % larger." in said
+    assert re.search(r"worse by at most [\d.]+, but it takes \d+ bits instead of \d+;", said)
+    small, large = sorted(by_size[:2], key=lambda one: one.size)
+    models = (
+        replace(small, is_best=True, recommended=False),
+        replace(large, is_best=False, recommended=True),
+    )
+    said = str(choice_sentences(replace(found, models=models), 1.0))
+    assert f", and it takes {large.size:,.0f} bits instead of {small.size:,.0f};" in said

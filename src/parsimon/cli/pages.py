@@ -103,7 +103,8 @@ def command_line(context: click.Context, target: str) -> str:
             words.append(option.opts[0])
             continue
         for one in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0], str(one)]
+            said = str(one).removesuffix(".0") if isinstance(one, float) else str(one)
+            words += [option.opts[0], said]
     return shlex.join(words)
 
 

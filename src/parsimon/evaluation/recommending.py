@@ -12,8 +12,9 @@ the rule was settled on (25 real ones and 64 drawn, apart from those of
 `python -m benchmarks.peers report`, which judges it) nothing did as well on new rows as a rule that
 begins there. The smallest model is then recommended of which that probability, beside the model
 begun with, is below one tenth, and beside the best below one half; where something surely predicts
-it must keep seven tenths of what that model gains over guessing. `is_better` says where guessing is
-out of the question.
+it must keep seven tenths of what that model gains over guessing. A model that is both smaller and
+better in the folds than the linear one is never passed over for it. `is_better` says where guessing
+is out of the question.
 """
 
 import math

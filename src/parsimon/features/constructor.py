@@ -170,8 +170,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     classes_ : ndarray of shape (n_classes,)
         Only for classes.
     n_iter_, n_evaluations_ : int
-    n_holdout_ : int
-        Rows held out to choose by.
+    n_rows_, n_holdout_ : int
+        Rows that it was fitted to, and those of them that were held out to choose by.
     stopped_by_ : str
         "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
     ranges_ : dict
@@ -282,7 +282,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         names = [f"x{j}" for j in range(X.shape[1])] if given is None else list(map(str, given))
         chance = np.random.default_rng(self._seeds()[1])
         trained, held = held_out(target, n_classes, float(self.validation_fraction), chance)
-        self.n_holdout_ = len(held)
+        self.n_rows_, self.n_holdout_ = len(X), len(held)
         with one_thread():
             problem = FeatureProblem(
                 names,

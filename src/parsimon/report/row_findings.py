@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+# Below this share of the rows a class is called rare.
+RARE = 0.2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:

@@ -152,7 +152,7 @@ def compared(
         for one in fit
         if one is first
         or (
-            yard.worse(one, first) < LIKELY
+            (yard.worse(one, first) < LIKELY or yard.beats(one, first))
             and yard.worse(one, top) < PROVED
             and not (surely and yard.gives_up(one, first))
         )
@@ -270,6 +270,11 @@ class _Yardstick:
         # Beside an all but exact model another may be worse by more than is thought beforehand.
         surely = self.difference(one, best).low > TOLERANCE * unit
         return max(found, 0.975) if surely else found
+
+    def beats(self, one: _Losses, other: _Losses) -> bool:
+        """Return whether a model is both smaller and better than another; guessing never is."""
+        smaller = one.size.bits <= other.size.bits and one is not self.guess
+        return smaller and self.loss(one) < self.loss(other)
 
     def gives_up(self, one: _Losses, best: _Losses) -> bool:
         """Return whether a model loses most of what another gains over guessing."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._typing import Array, Indices
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.report.figures import RowBar, row_bars
 from parsimon.report.findings import Joint, Picture, Variable
-from parsimon.report.row_findings import RowExplanation, RowPart, RowRole
+from parsimon.report.row_findings import RARE, RowExplanation, RowPart, RowRole
 from parsimon.statistician.families import FamilyResult, OwnPredictions, Question, predicted
 from parsimon.statistician.gallery import Gallery
 from parsimon.statistician.measure import surprise, written
@@ -28,6 +28,8 @@ _MOST_LOOKED_AT = 20
 # A model that has seen a row may say otherwise of it than one that has not by this much: a share,
 # or a part of the width of a number's interval, four standard deviations.
 _STEADY = 0.1
+# Standard deviations beyond which a number is surprising.
+_FAR = 2.0
 # Two classes are near each other if their probabilities differ by no more.
 _NEAR = 0.5
 _MOST_BARS = 6
@@ -63,7 +65,8 @@ def explained_rows(
 def _chosen(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
     """Yield places of rows with what they are; a later role of the same row wins."""
     for role, places in _candidates(question, own):
-        yield int(places[0]), role
+        if len(places):
+            yield int(places[0]), role
 
 
 def _candidates(question: Question, own: OwnPredictions) -> Iterator[tuple[RowRole, Indices]]:
@@ -73,13 +76,25 @@ def _candidates(question: Question, own: OwnPredictions) -> Iterator[tuple[RowRo
         usual = np.flatnonzero(odd <= np.median(odd))
         yield "typical", _nearest(value, float(np.median(value)), usual)
         yield "highest", np.argsort(-value, kind="stable")
+        missed = np.flatnonzero(odd > _FAR)
     else:
-        border = min(0.5, float(np.mean(y)))
-        right = np.flatnonzero((y == 1) & (value >= border))
+        border, called = _border(question), _is_called(question, value)
+        right, missed = np.flatnonzero((y == 1) & called), np.flatnonzero((y == 1) != called)
         if len(right):
             yield "typical", _nearest(value, float(np.median(value[right])), right)
         yield "borderline", _nearest(value, border, np.arange(len(value)))
-    yield "surprising", np.argsort(-odd, kind="stable")
+    yield "surprising", missed[np.argsort(-odd[missed], kind="stable")]
+
+
+def _border(question: Question) -> float:
+    """Return the probability from which on a row is suspected: of a rare class its share."""
+    share = float(np.mean(question.y))
+    return share if share < RARE else 0.5
+
+
+def _is_called(question: Question, value: Array) -> AnyArray:
+    called: AnyArray = value >= _border(question)
+    return called
 
 
 def _nearest(values: Array, aim: float, among: Indices) -> Indices:
@@ -128,7 +143,9 @@ def taken_apart(
         reach = _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)
         fits = np.abs(answers - own.value[looked]) <= reach
         if role == "borderline":
-            fits &= np.abs(answers - min(0.5, float(np.mean(question.y)))) <= 2 * _STEADY
+            fits &= np.abs(answers - _border(question)) <= 2 * _STEADY
+        if role == "surprising" and not question.is_number:
+            fits &= _is_called(question, answers) != (question.y[looked] == 1)
         places |= {int(place): role for place in looked[fits][:1]}
     if not places:
         return ()
@@ -185,7 +202,8 @@ def _class_candidates(codes: Indices, shares: Array) -> Iterator[tuple[RowRole, 
     near = known[gap[known] <= _NEAR]
     if len(near):
         yield "borderline", _nearest(gap, 0.0, near)
-    yield "surprising", _nearest(shares[np.arange(len(codes)), codes], 0.0, known)
+    wrong = known[called[known] != codes[known]]
+    yield "surprising", _nearest(shares[np.arange(len(codes)), codes], 0.0, wrong)
 
 
 def _against_typical(

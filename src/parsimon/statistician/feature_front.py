@@ -100,7 +100,7 @@ def formula_front(
         guessing=float(row["holdout_error"] / row["relative_error"]),
         exact=False,
         n_tried=search.n_evaluations_,
-        n_rows=len(question.y),
+        n_rows=search.n_rows_,
         n_columns=search.n_features_in_,
         gives=_given(question, classes),
     )

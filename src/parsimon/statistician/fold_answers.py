@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parsimon.statistician.prepare import Preparer, Screener
 
-_NO_TIME = "there was no time left for it"
+_NO_TIME = "there was no time left"
 # What a fit is taken to cost of the time for a fold before the first of its kind; from so many rows
 # on, two fits to these parts of the rows tell more.
 _UNKNOWN_COST = 0.2
@@ -261,16 +261,18 @@ def _ask(
         return FoldAnswers(part.test, {}, {one.name: _reason(error) for one, _ in contenders})
     for contender, child in contenders:
         name = contender.name
-        # Guessing and one model are always asked: of fewer there is nothing to say.
-        if limit is not None and len(told) >= 2:
-            left = limit - (time.monotonic() - started)
-            cost = np.inf if name in late else costs.get(name, _UNKNOWN_COST * limit)
-            if name not in costs and cost <= left:
-                cost = _expected_seconds(contender, table, question.task, left)
-            if cost > limit - (time.monotonic() - started):
-                failures[name] = _NO_TIME
-                continue
         try:
+            refused = contender.refuses(Setting.of(table.X, table.values, question.task, child))
+            # Guessing and one model are always asked: of fewer there is nothing to say.
+            if limit is not None and len(told) >= 2 and not refused:
+                left = limit - (time.monotonic() - started)
+                cost = np.inf if name in late else costs.get(name, _UNKNOWN_COST * limit)
+                if name not in costs and cost <= left:
+                    cost = _expected_seconds(contender, table, question.task, left)
+                refused = _NO_TIME * (cost > limit - (time.monotonic() - started))
+            if refused:
+                failures[name] = _reason(refused)
+                continue
             told |= _all_told(contender, table, outside, question.task, n_classes, child)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[name] = _reason(error)
@@ -307,9 +309,6 @@ def _all_told(
 ) -> dict[str, Told]:
     """Return what a contender says, and what the further models say that come with it."""
     started = time.process_time()
-    refused = contender.refuses(Setting.of(table.X, table.values, task, seed))
-    if refused:
-        raise _RefusedError(refused)
     model = contender.fit(table.X, table.values, task, seed)
     told = {contender.name: _told(model, table, outside, n_classes, started)}
     for name, other in contender.others(model).items():
@@ -337,7 +336,7 @@ class _RefusedError(Exception):
     """A contender says why it does not answer."""
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception | str) -> str:
     first = next(iter(str(error).splitlines()), "") or type(error).__name__
     return first.strip().rstrip(".")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
-from parsimon.report.findings import ComparedModel, ModelComparison, ReportFindings
+from parsimon.report.findings import ComparedModel, Findings, ModelComparison, ReportFindings
 from parsimon.report.sections._blocks import bullets, note, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -62,7 +62,7 @@ def front_blocks(
 
 
 def formula_section(
-    findings: ReportFindings, front: FeatureFront, found: ModelComparison | None, unit: float
+    findings: Findings, front: FeatureFront, found: ModelComparison | None, unit: float
 ) -> Section:
     """Return the section of a report about formulas, which answered beside other models.
 
@@ -74,6 +74,7 @@ def formula_section(
         (
             paragraph(
                 choice_parts(front),
+                _sampled(front, findings.table.n_rows_used),
                 honest_sentence(found, FORMULAS, unit),
             ),
             *front_blocks(findings, front, compared=found is not None),
@@ -81,6 +82,13 @@ def formula_section(
         ),
         folded=True,
     )
+
+
+def _sampled(front: FeatureFront, n_rows: int) -> str:
+    """Say how many rows were searched, where that is not all of them."""
+    if front.n_rows >= n_rows:
+        return ""
+    return f"The search used {front.n_rows:,} of {count(n_rows, 'row')}, drawn at random."
 
 
 def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Block]:
@@ -103,14 +111,18 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
     yield from figures(findings, *front.drawings)
 
 
+# What every formula has, whatever its length.
+_FREE = "the first weight and the constant that is added do not count"
+
+
 def _introduction(front: FeatureFront) -> Iterator[str]:
     if front.kind == "formulas":
         yield (
             f"A formula gives {clean(front.gives)}. Each line is the best that was found with so "
-            "many signs: columns, numbers, operators and functions."
+            f"many signs: columns, numbers, operators and functions; {_FREE}."
         )
     best = min(front.sizes, key=lambda one: one.error)
-    if best.outside > best.error:
+    if best.outside > best.error and _said(front, best.outside) != _said(front, best.error):
         yield (
             f"The least error, {_said(front, best.error)}, is that of the best of many and so too "
             f"good: on rows that were set apart it is {_said(front, best.outside)}."
@@ -238,7 +250,7 @@ def _guessing(front: FeatureFront, compared: bool) -> str:
     # The first formula is a number for all rows, whose error must not be taken for guessing's.
     return (
         " Errors are those of the search, on the rows that it used, and so smaller than those of "
-        "the table of models, even of one number for all rows."
+        "the table of models, that of one number for all rows too."
         if front.kind == "formulas"
         else ""
     )
@@ -269,7 +281,7 @@ def _table(front: FeatureFront, target: str, *, compared: bool) -> Table:
 
 _SIZES = {
     "columns": "A category counts as one column for each level that is told apart.",
-    "formulas": "Columns, numbers, operators and functions in it.",
+    "formulas": f"Columns, numbers, operators and functions in it; {_FREE}.",
 }
 
 

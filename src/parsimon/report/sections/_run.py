@@ -37,9 +37,11 @@ def again(run: RunFindings, given: str = "table", cells: str = "the table") -> t
     """Return how to make the same report of what was given."""
     if not run.command:
         return ()
+    far = " where the machine gets as far in that time" * ("--time-limit" in run.command)
+    same = f"The same {given}, seed and version give the same report{far}: "
     return (
         paragraph(
-            (f"The same {given}, seed and version give the same report: ", Code(run.command), "."),
+            (same, Code(run.command), "."),
             f"SHA-256 of {cells}: {run.fingerprint}.",
         ),
     )

@@ -22,13 +22,11 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
+from parsimon.report.row_findings import RARE
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import DASH, clean, number, percent, quoted, short
 from parsimon.structures import Claim
 from parsimon.structures.claims import SUGGESTED
-
-# Below this share of the rows a class is called rare.
-RARE = 0.2
 
 _GUIDES = {
     "cv_error": "cross-validated error",

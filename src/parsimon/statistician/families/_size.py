@@ -19,13 +19,16 @@ import math
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, gammaln
 
 from parsimon._typing import Array, Indices
+
+if TYPE_CHECKING:
+    from parsimon.features import Expression
 
 _SQUARES = {"Ridge": "alpha", "RidgeCV": "alpha_"}
 _LOGISTIC = {"LogisticRegression": "C", "LogisticRegressionCV": "C_"}
@@ -358,12 +361,22 @@ def _formula(model: Any, table: _Table) -> ModelSize:
         if any(name in feature.columns for feature in model.features)
     )
     parts = [part.operation for feature in model.features for part in feature.parts()]
-    numbers = parts.count("number") + np.asarray(model.coef).size + np.asarray(model.intercept).size
+    numbers = np.asarray(model.coef).size + np.asarray(model.intercept).size
+    numbers += sum(map(_written_numbers, model.features))
     bits = table.chosen(used) + table.numbers(numbers) + formula_bits(model.features)
     bits += parts.count("column") * math.log2(max(1, len(used)))
     # Counted as the front of formulas counts them.
     made = f"a formula of {_counted(complexity(model.features), 'sign')}"
     return ModelSize(used, bits, f"{made}, {_counted(numbers, 'number')}")
+
+
+def _written_numbers(feature: "Expression") -> int:
+    """Count the numbers of a formula as it is written, where a difference has a minus, not -1."""
+    from parsimon.features.expressions import MINUS_ONE
+
+    parts = list(feature.parts())
+    minus = sum(part.operation == "product" and MINUS_ONE in part.arguments for part in parts)
+    return sum(part.operation == "number" for part in parts) - minus
 
 
 def _series_features(model: Any, table: _Table) -> ModelSize:

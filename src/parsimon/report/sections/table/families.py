@@ -151,12 +151,13 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
 
 
 def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
-    """Say so where probabilities were too sure."""
+    """Say so where probabilities were made less sure."""
     if chosen.slope == 1:
         return ()
     return (
-        "Its probabilities were too sure on new rows, so they are drawn towards even odds: all "
-        f"log odds are multiplied by {decimal(chosen.slope, 2)}.",
+        "Its probabilities seemed too sure on new rows, so they are drawn towards even odds: all "
+        f"log odds are multiplied by {decimal(chosen.slope, 2)}, and what this page says of them "
+        "is said after that.",
     )
 
 
@@ -170,17 +171,16 @@ def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str
 def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, unit: float) -> str:
     """Say by how much the recommended model may be worse than the best."""
     gap = chosen.difference
+    link, more = ("and", "larger") if chosen.size > best.size else ("but", "smaller")
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
-    if chosen.size > best.size:
-        bits = "is the plainer choice"
-    elif round(chosen.size) == round(best.size):
-        bits = "is smaller by less than a bit"
+    if round(chosen.size) == round(best.size):
+        bits = f"is {more} by less than a bit"
     chance = f"with a probability of {percent(chosen.worse)}"
     much = f"{100 * TOLERANCE:.0f}{NARROW}%"
     if found.metric == "variance left":
         off, least = miss(chosen, unit), miss(best, unit)
         return (
-            f"It is off by {_beside(off, least)} on average, but {bits}; {chance} it leaves "
+            f"It is off by {_beside(off, least)} on average, {link} {bits}; {chance} it leaves "
             f"over {much} more of the variance unexplained."
         )
     what, most = "log loss", decimal(gap.high, 3)
@@ -188,12 +188,12 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
         what, most = "error", f"{points(gap.high)}"
         has = _beside(percent(chosen.error.estimate), percent(best.error.estimate))
     elif math.isnan(chosen.log_loss + best.log_loss):
-        return f"It may be worse by {most} in log loss, but {bits}."
+        return f"It may be worse by {most} in log loss, {link} {bits}."
     else:
         has = _beside(decimal(chosen.log_loss, 3), decimal(best.log_loss, 3))
     return (
-        f"Its {what} is {has}, worse by at most {most}, but it {bits}; {chance} its {what} is over "
-        f"{much} larger."
+        f"Its {what} is {has}, worse by at most {most}, {link} it {bits}; {chance} its {what} is "
+        f"over {much} larger."
     )
 
 

@@ -76,7 +76,18 @@ def _guesses_figure(scope: Scope, honest: Honest) -> KeyFigure:
 
 
 def _guessing(scope: Scope, error: float) -> KeyFigure:
-    return KeyFigure(percent(error), "guessing’s error", f"calling every row {_commoner(scope)}")
+    return KeyFigure(percent(error), "guessing’s error", _called(scope, error))
+
+
+def _called(scope: Scope, error: float) -> str:
+    """Return what guessing does; of classes nearly even the commoner differs between parts."""
+    if percent(error) == percent(_rarer_share(scope)):
+        return f"calling every row {_commoner(scope)}"
+    return "calling each row what most other rows are"
+
+
+def _rarer_share(scope: Scope) -> float:
+    return min(scope.share, 1 - scope.share)
 
 
 def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
@@ -100,13 +111,13 @@ def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
 
 def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
     """Return what the search believed, and said so."""
-    own, guess = scope.study.model.error, scope.study.baseline.error
+    own = scope.study.model.error
     if scope.numeric:
         label, value = "of the variance explained (optimistic)", max(0.0, 1 - own)
         others: tuple[KeyFigure, ...] = ()
     else:
         label, value = "optimistic error", own
-        others = () if math.isnan(guess) else (_guessing(scope, guess),)
+        others = (_guessing(scope, _rarer_share(scope)),)
     if math.isnan(own) or scope.guesses:
         return others
     return (KeyFigure(percent(value), label, "no honest error was measured"), *others)
@@ -179,10 +190,10 @@ def _how_well_guessing(scope: Scope, honest: Honest) -> str:
             "The model to use is guessing: on rows never seen, always predicting the mean is off "
             f"by {off} on average (root mean square)."
         )
+    error = honest.error
     return (
-        f"The model to use is guessing: on rows never seen, calling every row {_commoner(scope)} "
-        f"is wrong in {percent(honest.error.estimate)} of cases ({sureness(honest.error)} "
-        f"{share_range(honest.error)})."
+        f"The model to use is guessing: on rows never seen, {_called(scope, error.estimate)} is "
+        f"wrong in {percent(error.estimate)} of cases ({sureness(error)} {share_range(error)})."
     )
 
 
@@ -218,11 +229,11 @@ def _doubt(honest: Honest) -> str:
 
 def _unmeasured(scope: Scope) -> str:
     why = why_no_outer_folds(scope)
-    error, guess = scope.study.model.error, scope.study.baseline.error
+    error = scope.study.model.error
     said = f"How well it does on new rows was not measured, because {why}"
     if math.isnan(error) or not scope.study.structure_found:
         return f"{said}."
-    beside = "" if scope.numeric or math.isnan(guess) else f" (guessing {scope.does(guess)})"
+    beside = "" if scope.numeric else f" (guessing {scope.does(_rarer_share(scope))})"
     return f"{said}; on its own folds it {scope.does(error)}{beside}, which is optimistic."
 
 

@@ -34,7 +34,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
     short += ["Hensman et al. 2015"] * is_sparse(findings)
-    short += ["Bates et al. 2023"] * any(one.honest is not None for one in studies)
+    short += ["Bates et al. 2023"] * (Scope(findings=findings).honest is not None)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
     return tuple(short)
 
@@ -162,7 +162,8 @@ _RULES = {
 def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
-    if scope.study.honest is not None:
+    doubted = (one.probability >= CERTAIN and not one.certain for one in scope.study.claims)
+    if scope.study.honest is not None or any(doubted):
         folds = "What the outer folds do not bear out is only suggested."
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
@@ -197,8 +198,6 @@ def _measures(scope: Scope) -> tuple[str, ...]:
     sure = ""
     if isinstance(scope.study.search, KernelSearchFindings):
         sure = "A rise or fall is as sure as the sign of the average slope."
-    if scope.numeric:
-        return (honest, sure)
     return (honest, sure)
 
 

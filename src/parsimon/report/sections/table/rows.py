@@ -76,9 +76,14 @@ def _introduction(
         level = short(found[0].level)
         said = f"{start} has {level}; bars say what the cells of a row add to it"
         return (f"{opened(said)}, in the unit of {scope.target}.",)
+    rare = (
+        f"{opened(scope.positive)} is rare: a row is suspected from {percent(scope.share)} on, its "
+        "share among all."
+    )
     return (
         f"Bars to the right speak for {scope.positive}, to the left against; they add up, from "
-        f"{start} on, and below zero in all {scope.positive} is the less probable.",
+        f"{start} on, and with a sum below zero {scope.positive} is the less probable.",
+        *((rare,) if scope.rare and scope.positive_is_rare else ()),
     )
 
 
@@ -124,7 +129,7 @@ def _row_title(scope: Scope, one: RowExplanation) -> str:
     role = _ROLES[one.role]
     if one.role == "typical" and not scope.numeric:
         # Such a row has its class's usual probability; the typical row of all is another.
-        role = "rightly called"
+        role = "rightly called" if one.probability >= 0.5 else "rightly suspected"
     return f"Row {one.row:,}, {role}: {truth}, {predicted}"
 
 

@@ -1,6 +1,7 @@
 """What matters, and how: the columns of the answer, those that act together, a table of all."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -323,10 +324,10 @@ def column_table(scope: Scope) -> Table:
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
         meaning = f"Rise of the {what} on new rows if the column is shuffled: 95 % interval."
-        worth = (Heading("Worse without", numeric=True, help=meaning),)
+        worth = (Heading("Worse if shuffled", numeric=True, help=meaning),)
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption="All columns, the surest first.",
+        caption=f"{_all_columns(scope, columns)}, the surest first.",
         headings=(
             Heading("Column"),
             Heading(
@@ -340,6 +341,12 @@ def column_table(scope: Scope) -> Table:
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
         note=f"{count(more, 'further column')} left out." if more > 0 else "",
     )
+
+
+def _all_columns(scope: Scope, columns: Sequence[str]) -> str:
+    """Return what a table of these columns is of: all, or those that were looked at together."""
+    every = scope.findings.table.n_columns - 1
+    return "All columns" if len(columns) == every else "The columns that the search used"
 
 
 def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, float]]:
