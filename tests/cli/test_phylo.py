@@ -145,7 +145,7 @@ def test_lengths_that_are_missing_can_be_given(calls):
     failed(usual(), "5 of 6 branches have no length")
     assert usual("--default-length", "2").exit_code == 0
     assert sorted(calls[0]["tree"].length) == [0, 2, 2, 2, 2, 2, 3]
-    assert "--default-length 2.0" in calls[0]["command"]
+    assert "--default-length 2 " in calls[0]["command"]
 
 
 def test_every_format_is_written_beside_the_page(calls):

@@ -53,7 +53,6 @@ class ModelFinding:
 
 
 Task: TypeAlias = Literal["classification", "regression"]
-
 TreatmentKind: TypeAlias = Literal[
     "column_unasked",  # left out as --keep or --drop has it
     "columns_unnamed",  # of a file: `count` columns without a name and a value, left out
