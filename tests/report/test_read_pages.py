@@ -24,7 +24,7 @@ def page(name: str) -> Page:
     target = page_tables.TARGETS.get(name, "y")
     with pytest.MonkeyPatch.context() as patch:
         # Texts are read here: figures are drawn, but not written as SVG.
-        patch.setattr(gallery, "svg", lambda figure, **_: "<svg/>")
+        patch.setattr(gallery, "svg", lambda *_, **__: "<svg/>")
         return Page.of(analyse(make(), target, name="rows", n_jobs=1, **options).findings)
 
 
