@@ -9,17 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # What an option can break, as it changes how a model is fitted and used. How options are set and
-# copied, and what is refused at the door, is the same code whatever they are.
+# copied, how labels and types of numbers are read, how classes are weighted by their names, and
+# what is refused at the door, is the same code whatever they are.
 NUMERICAL = {
-    "check_class_weight_classifiers",
-    "check_classifiers_classes",
     "check_classifiers_one_label",
     "check_classifiers_one_label_sample_weights",
     "check_classifiers_train",
     "check_decision_proba_consistency",
-    "check_dict_unchanged",
-    "check_dont_overwrite_parameters",
-    "check_estimators_dtypes",
     "check_estimators_overwrite_params",
     "check_estimators_pickle",
     "check_fit2d_1feature",
@@ -31,17 +27,14 @@ NUMERICAL = {
     "check_regressors_int",
     "check_regressors_train",
     "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weights_not_overwritten",
     "check_transformer_general",
     "check_transformer_preserve_dtypes",
 }
 # What a fit that chooses its own options by folds can break beside that; it takes seconds each.
+# That what it chose is accurate, agrees with itself and survives a file has tests of its own.
 CHOOSING = {
-    "check_classifiers_train",
-    "check_estimators_pickle",
     "check_fit_idempotent",
     "check_methods_subset_invariance",
-    "check_regressors_train",
     "check_sample_weight_equivalence_on_dense_data",
 }
 

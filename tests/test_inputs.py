@@ -164,7 +164,8 @@ FORMS = {
 }
 # These take seconds, or a frame of tips, and read rows by the same function as the others.
 SLOW = {
-    *("ParetoRVC", "RVC", "RVR", "ParetoConstructor of a number", "ABCClassifier"),
+    *("ParetoRVC", "RVC", "RVR", "ABCClassifier"),
+    *(name for name in CASES if name.endswith("of a number")),
     *(name for name, (model, _) in CASES.items() if isinstance(model, OF_A_TREE)),
 }
 

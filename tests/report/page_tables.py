@@ -15,7 +15,7 @@ FAST = {"fast": True, "rivals": ["linear", "tree"]}
 PLAIN = {"outer": 2, "depth": 1, "families": "none", "rivals": ["linear", "tree"]}
 GUESSES = {"outer": 2, "depth": 1, "families": "none", "rivals": ["tree"]}
 FORMULA = {"outer": 2, "depth": 1, "families": "formula", "rivals": ["linear"]}
-TREE = {"outer": 3, "family": "tree", "families": "none", "rivals": ["linear"]}
+TREE = {"outer": 2, "family": "tree", "families": "none", "rivals": ["linear"]}
 
 
 def columns(rng, n, d=3):
@@ -149,7 +149,7 @@ TABLES = {
     "rows entered twice": (partial(copied, 25), FAST),
     "many levels": (partial(towns, 26), PLAIN),
     "iris": (partial(bundled, "iris", "species"), FAST),
-    "wine of scikit-learn": (partial(of_sklearn, "wine", most=3), TREE),
+    "wine of scikit-learn": (partial(of_sklearn, "wine", n=70, most=3), TREE),
     "diabetes of scikit-learn": (partial(of_sklearn, "diabetes"), FAST),
     "pima": (partial(bundled, "pima_cleaned", "diabetes"), TREE),
 }

@@ -76,16 +76,16 @@ def test_evidence_complexity_and_degrees_of_freedom_follow_from_alpha(ripley, fi
 def test_integer_weights_equal_repeated_rows_in_any_order(ripley, rng):
     X, y, new = ripley[0][::2], ripley[1][::2], ripley[2]
     weights = rng.integers(0, 4, size=len(y))
-    weighted = RVC().fit(X, y, sample_weight=weights)
+    weighted = RVC("rbf").fit(X, y, sample_weight=weights)
     order = rng.permutation(weights.sum())
-    repeated = RVC().fit(np.repeat(X, weights, axis=0)[order], np.repeat(y, weights)[order])
+    repeated = RVC("rbf").fit(np.repeat(X, weights, axis=0)[order], np.repeat(y, weights)[order])
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, rel=1e-12)
     np.testing.assert_allclose(weighted.predict_proba(new), repeated.predict_proba(new), rtol=1e-10)
     np.testing.assert_array_equal(
         sorted(weighted.relevance_vectors_.tolist()), sorted(repeated.relevance_vectors_.tolist())
     )
     assert (weights[weighted.relevance_] > 0).all()
-    plain = RVC().fit(X, y)
+    plain = RVC("rbf").fit(X, y)
     assert abs(plain.predict_proba(new) - weighted.predict_proba(new)).max() > 0.01
 
 
@@ -109,10 +109,10 @@ def test_a_balanced_fit_is_one_with_the_weights_written_out(ripley):
     kept = (y == first) | (np.cumsum(y == second) <= 12)
     X, y = X[kept], y[kept]
     share = {label: len(y) / (2 * (y == label).sum()) for label in (first, second)}
-    balanced = RVC("rbf", class_weight="balanced").fit(X, y)
-    named = RVC("rbf", class_weight=share).fit(X, y)
-    by_row = RVC("rbf").fit(X, y, sample_weight=np.vectorize(share.get)(y))
-    plain = RVC("rbf").fit(X, y)
+    balanced = RVC(gamma=4.0, class_weight="balanced").fit(X, y)
+    named = RVC(gamma=4.0, class_weight=share).fit(X, y)
+    by_row = RVC(gamma=4.0).fit(X, y, sample_weight=np.vectorize(share.get)(y))
+    plain = RVC(gamma=4.0).fit(X, y)
     np.testing.assert_allclose(balanced.predict_proba(new), named.predict_proba(new), rtol=1e-8)
     np.testing.assert_allclose(balanced.predict_proba(new), by_row.predict_proba(new), rtol=1e-8)
     gain = balanced.predict_proba(new)[:, 1].mean() - plain.predict_proba(new)[:, 1].mean()

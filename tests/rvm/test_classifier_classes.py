@@ -91,9 +91,9 @@ def test_one_class_against_the_rest_is_that_binary_machine(iris):
 
 def test_the_number_of_jobs_changes_no_bit(iris):
     X, y, new = iris[0][::2], iris[1][::2], iris[2]
-    one = RVC().fit(X, y)
+    one = RVC("rbf").fit(X, y)
     with parallel_config("threading", n_jobs=2):
-        more = RVC().fit(X, y)
+        more = RVC("rbf").fit(X, y)
     np.testing.assert_array_equal(one.coef_, more.coef_)
     np.testing.assert_array_equal(one.predict_proba(new), more.predict_proba(new))
 

@@ -6,12 +6,14 @@ from parsimon.rvm import RVC, RVR
 from tests.contract import contract
 
 VARIANTS = [
+    RVC(gamma=0.3),
     RVC("features", response="plug_in", class_weight="balanced"),
     RVC("features", algorithm="variational", far_variance=False),
     RVC(multi_class="multinomial", gamma=0.3),
     RVC("precomputed", algorithm="em"),
     RVC("features", prior="smooth"),
     RVC(gamma=0.3, centres=8, random_state=0),
+    RVR(gamma=0.3),
     RVR("features", prior="smooth", smoothness="aic"),
     RVR("precomputed", noise=0.1),
     RVR("features", algorithm="em", bias=False),
@@ -29,7 +31,7 @@ def expected_failures(estimator):
 
 
 @contract(
-    [RVC(gamma=0.3), RVR(gamma=0.3)],
+    [RVC("features"), RVR("features")],
     VARIANTS,
     choosing=[RVC(), RVR()],
     expected_failed_checks=expected_failures,

@@ -12,7 +12,7 @@ from parsimon.rvm.pareto import ParetoRVC
 from tests.contract import contract
 
 
-@contract([ParetoRVC(max_iter=30)], [ParetoRVC(cv=None, max_iter=30, choose="accuracy")])
+@contract([ParetoRVC(max_iter=10)], [ParetoRVC(cv=None, max_iter=10, choose="accuracy")])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -97,9 +97,9 @@ def test_standard_deviations_include_the_noise_and_grow_away_from_the_data(noisy
 def test_integer_weights_equal_repeated_rows(noisy, rng):
     X, y = noisy[0][::2], noisy[1][::2]
     weights = rng.integers(0, 4, size=50)
-    weighted = RVR().fit(X, y, sample_weight=weights)
+    weighted = RVR("rbf").fit(X, y, sample_weight=weights)
     order = rng.permutation(weights.sum())
-    repeated = RVR().fit(np.repeat(X, weights, axis=0)[order], np.repeat(y, weights)[order])
+    repeated = RVR("rbf").fit(np.repeat(X, weights, axis=0)[order], np.repeat(y, weights)[order])
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, rel=1e-10)
     assert weighted.noise_variance_ == pytest.approx(repeated.noise_variance_, rel=1e-10)
     np.testing.assert_allclose(
@@ -108,7 +108,7 @@ def test_integer_weights_equal_repeated_rows(noisy, rng):
         rtol=1e-8,
         atol=1e-12,
     )
-    assert abs(RVR().fit(X, y).predict(X) - weighted.predict(X)).max() > 0.01
+    assert abs(RVR("rbf").fit(X, y).predict(X) - weighted.predict(X)).max() > 0.01
 
 
 def test_the_noise_may_be_held(noisy):

@@ -242,8 +242,10 @@ def test_ancestors_are_named_by_tips_that_meet_there():
 
 @pytest.mark.usefixtures("plain")
 def test_the_same_seed_gives_the_same_data(table):
+    asked = {"features": [], "folds": 2, "rivals": "linear"}
+
     def data(seed):
-        found = analyse_traits(table, TREE, "size", features=[], folds=2, seed=seed).findings
+        found = analyse_traits(table, TREE, "size", seed=seed, **asked).findings
         return as_data(replace(found, run=replace(found.run, seconds=0.0)))
 
     first, other = data(4), data(5)
@@ -255,7 +257,7 @@ def test_the_same_seed_gives_the_same_data(table):
 @pytest.mark.usefixtures("plain")
 def test_pgls_leads_when_asked(table):
     few = table[["trait1", "size"]].iloc[:16]
-    found = analyse_traits(few, TREE, "size", model="pgls", folds=2).findings
+    found = analyse_traits(few, TREE, "size", model="pgls", folds=2, rivals="none").findings
     assert found.model == "pgls"
     assert found.error.of("pgls").difference is None
     assert found.error.of("phyrvm").difference is not None
@@ -263,7 +265,7 @@ def test_pgls_leads_when_asked(table):
 
 @pytest.mark.usefixtures("plain")
 def test_the_tree_alone(table):
-    found = analyse_traits(table, TREE, "size", features=[], folds=2).findings
+    found = analyse_traits(table, TREE, "size", features=[], folds=2, rivals="none").findings
     assert (found.model, found.pgls, found.phyrvm) == ("relatives", None, None)
     assert {one.model for one in found.error.clades} == {"mean", "relatives"}
     assert len(found.predictions) == 2

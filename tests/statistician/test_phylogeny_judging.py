@@ -36,7 +36,7 @@ def table():
 def analysis(table):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(analyse, "draw_figures", lambda findings, _: findings)
-        return analyse_traits(table, TREE, "size", folds=3, seed=4)
+        return analyse_traits(table, TREE, "size", folds=3, seed=4, rivals="none")
 
 
 @pytest.fixture(scope="module")

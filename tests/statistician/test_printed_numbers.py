@@ -18,9 +18,8 @@ from parsimon.statistician import analyse
 from parsimon.statistician.prepare import Preparer
 
 THIN = "\u202f"
-FAST = {"fast": True}
-FOLDS = {"outer": 2}
-# Numbers of every family are computed again for two of the tables; here those of one will do.
+# The numbers of other families are computed again in the tests of comparisons.
+FAST = {"fast": True, "rivals": ["linear", "tree"]}
 FEW = {"outer": 2, "families": "none", "rivals": ["linear", "tree"]}
 
 
@@ -87,12 +86,12 @@ def noise():
 
 
 TABLES = {
-    "two classes": (two_classes, "state", FOLDS),
+    "two classes": (two_classes, "state", FEW),
     "two classes, fast": (two_classes, "state", FAST),
     "ties, fast": (ties, "kind", FAST),
     "more than 1,500 rows": (large, "kind", FAST),
     "three classes": (three_classes, "grade", FEW),
-    "a number": (number, "gain", FOLDS),
+    "a number": (number, "gain", FEW),
     "a number, fast": (number, "gain", FAST),
     "a rare class": (rare, "case", FEW),
     "untidy": (untidy, "state", FAST),

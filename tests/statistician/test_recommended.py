@@ -11,7 +11,7 @@ from parsimon.statistician import analyse
 from parsimon.statistician.measure import roc_of
 
 
-def rows(kind="two", n=90):
+def rows(kind="two", n=60):
     rng = np.random.default_rng(2)
     dose = rng.uniform(0, 10, n)
     other = rng.uniform(0, 10, n)
@@ -31,7 +31,7 @@ def rows(kind="two", n=90):
 
 def found(kind, **options):
     options = {"family": "tree", "families": "none", "rivals": ["linear"], **options}
-    return analyse(rows(kind), "y", outer=3, n_jobs=1, **options)
+    return analyse(rows(kind), "y", outer=2, n_jobs=1, **options)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_table_of_models_has_the_columns_of_the_fit_to_all_rows(two):
 
 @pytest.mark.parametrize("kind", ["two", "three", "number"])
 def test_where_guessing_is_recommended_the_figures_are_its_own(kind):
-    table = rows(kind)
+    table = rows(kind, 90)
     table["y"] = np.random.default_rng(5).permutation(table["y"])
     noise = analyse(table, "y", outer=2, depth=1, families="none", rivals="linear", n_jobs=1)
     guess = noise.comparison.recommended
@@ -145,7 +145,7 @@ def test_several_classes_have_one_joint_answer(three):
     assert told.checks is None
     assert not told.explained
     wrong = sum(map(sum, told.joint.confusion)) - sum(told.joint.confusion[k][k] for k in range(3))
-    assert wrong == round(told.joint.error.estimate * 90)
+    assert wrong == round(told.joint.error.estimate * 60)
 
 
 def test_rows_of_several_classes_are_taken_apart_by_what_speaks_for_the_class_they_are_called(
@@ -168,7 +168,8 @@ def test_rows_of_several_classes_are_taken_apart_by_what_speaks_for_the_class_th
 
 
 def test_nothing_is_added_where_the_leader_itself_is_the_model_to_use():
-    noise = rows("two").assign(y=np.random.default_rng(0).permutation(rows("two")["y"]))
+    table = rows("two", 90)
+    noise = table.assign(y=np.random.default_rng(0).permutation(table["y"]))
     found = analyse(
         noise, "y", family="tree", outer=3, n_jobs=1, families="none", rivals=["linear"]
     )
