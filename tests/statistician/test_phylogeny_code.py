@@ -56,6 +56,7 @@ def test_the_code_of_the_page_makes_the_page(model, table):
     rows = table.rename_axis("sp").reset_index().assign(copy=lambda one: 2 * one["trait1"])
     rows = rows.rename(columns={"trait1": "leg 'left'"}).iloc[:20]
     asked = {"tip": "sp", "drop": ["nothing"], "folds": 2, "seed": 7, "name": "mine"}
+    asked["rivals"] = "linear" if model == "phyrvm" else ["tree", "linear"]
     first = analyse_traits(rows, TREE, "size", model=model, **asked)
     assert first.findings.table.redundant
     names, lines = run_code(first.document, rows, TREE)

@@ -513,4 +513,7 @@ def _said(traits: Traits, options: _TraitOptions) -> tuple[tuple[str, str], ...]
         said.append(("features", ", ".join(options.features) or "none"))
     if table.dropped:
         said.append(("drop", ", ".join(table.dropped)))
+    names = [options.rivals] if isinstance(options.rivals, str) else options.rivals
+    if options.rivals != "all" and all(isinstance(one, str) for one in names):
+        said.append(("rivals", ",".join(names)))
     return tuple(said)

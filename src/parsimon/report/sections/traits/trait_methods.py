@@ -135,6 +135,8 @@ def _whole(findings: TraitFindings) -> tuple[str, ...]:
     if table.dropped:
         given["drop"] = list(table.dropped)
     given |= {"folds": int(asked["folds"]), "seed": int(asked["seed"])}
+    if "rivals" in asked:
+        given["rivals"] = asked["rivals"]
     written = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return (
         "from parsimon.statistician import analyse_traits",
