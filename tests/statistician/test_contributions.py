@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 from parsimon.gp import GPClassifier
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.rvm import RVC
+from parsimon.statistician import fit_model
 from parsimon.statistician.contributions import (
     SeenRows,
     joint_variables,
@@ -128,3 +129,14 @@ def test_a_typical_row_has_medians_that_occur_and_the_commonest_level():
     assert seen.typical[0] in (2.0, 4.0)
     assert seen.typical[1:].tolist() == [0, 1]
     assert (seen.low[0], seen.high[0]) == (1, 9)
+
+
+def test_the_typical_row_has_a_day_for_a_date_and_a_number_for_a_number():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-03-01") + pd.to_timedelta(np.arange(41), "D")
+    table = pd.DataFrame({"when": days, "age": rng.integers(20, 60, 41), "y": rng.normal(size=41)})
+    model = fit_model(table, "y", family="linear", outer=0, n_jobs=1).model
+    found = model.contributions(table.head(2))
+    typical = dict(zip(found.columns, found.typical, strict=True))
+    assert typical["when"] == "2024-03-21"
+    assert float(typical["age"]) == np.median(table["age"])

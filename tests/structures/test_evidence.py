@@ -6,6 +6,7 @@ from scipy.stats import multivariate_normal, norm
 
 from parsimon.structures import _evidence as evidence
 from parsimon.structures._evidence import fit_structure, gains, predicted_densities
+from parsimon.structures.blocks import variable_blocks
 
 
 def _rows(seed, n=40):
@@ -177,3 +178,12 @@ def _predicted_by_refits(blocks, y, task):
         likelihood = (evidence._Noisy if task == "regression" else evidence._Bernoulli)(y[[row]])
         likelihood.noise = fit.end.noise
         yield float(likelihood.log_densities(np.array([latent]))[0])
+
+
+def test_what_filled_cells_may_be_off_has_no_mean():
+    rng = np.random.default_rng(0)
+    doubts = np.array([1.0, 5.0]) + rng.normal(size=(40, 2))
+    blocks = variable_blocks(
+        rng.normal(size=(40, 1)), rng.normal(size=40), waves=False, doubts=doubts
+    )
+    np.testing.assert_allclose(blocks.line[:, 1:], doubts - doubts.mean(axis=0))
