@@ -15,6 +15,7 @@ from parsimon.features import (
     OwnFunction,
     apply,
     bounds,
+    formulas,
     latex,
     parse,
     python_source,
@@ -327,6 +328,30 @@ def test_a_formula_that_is_nested_too_deep_is_refused_in_a_sentence(text):
     ) as e:
         parse(text)
     assert len(str(e.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["x ** " * 3000 + "x", "x + " * 3000 + "?", "x" * 5000 + "()", "x^0.3" + " + x" * 3000]
+)
+def test_of_a_long_formula_a_message_shows_the_beginning(text):
+    with pytest.raises(InvalidInputError, match=r"^The formula 'x") as e:
+        parse(text)
+    assert len(str(e.value)) < 200
+
+
+def test_what_is_left_of_a_long_formula_is_not_copied_for_each_token(monkeypatch):
+    """A formula of some MB in a case base that others write to took hours."""
+    usual, lengths = formulas._TOKEN, []
+
+    class Watched:
+        def match(self, text, *position):
+            lengths.append(len(text))
+            return usual.match(text, *position)
+
+    monkeypatch.setattr(formulas, "_TOKEN", Watched())
+    long = "x" + " + x" * 200
+    assert parse(long) == 201 * Expression.column("x")
+    assert set(lengths) == {len(long)}
 
 
 def test_signs_before_a_term_are_read_however_many_they_are():

@@ -1,5 +1,6 @@
 """Features between tasks: weights, transfer and the search that asks."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -338,3 +339,13 @@ def test_weights_are_shares_that_copies_of_a_column_leave_as_they_are():
     weights = describe_task(X, y, products=False).weights
     assert copied.weights["x0"] + copied.weights["x2"] == pytest.approx(weights["x0"], abs=1e-3)
     assert describe_task(np.zeros((50, 2)), X[:50, 0]).weights == {"x0": 0.0, "x1": 0.0}
+
+
+@pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
+def test_few_rows_of_many_columns_take_seconds():
+    """They took over a minute; of noise nothing is found."""
+    X = np.random.default_rng(0).normal(size=(12, 400))
+    began = time.process_time()
+    found = FeatureTransfer(random_state=0).fit(X, np.arange(12) % 2)
+    assert time.process_time() - began < 30
+    assert (found.source_, found.stored_) == ("columns", False)

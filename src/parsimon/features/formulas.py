@@ -37,6 +37,7 @@ _TOKEN = re.compile(
 
 # Brackets inside each other; each level is five calls inside each other while it is read.
 _DEEPEST = 60
+_SHOWN = 60
 
 
 class _Token(NamedTuple):
@@ -74,6 +75,11 @@ def parse(text: str, functions: Sequence[OwnFunction] = ()) -> Expression:
     return found
 
 
+def _quoted(text: str) -> str:
+    """Return a text as messages show it: of a long one the beginning."""
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
+
+
 class _Reader:
     """Reads a formula from left to right, one method for each level of binding."""
 
@@ -85,23 +91,25 @@ class _Reader:
     def advance(self) -> _Token:
         """Return the token that was next, and look at the following."""
         before = self.next
-        rest = self.text[self.position :]
-        match = _TOKEN.match(rest)
+        match = _TOKEN.match(self.text, self.position)
         if match is None:
-            if rest.strip():
+            rest = self.text[self.position :].strip()
+            if rest:
                 raise InvalidInputError(
-                    f"The formula {self.text!r} cannot be read from {rest.strip()!r} on."
+                    f"The formula {_quoted(self.text)} cannot be read from {_quoted(rest)} on."
                 )
             self.next = _Token("end", "")
             return before
-        self.position += match.end()
+        self.position = match.end()
         kind = str(match.lastgroup)
         self.next = _Token(kind, match[kind].replace("``", "`"))
         return before
 
     def refuse(self, wanted: str) -> None:
-        seen = repr(self.next.text) if self.next.text else "its end"
-        raise InvalidInputError(f"The formula {self.text!r} has {seen} where {wanted} should be.")
+        seen = _quoted(self.next.text) if self.next.text else "its end"
+        raise InvalidInputError(
+            f"The formula {_quoted(self.text)} has {seen} where {wanted} should be."
+        )
 
     def takes(self, *signs: str) -> str:
         """Return the next sign and pass it if it is one of these, else an empty text."""
@@ -116,7 +124,7 @@ class _Reader:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise InvalidInputError(
-                f"The formula {self.text[:40]!r}... has brackets inside each other more than "
+                f"The formula {_quoted(self.text)} has brackets inside each other more than "
                 f"{_DEEPEST} levels deep; write it in parts."
             )
         terms = [self.product(negative=bool(self.takes("-")))]
@@ -155,7 +163,8 @@ class _Reader:
             return power(apply("sqrt", base), 1 if exponent > 0 else -1)
         if not exponent.is_integer():
             raise InvalidInputError(
-                f"The formula {self.text!r} has the power {exponent:g}; powers are whole or 0.5."
+                f"The formula {_quoted(self.text)} has the power {exponent:g}; powers are whole or "
+                "0.5."
             )
         return power(base, int(exponent))
 
@@ -184,8 +193,8 @@ class _Reader:
         if name not in FUNCTIONS:
             known = (*FUNCTIONS, *self.functions)
             raise InvalidInputError(
-                f"The formula {self.text!r} has the function {name}, which is unknown."
-                f"{did_you_mean(name, known)}"
+                f"The formula {_quoted(self.text)} has the function {name[:_SHOWN]}, which is "
+                f"unknown.{did_you_mean(name, known)}"
             )
         return apply(name, *arguments)
 
