@@ -47,7 +47,9 @@ class CommandCase:
 
     def words(self, file: Path) -> list[str]:
         """Return the command line up to the limit."""
-        return [self.command, str(file), "--target", "target", *self.given]
+        tree = file.with_suffix(".nwk")
+        species = ["--tree", str(tree)] if tree.exists() else []
+        return [self.command, str(file), "--target", "target", *species, *self.given]
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def make_table(table: str) -> "pd.DataFrame":
         return frame.assign(target=np.round(np.exp(6 + y / 2)))
     if about == "numbers":
         return frame.assign(target=np.round(y, 4))
+    if about == "species":
+        return frame.assign(tip=_tree(n).tip_names, target=np.round(y, 4))
     if about == "ten classes":
         places = np.digitize(y, np.quantile(y, np.linspace(0.1, 0.9, 9)))
         return frame.assign(target=[f"class{k}" for k in places])
@@ -141,8 +145,17 @@ def make_file(table: str, folder: Path) -> Path:
     file = folder / f"{stem}.csv"
     if file.exists():
         return file
-    make_table(table).to_csv(file, index=False)
+    made = make_table(table)
+    made.to_csv(file, index=False)
+    if "tip" in made:
+        file.with_suffix(".nwk").write_text(_tree(len(made)).write(), encoding="utf-8")
     return file
+
+
+def _tree(n_species: int) -> Any:
+    from parsimon.phylo import yule_tree
+
+    return yule_tree(n_species, random_state=0)
 
 
 _LARGE, _WIDE = "200,000 x 30", "100 x 5,000"
@@ -154,6 +167,7 @@ COMMANDS = (
     CommandCase("report", "1,000 x 300 (numbers)", 20),
     CommandCase("report", "500 x 10 (numbers)", 10, ("--family", "rvm")),
     CommandCase("report", _WIDE, 10),
+    CommandCase("report", "400 x 20 (species)", 30),
     CommandCase("fit", _LARGE, 20, quick=True),
     CommandCase("fit", "53,940 x 6 (diamonds)", 20),
     CommandCase("fit", _LARGE, 20, ("--family", "formula")),
