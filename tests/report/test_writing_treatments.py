@@ -10,6 +10,7 @@ from parsimon.report.findings import Treatment, TreatmentKind
 from parsimon.report.sections.table.front_page import treatment_sentences
 
 ONE = {
+    "column_unasked": ({"column": "id"}, "One column was left out as asked: id."),
     "columns_unnamed": (
         {"count": 1},
         "One column has neither a name nor a value and was left out, as separators at the ends of "

@@ -489,6 +489,15 @@ def test_a_fast_report_recommends_a_plain_model(kind):
     assert analyse(rows(30, kind), "y", **alone).comparison is None
 
 
+@pytest.mark.parametrize(("n_rare", "n_folds"), [(1, 0), (3, 0), (4, 2), (9, 2)])
+def test_folds_leave_two_rows_of_each_class_to_learn_from(n_rare, n_folds):
+    asked = question(n=40)
+    asked = replace(asked, values=(np.arange(40) < n_rare).astype(float))
+    parts = plan_folds(asked, 2, np.random.SeedSequence(0))
+    assert len(parts) == n_folds
+    assert all(asked.values[part.train].sum() >= 2 for part in parts)
+
+
 def test_those_that_take_too_long_are_not_asked_again():
     asked = question()
     folding, comparing = np.random.SeedSequence(0).spawn(2)

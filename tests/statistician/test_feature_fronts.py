@@ -83,6 +83,7 @@ def formulas(n=16, *, task="regression"):
         to_frame=lambda: frame,
         front_=SimpleNamespace(solution=lambda _: model),
         best_index_=9,
+        n_rows_=8,
         task_=task,
         n_evaluations_=40,
         n_features_in_=2,

@@ -115,7 +115,7 @@ def test_a_fit_that_always_fails_is_left_out_and_the_page_says_so(monkeypatch):
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_contradictions_are_told_from_sound_fits(classes):
+def test_contradictions_are_told_from_sound_fits(classes, monkeypatch):
     table = line_table(n=160 if classes else 80, seed=3)
     if classes:
         table = table.assign(y=np.where(table["y"] > 0, "yes", "no"))
@@ -124,6 +124,7 @@ def test_contradictions_are_told_from_sound_fits(classes):
     assert row.name == "linear model"
     model, question = found.recommended, found.fits.questions[0]
     assert not contradicts(model, question, row)
+    monkeypatch.setattr("parsimon.statistician.final_fits._MOST_ROWS", 60)
     X, y = model.numbers(table), np.asarray(question.values)
     flat = DummyClassifier().fit(X, y.astype(int)) if classes else DummyRegressor().fit(X, y)
     plain = LogisticRegression().fit(X, y) if classes else LinearRegression().fit(X, y)

@@ -225,6 +225,11 @@ def test_shares_that_add_up_to_one_lose_one(rng):
     assert redundant_columns(shares.iloc[:, :5]) == ()
 
 
+def test_a_column_of_one_value_is_redundant(rng):
+    numbers = pd.DataFrame({"a": rng.normal(size=12), "same": 3.0, "b": rng.normal(size=12)})
+    assert redundant_columns(numbers) == ("same",)
+
+
 def test_with_fewer_species_than_columns_nothing_is_called_redundant(rng):
     assert redundant_columns(pd.DataFrame(rng.normal(size=(5, 8)))) == ()
 

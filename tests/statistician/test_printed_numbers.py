@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, roc_curve
 from sklearn.model_selection import StratifiedKFold
 
@@ -231,6 +232,9 @@ def test_levels_are_counted_as_the_table_has_them(report):
                 assert level.n_rows == rows.sum()
                 assert level.value.estimate == pytest.approx(y[rows].mean())
                 assert level.value.low <= level.value.estimate <= level.value.high
+                if study.task == "regression" and level.n_rows > 1:
+                    reach = norm.ppf(0.975) * y[rows].std(ddof=1) / np.sqrt(rows.sum())
+                    assert level.value.high - level.value.estimate == pytest.approx(reach)
 
 
 def test_rows_taken_apart_add_up_to_what_the_model_says(report):

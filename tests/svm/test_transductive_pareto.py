@@ -21,6 +21,7 @@ from parsimon.svm._transductive_front import (
     ScaleMutation,
     SignedSparsityMutation,
     exact_machines,
+    good_labellings,
     primal_machines,
 )
 from parsimon.svm._transductive_problem import TransductiveProblem
@@ -142,7 +143,7 @@ def test_without_unlabelled_rows_it_traces_the_path_of_the_plain_machine(blobs):
 
 def test_exact_machines_include_the_plain_ones():
     problem = random_problem(1, n_unlabelled=6)
-    machines = exact_machines(problem, np.random.default_rng(0))
+    machines = exact_machines(problem, good_labellings(problem, np.random.default_rng(0)))
     alone = ~machines[:, problem.unlabelled].any(axis=1) & machines.any(axis=1)
     assert alone.sum() >= 3
     rows = problem.labelled
@@ -156,8 +157,9 @@ def test_exact_machines_include_the_plain_ones():
 
 def test_after_the_deadline_one_labelling_is_left():
     problem = random_problem(1, n_unlabelled=30, gamma=3.0)
-    rng = np.random.default_rng(0)
-    every, few = exact_machines(problem, rng), exact_machines(problem, rng, deadline=0.0)
+    fits = good_labellings(problem, np.random.default_rng(0))
+    every, few = (exact_machines(problem, fits, deadline=end) for end in (None, 0.0))
+    assert len(good_labellings(problem, np.random.default_rng(0), 0.0)) == 1 < len(fits)
     # Both constants, and machines at twenty prices, those without unlabelled rows among them.
     assert 2 < len(few) <= 2 + 20 < len(every)
 

@@ -8,6 +8,7 @@ is the search of the source. Objectives and operators take a whole population at
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -151,11 +152,10 @@ _GENERATIONS = 5
 
 
 def exact_machines(
-    problem: TransductiveProblem, rng: np.random.Generator, *, deadline: float | None = None
+    problem: TransductiveProblem, fits: Sequence[LabellingFit], *, deadline: float | None = None
 ) -> Array:
     """Return machines of several labellings, each at several prices of both losses.
 
-    The labellings are the best that a short evolution finds and the guesses with which it begins.
     At price zero for unlabelled rows the machines are those of an ordinary support vector machine.
     Both constants are there as well.
 
@@ -164,9 +164,7 @@ def exact_machines(
     n = len(problem.known)
     made = [np.append(np.zeros(n), bias) for bias in (-1.0, 1.0)]
     seen = {row.tobytes() for row in made}
-    # Half of the time for labellings, so that machines at several prices follow.
-    halfway = None if deadline is None else 0.5 * (time.monotonic() + deadline)
-    for fit in _labellings(problem, rng, halfway):
+    for fit in fits:
         signs = problem.signs(fit.labels)
         for share, price in product(_SHARES, _PRICES):
             upper = price * problem.upper
@@ -190,10 +188,10 @@ def _machine(kernel: Array, signs: Array, upper: Array) -> Array:
     return made
 
 
-def _labellings(
-    problem: TransductiveProblem, rng: np.random.Generator, deadline: float | None
+def good_labellings(
+    problem: TransductiveProblem, rng: np.random.Generator, deadline: float | None = None
 ) -> list[LabellingFit]:
-    """Return distinct labellings, good ones first."""
+    """Return distinct labellings: the best of a short evolution, and guesses; good ones first."""
     if problem.n_unlabelled == 0:
         return [problem.fit(np.zeros(0))]
     found = [evolve(problem, max_iter=_GENERATIONS, rng=rng, deadline=deadline).fit]
@@ -228,7 +226,12 @@ def search_primal(
     # The exact machines must be the same when a search resumes, seeded or not.
     first, second = (np.random.SeedSequence(0), None) if seed is None else seed.spawn(2)
     rng = np.random.default_rng(first)
-    machines = exact_machines(problem, rng, deadline=deadline)
+    # Half of the time for labellings, so that machines at several prices follow.
+    halfway = None if deadline is None else 0.5 * (time.monotonic() + deadline)
+    fits = good_labellings(problem, rng, halfway)
+    # What began with fewer labellings is no run that another one could take up.
+    last = halfway if is_late(halfway) else deadline
+    machines = exact_machines(problem, fits, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
     start = _filled(machines, evaluate, population_size, rng)
     result = nsga2(
@@ -241,7 +244,7 @@ def search_primal(
         mutation=ScaleMutation(),
         time_limit=seconds_left(deadline),
         random_state=second,
-        **resumable(options, deadline),
+        **resumable(options, last),
     )
     values, violation = evaluate(machines)
     kept = violation <= (0.0 if result.is_feasible else -1.0)
