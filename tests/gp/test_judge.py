@@ -69,6 +69,9 @@ def test_inference_is_that_of_the_search(labelled):
 def test_what_the_search_has_judged_is_not_fitted_again(searched):
     for one in (searched.baseline_, *searched.first_layer_):
         assert searched.judge(one.kernel) is one
+    cut = searched.judge(SE(2) + SE(1), time_limit=1e-9)
+    assert cut.log_evidence <= searched.judge(SE(2) + SE(1)).log_evidence
+    assert searched.judge(SE(2) + SE(1)) is not cut
     assert searched.judge(SE(1, lengthscale=77.0)) is searched.judge(SE(1))
     assert searched.judge(Constant(3.0)) is searched.baseline_
     new = searched.judge(SE(2) + SE(1))

@@ -29,11 +29,12 @@ def test_describing_has_a_share_of_what_is_left(clock):
 
 
 def test_no_step_begins_that_would_end_too_late(clock):
-    steps, made = TimedSteps(10.0), []
+    steps, made, limits = TimedSteps(10.0), [], []
 
-    def step(seconds):
+    def step(seconds, time_limit=None):
         clock.now += seconds
         made.append(seconds)
+        limits.append(time_limit)
         return seconds
 
     assert steps(step, 4) == 4
@@ -43,7 +44,11 @@ def test_no_step_begins_that_would_end_too_late(clock):
     with pytest.raises(OutOfTimeError):
         steps(step, 1)
     assert made == [4, 1, 1]
+    assert limits == [10, 6, 5]
     assert [TimedSteps(None)(step, 100) for _ in range(3)] == [100, 100, 100]
+    # What was cut at the limit, or took longer, is not told.
+    with pytest.raises(OutOfTimeError):
+        TimedSteps(10.0)(step, 11)
 
 
 @pytest.fixture(scope="module")

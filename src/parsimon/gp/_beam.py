@@ -9,6 +9,7 @@ after a search, as the search evaluated its own.
 import hashlib
 import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -450,7 +451,7 @@ class KernelEvaluator:
         self._entropy, self._spawn_key = seed.entropy, seed.spawn_key
         self._known = list(history.cross_validated)
 
-    def __call__(self, kernel: Kernel) -> Candidate:
+    def __call__(self, kernel: Kernel, time_limit: float | None = None) -> Candidate:
         """Return what was measured of the kernel; a fit that breaks down is said in it."""
         if not isinstance(kernel, Kernel):
             raise InvalidInputError(f"Only a kernel can be judged, got {type(kernel).__name__}.")
@@ -460,10 +461,15 @@ class KernelEvaluator:
                 "its covariance. Judge another kernel."
             )
         known = self._found(kernel)
-        if known is None:
-            known = self._candidate(kernel, self._fitted(kernel, self._noise))
-            self._known.append(known)
-        return known
+        if known is not None:
+            return known
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        self.end_by(deadline)
+        found = self._candidate(kernel, self._fitted(kernel, self._noise))
+        self.end_by(None)
+        if deadline is None or time.monotonic() < deadline:
+            self._known.append(found)
+        return found
 
     def from_several_starts(self, kernel: Kernel) -> Candidate:
         """Return the kernel where its evidence is greatest.

@@ -17,7 +17,13 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import binary_labels, check_choice, check_count, check_positive
+from parsimon._checks import (
+    binary_labels,
+    check_choice,
+    check_count,
+    check_positive,
+    check_seconds,
+)
 from parsimon._data import validate_data
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
@@ -362,7 +368,7 @@ class KernelSearch(FrontEstimator):
             return frame.with_columns(**{name: polars.Series(own) for name, own in texts.items()})
         return frame.assign(**texts)
 
-    def judge(self, kernel: Kernel) -> Candidate:
+    def judge(self, kernel: Kernel, *, time_limit: float | None = None) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.
 
         It is fitted to all rows, from its own hyperparameters, and cross-validated, with a refit
@@ -373,6 +379,8 @@ class KernelSearch(FrontEstimator):
         ----------
         kernel : Kernel
             Any positive semi-definite one on the columns of the search.
+        time_limit : float, optional
+            Seconds after which a fit ends with the best so far; that is not remembered.
 
         Returns
         -------
@@ -390,7 +398,7 @@ class KernelSearch(FrontEstimator):
         'cross-validation'
         """
         check_is_fitted(self)
-        return self._evaluate(kernel)
+        return self._evaluate(kernel, check_seconds("time_limit", time_limit))
 
     def begin_again(self, starts: Iterable[Candidate]) -> bool:
         """Fit the best kernel from what was found on other rows, such as those of outer folds.

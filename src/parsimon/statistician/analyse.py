@@ -82,7 +82,7 @@ USUAL_DEPTH, FAST_DEPTH = 4, 2
 # which it compares.
 FAST_FOLDS, _FAST_CELLS = 3, 200_000
 # Of a time limit: for findings, figures and files, and for searches where models are compared too.
-_LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.2, 0.5
+_LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.3, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,8 @@ class OutOfTimeError(Exception):
 class TimedSteps:
     """Makes steps one after another, but none that would end after a limit.
 
-    A step is taken to last as long as the longest so far.
+    A step is taken to last as long as the longest so far. It gets what is left as its
+    `time_limit`, and what took longer does not count.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -65,9 +66,13 @@ class TimedSteps:
 
     def __call__(self, step: Callable[..., T], *given: Any) -> T:
         """Make a step, or raise `OutOfTimeError`."""
+        if self._deadline is None:
+            return step(*given)
         began = time.monotonic()
-        if self._deadline is not None and began + self._longest >= self._deadline:
+        if began + self._longest >= self._deadline:
             raise OutOfTimeError
-        made = step(*given)
+        made = step(*given, time_limit=self._deadline - began)
+        if time.monotonic() >= self._deadline:
+            raise OutOfTimeError
         self._longest = max(self._longest, time.monotonic() - began)
         return made
