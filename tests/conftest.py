@@ -19,8 +19,7 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=100)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.load_profile("default")
 
 
 @pytest.fixture

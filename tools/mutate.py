@@ -26,6 +26,8 @@ from tools.mutants import Mutant, sample_mutants
 from tools.scratch_source import ScratchSource
 
 PACKAGES = ("structures", "evaluation", "statistician", "inference")
+# Packages whose tests run most of `inference`.
+_USERS = ("bpm", "gp", "rvm")
 ENOUGH = 0.85
 # Seconds of processor time: of tests that a mutant meets in one go after the other, the last time
 # with all tests of their files; and what a start of pytest and the fixtures of files may take.
@@ -124,7 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--map", type=Path, default=default, help="a folder; made if missing")
     given = parser.parse_args(arguments)
     if not given.map.is_dir():
-        make_map(given.map, given.packages, [f"tests/{package}" for package in given.packages])
+        folders = dict.fromkeys((*given.packages, *_USERS))
+        make_map(given.map, given.packages, [f"tests/{folder}" for folder in folders])
     mutants = sample_mutants(given.packages, given.number, given.seed)
     found = judge_all(mutants, read_map(given.map), given.jobs, given.minutes)
     verdicts = [verdict for verdict in found if verdict]

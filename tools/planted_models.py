@@ -4,6 +4,18 @@ from tools.planted_bug import LEAK, plant
 
 MODELS = (
     plant(
+        "ensembles/chains.py",
+        "if deadline is not None and time.monotonic() >= deadline:",
+        "if deadline is None and time.monotonic() >= deadline:",
+        "ensembles/test_abc.py::test_a_deadline_cuts_a_chunk_of_steps_and_keeps_where_the_chains_stood",
+    ),
+    plant(
+        "svm/_transductive_front.py",
+        "last = halfway if is_late(halfway) else deadline",
+        "last = deadline",
+        "svm/test_transductive_pareto.py::test_a_search_that_time_cut_short_never_spoils_its_checkpoint",
+    ),
+    plant(
         "gp/_multiclass.py",
         "sites = Sites(share * posterior.sites.precision[place], share",
         "sites = Sites(posterior.sites.precision[place], share",

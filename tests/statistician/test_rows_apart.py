@@ -35,9 +35,11 @@ class Model:
         self.answers, self.classes = np.asarray(answers, dtype=float), classes
 
     def predict(self, rows):
+        assert len(rows), "a model that is fitted refuses no rows at all"
         return self.answers[rows["a"].astype(int)]
 
     def predict_proba(self, rows):
+        assert len(rows), "a model that is fitted refuses no rows at all"
         own = self.answers[rows["a"].astype(int)]
         return own if own.ndim > 1 else np.column_stack([1 - own, own])
 

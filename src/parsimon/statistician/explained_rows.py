@@ -138,6 +138,8 @@ def taken_apart(
     places: dict[int, RowRole] = {}
     for role, order in _candidates(question, own):
         looked = order[:_MOST_LOOKED_AT]
+        if not len(looked):
+            continue
         answers = _answers(model, question.table.iloc[looked])
         unit = 4 * own.deviation[looked] if question.is_number else 1.0
         reach = _STEADY * np.maximum(unit, np.finfo(np.float64).tiny)
@@ -180,6 +182,8 @@ def _classes_apart(
     places: dict[int, RowRole] = {}
     for role, order in _class_candidates(codes, shares):
         looked = order[:_MOST_LOOKED_AT]
+        if not len(looked):
+            continue
         own, answers = shares[looked], model.predict_proba(question.table.iloc[looked])
         fits = np.argmax(answers, axis=1) == np.argmax(own, axis=1)
         fits &= np.abs(answers - own).max(axis=1, initial=0.0) <= _STEADY
