@@ -515,7 +515,7 @@ def test_those_that_take_too_long_are_not_asked_again():
     assert spent < 3
 
 
-@pytest.mark.parametrize(("limit", "is_asked"), [(400.0, True), (60.0, False)])
+@pytest.mark.parametrize(("limit", "is_asked"), [(400.0, True), (120.0, False), (60.0, False)])
 def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch):
     """A fit takes a second and a tenth of one for each row, so 180 rows of 200 take 19."""
     clock, sizes = SimpleNamespace(now=0.0), []

@@ -272,9 +272,8 @@ class _Yardstick:
         return max(found, 0.975) if surely else found
 
     def beats(self, one: _Losses, other: _Losses) -> bool:
-        """Return whether a model is both smaller and better than another; guessing never is."""
-        smaller = one.size.bits <= other.size.bits and one is not self.guess
-        return smaller and self.loss(one) < self.loss(other)
+        """Return whether a model loses less than another; guessing never does."""
+        return one is not self.guess and self.loss(one) < self.loss(other)
 
     def gives_up(self, one: _Losses, best: _Losses) -> bool:
         """Return whether a model loses most of what another gains over guessing."""
