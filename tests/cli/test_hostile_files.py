@@ -311,3 +311,13 @@ def test_text_among_objectives_is_named_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n\n1,2\n3,low\n")
     said = run("front", tmp_path / "t.csv", "--maximise", "a", "--minimise", "b").stderr
     assert f"'low' in line 4 of {tmp_path / 't.csv'}" in said
+
+
+def test_a_renamed_column_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k},{k % 3},{'ab'[k % 2]}" for k in range(12)]
+    (tmp_path / "twice.csv").write_text("\n".join(["x,y,y", *lines]))
+    words = "fit twice.csv --target y.1 --family linear --outer 0 --jobs 1"
+    result = CliRunner().invoke(main, words.split())
+    assert result.exit_code == 0, result.output
+    assert result.output.count("One column has no name, or that of an earlier column") == 1

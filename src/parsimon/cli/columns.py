@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from parsimon._checks import did_you_mean, shorten
+from parsimon.cli.printing import say
 from parsimon.cli.sources import Source
 from parsimon.exceptions import InvalidInputError
 
@@ -18,15 +19,17 @@ def choose_columns(
     drop: Sequence[str] = (),
     needed: Collection[str | None] = (),
 ) -> Source:
-    """Return a table with the columns that were asked for; the target and `needed` ones stay.
+    """Return a table with the columns that were asked for, and say which are left out.
 
+    The target and `needed` ones stay.
     keep, drop: Names, patterns such as ``dose_*``, numbers from 1 on and ranges such as ``3-7``,
         one by one or with commas between.
     """
-    from parsimon.report.findings import Treatment
-
     if not keep and not drop:
         return source
+    from parsimon.report.findings import Treatment
+    from parsimon.report.sections.table.treatments import treatment_sentences
+
     names = [str(name) for name in source.frame.columns]
     stays = {name for name in (source.target, *needed) if name is not None}
     for part in _parts(drop, names):
@@ -39,6 +42,8 @@ def choose_columns(
             f"No column is left to predict with; the table has {shorten(names, 12)}."
         )
     gone = [Treatment(kind="column_unasked", column=name) for name in names if name not in kept]
+    for sentence in treatment_sentences(gone):
+        say(sentence, err=True)
     frame = source.frame.loc[:, [name in kept for name in names]]
     return source._replace(frame=frame, treatments=(*source.treatments, *gone))
 

@@ -10,7 +10,7 @@ import click
 
 from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import QUESTION, RUN, RuleName, shared
-from parsimon.cli.pages import model_name
+from parsimon.cli.pages import file_name, model_name
 from parsimon.cli.printing import say
 from parsimon.cli.running import kept_work, on_cluster, say_treatments, seconds_left
 from parsimon.cli.sources import find_source, needed_target
@@ -91,9 +91,9 @@ def fit(
 
 
 def _place(out: Path | None, name: str) -> Path:
-    place = Path(model_name(name)) if out is None else out
+    place = Path(model_name(file_name(name))) if out is None else out
     if place.is_dir():
-        place = place / model_name(name)
+        place = place / model_name(file_name(name))
     elif place.suffix.lower() in (".html", ".csv", ".json", ".pdf"):
         raise InvalidInputError(f"--out names the model, not {place}; give a name in .skops.")
     check_target(place)

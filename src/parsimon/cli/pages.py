@@ -74,8 +74,8 @@ def find_places(
 
 
 def model_name(table: str) -> str:
-    """Return what the file of a table's model is called."""
-    return f"{file_name(table)}-model.skops"
+    """Return what the file of a model is called, after a table or a page."""
+    return f"{table}-model.skops"
 
 
 def _check_places(places: Mapping[str, Path]) -> None:

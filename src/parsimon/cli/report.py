@@ -13,11 +13,7 @@ from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import PAGE, QUESTION, RUN, RuleName, shared
 from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
-from parsimon.cli.running import (
-    kept_work,
-    on_cluster,
-    seconds_left,
-)
+from parsimon.cli.running import kept_work, on_cluster, seconds_left
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
 from parsimon.cli.wide_tables import select_and_report, sent_on

@@ -19,8 +19,7 @@ def say_treatments(source: Source, target: str, **question: Any) -> None:
     from parsimon.report.sections.table.treatments import treatment_sentences
     from parsimon.statistician.asked_table import table_treatments
 
-    treatments = (*source.treatments, *table_treatments(source.frame, target, **question))
-    for sentence in treatment_sentences(treatments):
+    for sentence in treatment_sentences(table_treatments(source.frame, target, **question)):
         say(sentence, err=True)
 
 
